@@ -37,6 +37,7 @@ PACKAGES = {
     "timely.py",
     "types.py",
     "vanished.py",
+    "web_address.py",
     "wire",
     "__init__.py",
     "py.typed",

@@ -65,11 +65,18 @@ def test_rpc_urls__of_another_kind__are_refused_unquoted(wrong: str) -> None:
     assert wrong not in str(refused.value)
 
 
-@pytest.mark.parametrize("wrong", ["abc", "0", "-1", "1.5", ""])
+@pytest.mark.parametrize("wrong", ["abc", "0", "-1", "1.5", "", "7" * 5_000])
 def test_count__that_is_none__is_refused(wrong: str) -> None:
     assert parse_count("7") == 7
     with pytest.raises(ValueError, match="a whole number from 1"):
         parse_count(wrong)
+
+
+@pytest.mark.parametrize("wrong", ["0", "65536", "70000", "-1"])
+def test_port__that_is_none__is_refused(wrong: str) -> None:
+    assert read_config(INDEXER | {"SERVICE_INTERNAL_PORT": "65535"}).internal_port == 65_535
+    with pytest.raises(ConfigurationError, match="SERVICE_INTERNAL_PORT is malformed: a whole number from 1 to 65535"):
+        read_config(INDEXER | {"SERVICE_INTERNAL_PORT": wrong})
 
 
 def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:

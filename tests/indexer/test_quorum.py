@@ -550,9 +550,9 @@ def test_quorum__above_the_number_of_endpoints__is_a_configuration_error() -> No
         read_config(environment | {"SERVICE_FINALITY_DEPTH": "0"})
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM asks for more endpoints"):
         read_config(environment | {"SERVICE_RPC_QUORUM": "3"})
-    for twice in ("http://one.example/", "http://ONE.example:80"):
+    for other in ("http://one.example/", "http://ONE.example:80", "http://a b", "http://a;http://b"):
         with pytest.raises(ConfigurationError, match=r"SERVICE_RPC_URLS is malformed: .* each once"):
-            read_config(environment | {"SERVICE_RPC_URLS": f"http://one.example,{twice}"})
+            read_config(environment | {"SERVICE_RPC_URLS": f"http://one.example,{other}"})
     assert read_config(environment).proofs
     assert not read_config(environment | {"SERVICE_RPC_PROOFS": "off"}).proofs
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_PROOFS is malformed"):

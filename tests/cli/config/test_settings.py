@@ -165,6 +165,8 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_MAX_GAS_PRICE_GWEI", "0"),
         ("SERVICE_MAX_GAS_PRICE_GWEI", "0.5"),
         ("SERVICE_RPC_URLS", "https://a.example,b"),
+        ("SERVICE_RPC_URLS", ","),
+        ("SERVICE_RPC_URL", "https://a.example https://b.example"),
         ("SERVICE_SUBGRAPH_ENDPOINT", "subgraph"),
         ("SERVICE_FINALITY_DEPTH", "-5"),
         ("SERVICE_PORTAL_ADDRESS", "0x12"),
@@ -182,6 +184,17 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
     assert refused.message.startswith(name)
     assert value not in refused.message
     assert refused.next_action.startswith(f"Set {name} to ")
+
+
+def test_further_endpoints__that_are_one_in_other_words__are_no_further_witness(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    same = "https://a.example/,https://A.example:443,https://a.example"
+    values = {
+        "SERVICE_RPC_URL": "https://a.example",
+        "SERVICE_RPC_URLS": f"{same},https://b.example,https://b.example/",
+    }
+    assert settings(monkeypatch, "mainnet", **values).further_rpc_urls() == ("https://b.example",)
 
 
 SEALING = ("solver:submit", "1", ".")

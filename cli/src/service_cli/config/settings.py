@@ -19,6 +19,7 @@ from bounty_protocol.chain.deployment import (
 )
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from bounty_protocol.types import Address, Bytes32, ChainId, Wei, parse_address
+from bounty_protocol.web_address import parse_base_url, parse_url, parse_urls, place_of
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
@@ -29,7 +30,6 @@ from service_cli.config.environment import (
 )
 from service_cli.errors import CommandRefused
 from service_cli.shell.output import warn
-from service_cli.web_address import parse_base_url, parse_url, parse_urls
 
 T = TypeVar("T")
 
@@ -145,8 +145,12 @@ class Settings:
         return self._value("SERVICE_RPC_URL", parse_url, self.record.rpc_url if self.record else None)
 
     def further_rpc_urls(self) -> tuple[str, ...]:
-        """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word."""
-        return tuple(url for url in dict.fromkeys(self.named_further()) if url != self.rpc_url())
+        """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word;
+        each once, in whatever ways it is written."""
+        found = {place_of(self.rpc_url()): self.rpc_url()}
+        for url in self.named_further():
+            found.setdefault(place_of(url), url)
+        return tuple(found.values())[1:]
 
     def named_further(self) -> tuple[str, ...]:
         """The same as they are set."""

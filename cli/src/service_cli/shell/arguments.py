@@ -100,7 +100,7 @@ def _network(text: str) -> str:
 
 
 def _base_url(text: str) -> str:
-    from service_cli.web_address import parse_base_url
+    from bounty_protocol.web_address import parse_base_url
 
     return parse_base_url(text)
 

@@ -9,6 +9,8 @@ import click
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
 from service_cli import __version__
+from service_cli.config.environment import Environment
+from service_cli.config.settings import SHOWN, load_settings
 
 from service_mcp.policy import ROLES, Policy, Role
 from service_mcp.server import Options, make_server
@@ -17,7 +19,7 @@ READ_ONLY = "SERVICE_MCP_READ_ONLY"
 PUBLIC_HOST = "SERVICE_PUBLIC_HOST"
 
 
-@click.command("service-mcp", context_settings={"max_content_width": 100})
+@click.command("service-mcp", context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="service-mcp")
 @click.option("--network", help="mainnet, staging, local or a chain id; instead of SERVICE_CHAIN_ID.")
 @click.option(
@@ -63,6 +65,12 @@ def main(
     The deployment and keys come from the variables of service-cli: SERVICE_CHAIN_ID, SERVICE_SOLVER_PRIVATE_KEY_FILE
     and so on. A .env file is not read.
     """
+    if address is not None:
+        acting = {"--role": roles, "--work-dir": work_dir, "--policy": policy, "--account": accounts, "--pages": pages}
+        _require_none(acting, "With --http nobody acts")
+    else:
+        _require_none({"--allow-host": hosts}, "Without --http nobody is asked by a URL")
+        _require_none({} if roles else {"--policy": policy}, "Without --role nothing is signed")
     acts = frozenset() if read_only or os.environ.get(READ_ONLY, "") not in {"", "0"} else frozenset(roles)
     try:
         if address is not None:
@@ -72,6 +80,7 @@ def main(
             named = hosts or ((public,) if public else ())
             serve(Options(with_endpoints(_without_keys(os.environ)), network), address, named, hops)
             return
+        _require_good_settings(network)
         if acts and work_dir is None:
             raise click.UsageError("--role takes --work-dir: the one directory that files may leave from.")
         permitted = Policy.read(policy) if policy is not None and acts else None
@@ -80,6 +89,20 @@ def main(
     except ServiceError as error:
         click.echo(f"refused: {error.message}\nnext: {error.next_action}", err=True)
         sys.exit(1)
+
+
+def _require_none(options: Mapping[str, object], why: str) -> None:
+    """A usage error where one of these is given, which would have no effect."""
+    if given := [name for name, value in options.items() if value]:
+        raise click.UsageError(f"{why}: leave {' and '.join(given)} away.")
+
+
+def _require_good_settings(network: str | None) -> None:
+    """Refuse what every tool would refuse: a network that there is not, a value of no such form."""
+    settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
+    for problem in map(settings.problem, SHOWN):
+        if problem is not None:
+            raise problem
 
 
 def _without_keys(values: Mapping[str, str]) -> dict[str, str]:

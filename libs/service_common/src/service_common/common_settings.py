@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
-from bounty_protocol.types import parse_decimal
-
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url
+from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url, within
 from service_common.log import parse_level
+
+_PORT: Final = within(1, 65_535)
 
 
 def read_database_url(reader: EnvironmentReader) -> str:
@@ -36,7 +37,7 @@ def read_log_level(reader: EnvironmentReader) -> int:
 def read_internal_port(reader: EnvironmentReader) -> int:
     """``SERVICE_INTERNAL_PORT``."""
     about = "the port of `/healthz`, `/serving`, `/readyz` and `/metrics`"
-    return reader.optional("SERVICE_INTERNAL_PORT", parse_decimal, 9090, about)
+    return reader.optional("SERVICE_INTERNAL_PORT", _PORT, 9090, about)
 
 
 def read_internal_host(reader: EnvironmentReader) -> str:
@@ -52,7 +53,7 @@ def read_host(reader: EnvironmentReader) -> str:
 
 def read_port(reader: EnvironmentReader) -> int:
     """``SERVICE_PORT``."""
-    return reader.optional("SERVICE_PORT", parse_decimal, 8080, "the port of HTTP requests")
+    return reader.optional("SERVICE_PORT", _PORT, 8080, "the port of HTTP requests")
 
 
 def read_budget_factor(reader: EnvironmentReader) -> int:

@@ -4,11 +4,14 @@ Every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both
 process are reported together in one ``ConfigurationError``, whose message names variables, never values.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
+
+from bounty_protocol.types import parse_decimal
 
 T = TypeVar("T")
 
@@ -34,10 +37,21 @@ class ConfigurationError(Exception):
 
 
 def parse_count(text: str) -> int:
-    """A whole number from 1."""
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
+    """A whole number from 1, of at most fifteen digits."""
+    if re.fullmatch("[0-9]{1,15}", text) is None or int(text) == 0:
         raise ValueError("a whole number from 1")
     return int(text)
+
+
+def within(least: int, most: int) -> Callable[[str], int]:
+    """A parser of whole numbers from ``least`` to ``most``."""
+
+    def parse(text: str) -> int:
+        if not least <= (value := parse_decimal(text)) <= most:
+            raise ValueError(f"a whole number from {least} to {most}")
+        return value
+
+    return parse
 
 
 def parse_switch(text: str) -> bool:

@@ -1,6 +1,6 @@
 """The reviewer's configuration: one record, read once, checked whole."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import Final
@@ -14,7 +14,7 @@ from service_common.common_settings import (
     read_port,
     read_redis_url,
 )
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, within
 from service_common.traces.settings import TraceSettings, read_trace_settings
 
 PROVIDERS: Final = ("rules", "openai")
@@ -116,29 +116,20 @@ def _read_model(reader: EnvironmentReader) -> ModelSettings:
         model=reader.required("SERVICE_OPENAI_MODEL", str, "the model's name there"),
         timeout_seconds=reader.optional(
             "SERVICE_OPENAI_TIMEOUT_SECONDS",
-            _within(1, MAX_TIMEOUT_SECONDS),
+            within(1, MAX_TIMEOUT_SECONDS),
             60,
             "the longest a model may take for both its answers",
         ),
         max_output_tokens=reader.optional(
-            "SERVICE_OPENAI_MAX_OUTPUT_TOKENS", _within(256, 64_000), 4_000, "the longest answer"
+            "SERVICE_OPENAI_MAX_OUTPUT_TOKENS", within(256, 64_000), 4_000, "the longest answer"
         ),
         max_page_bytes=reader.optional(
             "SERVICE_OPENAI_MAX_PAGE_BYTES",
-            _within(1_024, 262_144),
+            within(1_024, 262_144),
             131_072,
             "the longest page that is sent to a model",
         ),
     )
-
-
-def _within(least: int, most: int) -> Callable[[str], int]:
-    def parse(text: str) -> int:
-        if not least <= (value := parse_decimal(text)) <= most:
-            raise ValueError(f"a whole number from {least} to {most}")
-        return value
-
-    return parse
 
 
 def _parse_url(text: str) -> str:

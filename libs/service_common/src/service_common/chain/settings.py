@@ -7,8 +7,8 @@ name.
 import math
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
+from bounty_protocol import web_address
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
@@ -110,11 +110,13 @@ def parse_urls(text: str) -> tuple[str, ...]:
 
     None twice: one that is asked as if it were two would agree with itself.
     """
-    urls = tuple(url.strip() for url in text.split(",") if url.strip())
-    if not urls or not all(_is_http(url) for url in urls):
-        raise ValueError("http or https addresses, separated by commas")
-    if len({_place(url) for url in urls}) < len(urls):
-        raise ValueError("http or https addresses, separated by commas, each once")
+    wanted = "http or https addresses, separated by commas, each once"
+    try:
+        urls = web_address.parse_urls(text)
+    except ValueError:
+        raise ValueError(wanted) from None
+    if len({web_address.place_of(url) for url in urls}) < len(urls):
+        raise ValueError(wanted)
     return urls
 
 
@@ -141,18 +143,3 @@ def _parse_depth(text: str) -> int | None:
 
 def _parse_chain_id(text: str) -> ChainId:
     return ChainId(parse_decimal(text))
-
-
-def _is_http(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return parts.scheme in {"http", "https"} and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # its text would have a part of the address
-        return False
-
-
-def _place(url: str) -> tuple[object, ...]:
-    """What is the same in all ways to write an address."""
-    parts = urlsplit(url)
-    port = parts.port or (443 if parts.scheme == "https" else 80)
-    return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query

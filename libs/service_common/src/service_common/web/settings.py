@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from bounty_protocol.types import parse_decimal
-
 from service_common.common_settings import read_host, read_internal_port, read_port
-from service_common.config import EnvironmentReader
+from service_common.config import EnvironmentReader, within
 
 _HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9][0-9]{0,4})?")
 
@@ -44,7 +42,7 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
         internal_port=read_internal_port(reader),
         forwarded_hops=reader.optional(
             "SERVICE_FORWARDED_HOPS",
-            parse_decimal,
+            within(0, 9),
             0,
             "own proxies in front, each adding to `X-Forwarded-For`; for budgets only, and the same "
             "for the api and the pages, which pass on who reads them. What comes past the proxies, "
