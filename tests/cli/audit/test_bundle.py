@@ -119,7 +119,7 @@ def test_bundle__made_twice__has_the_same_service_bytes_and_is_never_written_ove
 ) -> None:
     before = bundle.read_bytes()
     assert auditor.audit(audited.awarded, "--bundle", "a.zip", code=1).last["code"] == "bundle_exists"
-    assert auditor.audit(audited.awarded, "--bundle", "no/such/a.zip", code=1).last["code"] == "bundle_exists"
+    assert auditor.audit(audited.awarded, "--bundle", "no/such/a.zip", code=1).last["code"] == "bundle_not_written"
     assert bundle.read_bytes() == before
     assert entries_of(bundle)["service/bounty.json"] == audited.details[audited.awarded]
 

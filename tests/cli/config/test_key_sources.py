@@ -221,6 +221,8 @@ def test_configuration_file__that_names_a_command__is_used_and_shown(shell: Term
         ("[keys]\nSERVICE_RPC_URL = 'https://x.example'\n", 0o600, "configuration_malformed"),
         (f"[keys]\n{POSTER}_COMMAND = ['op', 'read']\n", 0o600, "configuration_malformed"),
         (f"[keys]\n{POSTER}_COMMAND = ''\n", 0o600, "configuration_malformed"),
+        (f"[keys]\n{POSTER}_FILE = 'key'\n", 0o600, "configuration_malformed"),
+        (f"[keys]\n{POSTER}_FILE = '~/key'\n", 0o600, "configuration_malformed"),
         ("keys = 'x'\n", 0o600, "configuration_malformed"),
         (f"[keys]\n{POSTER}_COMMAND = 'op read'\n", 0o620, "configuration_unsafe"),
         (f"[keys]\n{POSTER}_COMMAND = 'op read'\n", 0o602, "configuration_unsafe"),

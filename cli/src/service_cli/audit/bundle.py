@@ -189,9 +189,13 @@ def _pack(file: IO[bytes], entries: Mapping[str, bytes]) -> None:
 
 def require_writable(path: Path) -> None:
     """Refuse before anything is requested what could not be written at the end."""
-    if path.exists() or not path.absolute().parent.is_dir():
-        problem = "exists already" if path.exists() else "is in no directory that exists"
-        raise CommandRefused("bundle_exists", f"{path} {problem}.", next_action="Name a file that is new.")
+    if path.exists():
+        raise CommandRefused("bundle_exists", f"{path} exists already.", next_action="Name a file that is new.")
+    if not path.absolute().parent.is_dir():
+        message = f"{path} is in no directory that exists."
+        raise CommandRefused(
+            "bundle_not_written", message, next_action="Make the directory first, or name another file."
+        )
 
 
 def read_bundle(path: Path) -> Bundle:

@@ -53,6 +53,9 @@ class KeyForm(Enum):
         return (name.removesuffix(_ACCOUNT_KEY) if self is KeyForm.KEYSTORE else name) + self.value
 
 
+_BY_PATH: Final = (KeyForm.FILE.value, KeyForm.KEYSTORE.value)
+
+
 def forms_of(name: str) -> tuple[KeyForm, ...]:
     """The forms in which a key can be set; a keystore holds an account's key and no encryption keys."""
     plain = (KeyForm.VARIABLE, KeyForm.FILE, KeyForm.COMMAND)
@@ -228,6 +231,11 @@ def configured_keys() -> tuple[str, dict[str, str]]:
         if name not in KEY_VARIABLES or name in SECRETS:
             message = f"{KEYS_TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
             raise CommandRefused("configuration_malformed", message, next_action=fix)
+        if (
+            name.endswith(_BY_PATH) and not Path(table[name]).is_absolute()
+        ):  # else another key signs elsewhere
+            message = f"{KEYS_TABLE} in {path} has for {name} no whole path."
+            raise CommandRefused("configuration_malformed", message, next_action="Write it from / on, without ~.")
     return path, {str(name): str(value) for name, value in table.items()}
 
 
