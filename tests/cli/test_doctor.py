@@ -54,8 +54,8 @@ def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_
     ran = Terminal(poster.home, {**poster.environment, **wrong}).run("doctor", code=1)
     (found,) = (event for event in ran.events if event.get("name") == "settings")
     assert found["detail"] == (
-        "SERVICE_PORTAL_ADDRESS is malformed: 0x and 40 hexadecimal digits."
-        " SERVICE_MAX_GAS_PRICE_GWEI is malformed: not a whole number."
+        "SERVICE_PORTAL_ADDRESS is malformed."
+        " SERVICE_MAX_GAS_PRICE_GWEI is malformed."
         " The file named by SERVICE_SOLVER_PRIVATE_KEY_FILE is no regular file."
         " The file named by SERVICE_CLAIMANT_KEYSTORE cannot be read."
     )

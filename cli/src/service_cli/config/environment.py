@@ -231,9 +231,7 @@ def configured_keys() -> tuple[str, dict[str, str]]:
         if name not in KEY_VARIABLES or name in SECRETS:
             message = f"{KEYS_TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
             raise CommandRefused("configuration_malformed", message, next_action=fix)
-        if (
-            name.endswith(_BY_PATH) and not Path(table[name]).is_absolute()
-        ):  # else another key signs elsewhere
+        if name.endswith(_BY_PATH) and not Path(table[name]).is_absolute():  # else another key signs elsewhere
             message = f"{KEYS_TABLE} in {path} has for {name} no whole path."
             raise CommandRefused("configuration_malformed", message, next_action="Write it from / on, without ~.")
     return path, {str(name): str(value) for name, value in table.items()}

@@ -336,10 +336,9 @@ def _checked(name: str, parse: Callable[[str], T], text: str) -> T:
     try:
         return parse(text)
     except ValueError as error:
+        why = "" if name in _WANTED else f": {error}"
         next_action = f"Set {name} to {_WANTED.get(name, 'a value of that form')}."
-        raise CommandRefused(
-            "configuration_malformed", f"{name} is malformed: {error}.", next_action=next_action
-        ) from None
+        raise CommandRefused("configuration_malformed", f"{name} is malformed{why}.", next_action=next_action) from None
 
 
 def _parse_whole(text: str) -> int:
