@@ -14,7 +14,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
 
 from service_cli.config.acceptance import file_in_use, require_accepted
-from service_cli.config.environment import FURTHER_VARIABLE, SECRETS, contradiction, missing_file
+from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import SHOWN, Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.events import DoctorCheck
@@ -85,11 +85,7 @@ def _env_file(settings: Settings) -> str:
 def _settings(settings: Settings) -> str:
     """Whether every value that is set would be taken, also those that only some commands need."""
     refused = [(error.message, error.next_action) for name in SHOWN if (error := settings.problem(name)) is not None]
-    for found in map(settings.environment.sources, SECRETS):
-        if len(found) > 1:
-            refused.append(contradiction(found))
-        elif found and (problem := missing_file(found[0])) is not None:
-            refused.append(problem)
+    refused += [problem for name in SECRETS if (problem := settings.environment.problem(name)) is not None]
     if refused:
         problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))
         raise CommandRefused("configuration_malformed", problems, next_action=actions)

@@ -144,6 +144,15 @@ class Environment:
         """Where the passphrase of a key's keystore is taken from."""
         return _only(self._sources(passphrase_of(name), PASSPHRASE_FORMS))
 
+    def problem(self, name: str) -> tuple[str, str] | None:
+        """What is wrong with how a key is set, or the passphrase of its keystore, and what to do; None where nothing is
+        that shows without reading them."""
+        for found in (self.sources(name), self._sources(passphrase_of(name), PASSPHRASE_FORMS)):
+            wrong = _contradiction(found) if len(found) > 1 else _missing_file(found[0]) if found else None
+            if wrong is not None:
+                return wrong
+        return None
+
     def secret(self, name: str) -> str | None:
         """A secret from its variable, file or command; None where it is not set, or is a keystore's."""
         source = self.source(name)
@@ -183,12 +192,12 @@ class Environment:
 
 def _only(found: list[KeySource]) -> KeySource | None:
     if len(found) > 1:
-        problem, next_action = contradiction(found)
+        problem, next_action = _contradiction(found)
         raise CommandRefused("configuration_contradictory", problem, next_action=next_action)
     return found[0] if found else None
 
 
-def contradiction(found: list[KeySource]) -> tuple[str, str]:
+def _contradiction(found: list[KeySource]) -> tuple[str, str]:
     """The refusal of a key that is set in several forms."""
     *most, last = (source.variable for source in found)
     where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
@@ -196,8 +205,8 @@ def contradiction(found: list[KeySource]) -> tuple[str, str]:
     return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
 
 
-def missing_file(source: KeySource) -> tuple[str, str] | None:
-    """The refusal of a key whose file is not there or cannot be read, which is not read here; None for any other."""
+def _missing_file(source: KeySource) -> tuple[str, str] | None:
+    """The refusal of a file that is not there or cannot be read, which is not read here; None for any other form."""
     if source.form not in {KeyForm.FILE, KeyForm.KEYSTORE}:
         return None
     try:

@@ -6,13 +6,7 @@ command would refuse is not shown, either, but what to set instead: it may be a 
 
 from typing import Final
 
-from service_cli.config.environment import (
-    FURTHER_VARIABLE,
-    SECRETS,
-    contradiction,
-    missing_file,
-    without_credentials,
-)
+from service_cli.config.environment import FURTHER_VARIABLE, SECRETS, without_credentials
 from service_cli.config.events import ConfiguredValue
 from service_cli.config.settings import SHOWN, Settings
 from service_cli.shell.command import chosen_output, command
@@ -45,12 +39,9 @@ def _secret(settings: Settings, name: str) -> tuple[str | None, str]:
     found = settings.environment.sources(name)
     if not found:
         return None, "unset"
-    if len(found) > 1:
-        return _refused(*contradiction(found)), found[0].level
-    source = f"{found[0].level} ({found[0].variable})"
-    if (problem := missing_file(found[0])) is not None:
-        return _refused(*problem), source
-    return "set, hidden", source
+    source = found[0].level if len(found) > 1 else f"{found[0].level} ({found[0].variable})"
+    problem = settings.environment.problem(name)
+    return "set, hidden" if problem is None else _refused(*problem), source
 
 
 def _refused(problem: str, next_action: str) -> str:
