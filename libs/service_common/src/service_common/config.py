@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
-from bounty_protocol.types import parse_decimal
-
 T = TypeVar("T")
 
 
@@ -47,9 +45,9 @@ def within(least: int, most: int) -> Callable[[str], int]:
     """A parser of whole numbers from ``least`` to ``most``."""
 
     def parse(text: str) -> int:
-        if not least <= (value := parse_decimal(text)) <= most:
+        if re.fullmatch("0|[1-9][0-9]{0,14}", text) is None or not least <= int(text) <= most:
             raise ValueError(f"a whole number from {least} to {most}")
-        return value
+        return int(text)
 
     return parse
 
