@@ -15,7 +15,7 @@ from bounty_protocol.types import ZERO_BYTES32, Address
 
 from service_cli.config.acceptance import file_in_use, require_accepted
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
-from service_cli.config.settings import SHOWN, Settings, load_settings
+from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.events import DoctorCheck
 from service_cli.shell.arguments import ADDRESS
@@ -84,7 +84,7 @@ def _env_file(settings: Settings) -> str:
 
 def _settings(settings: Settings) -> str:
     """Whether every value that is set would be taken, also those that only some commands need."""
-    refused = [(error.message, error.next_action) for name in SHOWN if (error := settings.problem(name)) is not None]
+    refused = [(error.message, error.next_action) for error in settings.problems()]
     refused += [problem for name in SECRETS if (problem := settings.environment.problem(name)) is not None]
     if refused:
         problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))

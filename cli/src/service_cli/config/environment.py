@@ -126,7 +126,7 @@ class Environment:
     def taken(self, secrets: Collection[str] = SECRETS) -> tuple[str, ...]:
         """The names that a run with these keys takes from ``.env``: the names that nothing else sets."""
         accounts = [name for name in secrets if name.endswith(_ACCOUNT_KEY)]
-        sources = [*map(self.sources, secrets), *(self._sources(passphrase_of(n), PASSPHRASE_FORMS) for n in accounts)]
+        sources = [*map(self.sources, secrets), *map(self._passphrase_sources, accounts)]
         keys = {source.variable for found in sources for source in found if source.level == DOTENV}
         plain = set(KNOWN) - set(KEY_VARIABLES) - set(_EXPORTED_ONLY) - {"SERVICE_DEBUG"}
         decided = {name for name in plain if self.fallback.get(name) and not self.exported.get(name)}
@@ -142,12 +142,12 @@ class Environment:
 
     def passphrase_source(self, name: str) -> KeySource | None:
         """Where the passphrase of a key's keystore is taken from."""
-        return _only(self._sources(passphrase_of(name), PASSPHRASE_FORMS))
+        return _only(self._passphrase_sources(name))
 
     def problem(self, name: str) -> tuple[str, str] | None:
         """What is wrong with how a key is set, or the passphrase of its keystore, and what to do; None where nothing is
         that shows without reading them."""
-        for found in (self.sources(name), self._sources(passphrase_of(name), PASSPHRASE_FORMS)):
+        for found in (self.sources(name), self._passphrase_sources(name)):
             wrong = _contradiction(found) if len(found) > 1 else _missing_file(found[0]) if found else None
             if wrong is not None:
                 return wrong
@@ -177,6 +177,9 @@ class Environment:
         yield _EXPORTED, self.exported
         yield self.own_path, self.own
         yield DOTENV, self.fallback
+
+    def _passphrase_sources(self, name: str) -> list[KeySource]:
+        return self._sources(passphrase_of(name), PASSPHRASE_FORMS)
 
     def _sources(self, name: str, forms: tuple[KeyForm, ...]) -> list[KeySource]:
         for level, values in self._levels():

@@ -5,7 +5,7 @@ what is exported over ``.env``. Missing values are refused together, by the name
 "Deployment selection" of the interface.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -245,6 +245,10 @@ class Settings:
         except CommandRefused as error:
             return None if error.code == "configuration_incomplete" else error
         return None
+
+    def problems(self) -> Iterator[CommandRefused]:
+        """The same of each that is shown."""
+        return (found for found in map(self.problem, SHOWN) if found is not None)
 
     def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
         text = self.environment.get(name)

@@ -10,7 +10,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, parse_address
 from service_cli import __version__
 from service_cli.config.environment import Environment
-from service_cli.config.settings import SHOWN, load_settings
+from service_cli.config.settings import load_settings
 
 from service_mcp.policy import ROLES, Policy, Role
 from service_mcp.server import Options, make_server
@@ -100,9 +100,8 @@ def _require_none(options: Mapping[str, object], why: str) -> None:
 def _require_good_settings(network: str | None) -> None:
     """Refuse what every tool would refuse: a network that there is not, a value of no such form."""
     settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
-    for problem in map(settings.problem, SHOWN):
-        if problem is not None:
-            raise problem
+    for problem in settings.problems():
+        raise problem
 
 
 def _without_keys(values: Mapping[str, str]) -> dict[str, str]:
