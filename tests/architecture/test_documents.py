@@ -11,7 +11,13 @@ from service_common.db import hub_index
 TOP = Path(__file__).parents[2]
 MADE = TOP / "docs/reference"
 """What the site's session makes of code, and checks itself."""
-DOCUMENTS = [path for path in sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")]) if MADE not in path.parents]
+HISTORY = {TOP / "CHANGELOG.md", *TOP.glob("docs/adr/*.md")}
+"""Pages that also name what is no longer there."""
+DOCUMENTS = [
+    path
+    for path in sorted([*TOP.glob("*.md"), *TOP.glob("docs/**/*.md")])
+    if MADE not in path.parents and path not in HISTORY
+]
 SESSIONS = set(re.findall(r"@nox\.session[^\n]*\ndef (\w+)\(", (TOP / "noxfile.py").read_text()))
 WITHOUT_A_TABLE = {"Deployed", "OwnershipTransferStarted", "OwnershipTransferred"}
 """Nothing reads these events: only their raw logs are kept."""
