@@ -31,7 +31,6 @@ RANGE_LIMITS: dict[str, tuple[int, Error]] = {
 }
 """By provider: the most blocks of a range, and what is answered to more; the figures are of a short chain."""
 NO_METHOD: Error = (-32601, "the method does not exist")
-NO_TAG: Error = (-39001, "Unknown block")
 PRUNED: Error = (4444, "Pruned history unavailable")
 NO_PROOF: Error = (-32602, "distance to target block exceeds maximum proof window")
 TOO_OFTEN: Error = (429, "Your app has exceeded its compute units per second capacity.")

@@ -10,7 +10,6 @@ from tools.generate.bounty_list import BOUNTY_LIST
 from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
-from tools.generate.check_rpc import CHECK_RPC
 from tools.generate.configuration import CONFIGURATION
 from tools.generate.connections import CONNECTIONS
 from tools.generate.decisions import DECISIONS
@@ -51,6 +50,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
     QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
-    BOUNTY_LIST, ARCHITECTURE, CHECK_RPC, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
+    BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

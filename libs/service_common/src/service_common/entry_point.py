@@ -10,7 +10,7 @@ import argparse
 import os
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NoReturn
 
@@ -30,14 +30,12 @@ class Process:
     """One subcommand. ``run`` reads its configuration from the environment and returns when the process ends.
 
     ``arguments`` are names (``id``, ``--page``) with their help; ``run`` gets each by its name, as text or None.
-    ``may_lack`` are those of them without ``--`` that need not be given. ``switches`` are options without a value;
-    ``run`` gets True or False.
+    ``switches`` are options without a value; ``run`` gets True or False.
     """
 
     help: str
     run: Callable[..., None]
     arguments: Mapping[str, str] = field(default_factory=dict)
-    may_lack: Collection[str] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -50,10 +48,7 @@ def run_entry_point(
     for name, process in processes.items():
         command = commands.add_parser(name, help=process.help, description=process.help)
         for argument, words in process.arguments.items():
-            if argument in process.may_lack:
-                command.add_argument(argument, nargs="?", help=words)
-            else:
-                command.add_argument(argument, help=words)
+            command.add_argument(argument, help=words)
         for switch, words in process.switches.items():
             command.add_argument(switch, action="store_true", help=words)
     given = vars(parser.parse_args(arguments))

@@ -12,24 +12,19 @@ from service_common.traces.settings import TraceSettings, read_trace_settings
 
 
 @dataclass(frozen=True, slots=True)
-class ReadingSettings:
-    """How the chain is read. ``rpc_quorum``: how many endpoints have to answer the same before a block counts as final
-    and a list of logs as whole. ``proofs``: whether headers and logs count only where they are proven, and storage is
-    asked for.
+class IndexerConfig:
+    """One chain, one Hub, one copy.
 
-    ``compare_calls``: queries of a day for comparing the copy with the chain; 0 for none.
+    ``rpc_quorum``: how many endpoints have to answer the same before a block counts as final and a list of logs as
+    whole. ``proofs``: whether headers and logs count only where they are proven, and storage is asked for.
+    ``compare_calls``: queries of a day for comparing the copy with the chain; 0 for none. ``settler_key`` None: the
+    settler does nothing.
     """
 
     chain: ChainSettings
     rpc_quorum: int
     proofs: bool
     compare_calls: int
-
-
-@dataclass(frozen=True, slots=True)
-class IndexerConfig(ReadingSettings):
-    """One chain, one Hub, one copy. ``settler_key`` None: the settler does nothing."""
-
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
@@ -41,34 +36,7 @@ class IndexerConfig(ReadingSettings):
 def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
     reader = EnvironmentReader(environment)
-    read = read_reading_settings(reader)
     config = IndexerConfig(
-        chain=read.chain,
-        rpc_quorum=read.rpc_quorum,
-        proofs=read.proofs,
-        compare_calls=read.compare_calls,
-        database_url=read_database_url(reader),
-        redis_url=read_redis_url(reader),
-        settler_key=reader.optional(
-            "SERVICE_SETTLER_PRIVATE_KEY",
-            parse_private_key,
-            None,
-            "the settler's gas key; without it nothing is sent",
-            shown="none",
-        ),
-        internal_port=read_internal_port(reader),
-        traces=read_trace_settings(reader),
-        log_level=read_log_level(reader),
-    )
-    if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
-        reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
-    reader.check()
-    return config
-
-
-def read_reading_settings(reader: EnvironmentReader) -> ReadingSettings:
-    """What reading the chain alone needs; mistakes are collected by ``reader``."""
-    return ReadingSettings(
         chain=read_chain_settings(reader),
         rpc_quorum=reader.optional(
             "SERVICE_RPC_QUORUM",
@@ -92,4 +60,20 @@ def read_reading_settings(reader: EnvironmentReader) -> ReadingSettings:
             "queries of a day by which the index compares itself with the chain "
             "([indexer.md](indexer.md#comparing-with-the-chain)); 0 for none",
         ),
+        database_url=read_database_url(reader),
+        redis_url=read_redis_url(reader),
+        settler_key=reader.optional(
+            "SERVICE_SETTLER_PRIVATE_KEY",
+            parse_private_key,
+            None,
+            "the settler's gas key; without it nothing is sent",
+            shown="none",
+        ),
+        internal_port=read_internal_port(reader),
+        traces=read_trace_settings(reader),
+        log_level=read_log_level(reader),
     )
+    if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
+        reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
+    reader.check()
+    return config

@@ -1,6 +1,5 @@
 """``service-indexer``: the processes of the indexer."""
 
-import logging
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -42,16 +41,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "replay the chain beside the copy, then put the new one in its place",
             _rebuild,
             switches={"--back": "also where the endpoints show less as final than the copy, which takes facts back"},
-        ),
-        "check-rpc": Process(
-            "check whether an RPC provider is fit for this Hub; exit code 1 where it is not",
-            _check_rpc,
-            {
-                "url": "its address, `-` to read it from stdin, where no list of processes shows it; "
-                "without it every endpoint of SERVICE_RPC_URLS"
-            },
-            may_lack={"url"},
-            switches={"--json": "one JSON object for each endpoint, in a line"},
         ),
         "await-schema": AWAIT_SCHEMA,
     }
@@ -141,26 +130,13 @@ def _failing() -> Iterator[None]:
     try:
         yield
     except ChainUnavailable as error:
-        sys.exit(f"the RPC endpoints gave no usable answer: {error}; service-indexer check-rpc looks at each")
+        sys.exit(f"the RPC endpoints gave no usable answer: {error}")
     except (AnotherWriter, FencedOut):
         sys.exit("another verify or rebuild of this database is running, or the follower did not step aside; try later")
     except NoCopy as error:
         sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
     except Halted as error:
         sys.exit(f"the replay ended: {error}")
-
-
-def _check_rpc(environment: Environment, url: str | None, *, json: bool) -> None:
-    from service_indexer.check_rpc import check_rpc
-
-    log.configure("indexer", logging.ERROR)  # what the endpoint does is in the findings
-    address = sys.stdin.readline().strip() if url == "-" else url
-    fit = True
-    for text, one_fit in check_rpc(environment, address, as_json=json):
-        print(text, flush=True)  # noqa: T201
-        fit = fit and one_fit
-    if not fit:
-        sys.exit(1)
 
 
 def _say(text: str) -> None:
