@@ -7,25 +7,20 @@ database starts none.
 import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import LiteralString, Self
 
 import psycopg
 import pytest
-import service_common
 from local_stack import anvil, gcs, postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.services import MIGRATOR, ROLES
 from redis import Redis
 from service_common.db.engine import make_engine
-from service_common.db.migrate import migrate
+from service_common.db.schema import create_schema
 from service_common.jobs.queues import connect
 from sqlalchemy import Engine
 
 TEMPLATE = "template_of_tests"
-_VERSIONS = Path(service_common.__file__).parent / "db/migrations/versions"
-NEWEST = max(file.stem for file in _VERSIONS.glob("*.sql")).partition("_")[0]
-"""This release's schema."""
 _INDEX_BYTES: LiteralString = (
     "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
     "WHERE n.nspname = 'hub_index' AND c.relkind = 'r'"
@@ -35,7 +30,7 @@ _SESSIONS: LiteralString = "SELECT count(*) FROM pg_stat_activity WHERE datname 
 
 @dataclass(slots=True)
 class Database:
-    """One migrated database. ``engine`` connects as a service's own role."""
+    """One database with the schema. ``engine`` connects as a service's own role."""
 
     server: PostgresServer
     name: str
@@ -79,17 +74,17 @@ class Database:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseServer:
-    """A server with every role and a migrated template."""
+    """A server with every role and a template with the schema."""
 
     server: PostgresServer
     passwords: dict[str, str]
 
     @classmethod
     def on(cls, server: PostgresServer) -> Self:
-        """Make the roles, and a template that is migrated as in a deployment."""
+        """Make the roles, and a template with the schema, as in a deployment."""
         passwords = {role: server.create_role(role) for role in (MIGRATOR, *ROLES)}
         server.create_database(TEMPLATE, owner=MIGRATOR)
-        migrate(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
+        create_schema(server.url(TEMPLATE, user=MIGRATOR, password=passwords[MIGRATOR]))
         return cls(server, passwords)
 
     def new(self) -> Database:

@@ -91,7 +91,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
     "upgrade": (
         "Upgrading",
-        ("tests/common/db/test_migrate.py", "tests/upgrade/test_rolling.py", "tests/upgrade/test_other_hub.py"),
+        ("tests/upgrade/test_rolling.py", "tests/upgrade/test_other_hub.py"),
     ),
 }
 """A drill's name, the runbook's heading, and its tests."""

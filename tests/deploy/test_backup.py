@@ -11,7 +11,7 @@ from kustomization.render import Object, containers, pod_labels, pod_spec
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR
-from service_common.db.migrate import migrate
+from service_common.db.schema import create_schema
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name, environment
@@ -95,7 +95,7 @@ def test_script_of_the_restores_test__on_an_empty_server__restores_a_dump_and_co
         with psycopg.connect(server.url(), autocommit=True) as administrator:
             for statement in roles:
                 administrator.execute(_with_password(statement))
-        migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
+        create_schema(server.url("service", user=MIGRATOR, password=PASSWORD))
         dump = ["pg_dump", "--format=custom", f"--username={MIGRATOR}", f"--file={tmp_path}/a.dump", "service"]
         _run(dump, server, tmp_path)
     with postgres.start() as empty:

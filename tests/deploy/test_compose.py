@@ -24,7 +24,7 @@ from kustomization.render import Object, containers, render
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
-from service_common.db.migrate import migrate
+from service_common.db.schema import create_schema
 from service_common.web.server import IDLE_SECONDS
 
 from tests.serving import serving
@@ -255,7 +255,7 @@ def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_
             assert role in {*ROLES, MIGRATOR}
             own = server.url("service", user=role, password=password)
             if secret == "migrate":
-                migrate(own)
+                create_schema(own)
             with psycopg.connect(own) as connection:
                 assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError):

@@ -11,7 +11,7 @@ from kustomization.render import Object, containers
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
-from service_common.db.migrate import migrate
+from service_common.db.schema import create_schema
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, workloads
@@ -26,7 +26,7 @@ def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_
 ) -> None:
     with postgres.start() as server:
         _make_roles(server)
-        migrate(server.url("service", user=MIGRATOR, password=PASSWORD))
+        create_schema(server.url("service", user=MIGRATOR, password=PASSWORD))
         _expect_service(server)
         dump = f"{tmp_path}/a.dump"
         _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")

@@ -22,7 +22,7 @@ from local_stack.postgres import installed_programs
 from local_stack.services import MIGRATOR
 from service_api.backup.dumps import fetch_dump, store_dumps
 from service_api.storage.gcs import GcsStore
-from service_common.db.migrate import migrate
+from service_common.db.schema import create_schema
 from service_common.storage_settings import StorageSettings
 from service_indexer.follower import advance
 from service_indexer.writer import only_writer
@@ -148,7 +148,7 @@ def test_backup__restored_onto_an_empty_database__is_whole_and_follows_the_chain
             connection.execute(text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
     times.restart()
     run([*RESTORE, lost.name, str(dump)], service_file(tmp_path, lost))
-    migrate(lost.url())
+    create_schema(lost.url())
     times.note("restore and migrate")
     assert contents(lost.engine("service_indexer")) == before
     times.restart()

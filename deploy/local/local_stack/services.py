@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 ROLES: Final = ("service_api", "service_indexer", "service_reviewer", "service_delivery", "service_webhooks")
-"""Login roles of PostgreSQL beside the migrator, which owns the database; the migrations grant them their rights."""
+"""Login roles of PostgreSQL beside the migrator, which owns the database; `grants.sql` gives them their rights."""
 MIGRATOR: Final = "service_migrator"
 
 _CHAIN: Final = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK", "SERVICE_BLOCK_TIME_SECONDS")

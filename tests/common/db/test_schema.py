@@ -1,23 +1,28 @@
-"""The migrated schema: what the tables say, who may write what."""
+"""schema.sql makes the tables that the code names, and grants.sql says who may write what."""
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from bounty_protocol.types import UnixSeconds
-from local_stack.services import ROLES
+from local_stack.services import MIGRATOR, ROLES
 from service_api.webhooks import tables as webhooks
 from service_common.db import app, hub_index, review
-from service_common.db.migrate import SchemaBehind, await_schema, current_revision, migrate
+from service_common.db.schema import REPORT_SECONDS, SchemaMissing, await_database, await_schema, create_schema
 from service_delivery import tables as delivery
 from service_indexer import settler_tables as settler
 from sqlalchemy import Index, MetaData, text
 from sqlalchemy.exc import ProgrammingError
 from sqlalchemy.schema import SchemaItem
+from structlog.testing import capture_logs
 
-from tests.servers import NEWEST, Database
+from tests.clocks import HandClock
+from tests.servers import Database, DatabaseServer
 
 
-def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(database: Database) -> None:
+def test_schema__makes_exactly_the_tables_in_code(database: Database) -> None:
     whole = MetaData()
     for each in (hub_index, app, review, delivery, settler, webhooks):
         for table in each.metadata.tables.values():
@@ -37,10 +42,28 @@ def test_migration__of_an_empty_database__makes_exactly_the_tables_in_code(datab
         assert compare_metadata(context, whole) == []
 
 
-def test_migration__run_again__changes_nothing(database: Database) -> None:
-    assert migrate(database.url()) == NEWEST
+def test_creation__of_a_schema_that_is_there__changes_nothing(database: Database) -> None:
+    with database.engine().begin() as connection:
+        connection.execute(text("INSERT INTO app.published_pages VALUES ('0x01')"))
+    create_schema(database.url())
     with database.engine().connect() as connection:
-        assert current_revision(connection) == NEWEST
+        assert connection.execute(text("SELECT count(*) FROM app.published_pages")).scalar() == 1
+
+
+def test_creation__beside_another_schema__is_refused(database: Database) -> None:
+    with database.engine().begin() as connection:
+        connection.execute(text("UPDATE schema_version SET digest = 'another'"))
+    with pytest.raises(SchemaMissing, match="of another release"):
+        create_schema(database.url())
+
+
+def test_creation__four_times_at_once__is_done_once(database_server: DatabaseServer) -> None:
+    server, name = database_server.server, f"empty_{secrets.token_hex(6)}"
+    server.create_database(name, owner=MIGRATOR)
+    url = server.url(name, user=MIGRATOR, password=database_server.passwords[MIGRATOR])
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(create_schema, [url] * 4)) == [None] * 4
+    server.drop_database(name)
 
 
 def _has_a_name_of_its_own(thing: SchemaItem, _name: str | None, kind: str, *_: object) -> bool:
@@ -106,44 +129,58 @@ def test_role__on_a_table_that_is_not_its_business__may_not_even_read(
         connection.execute(text(f"SELECT count(*) FROM {schema}.{table}"))
 
 
-class Ticks:
-    """A clock whose every wait is a second that costs none."""
-
-    def __init__(self) -> None:
-        self.waited = 0
-
-    def now(self) -> UnixSeconds:
-        return UnixSeconds(self.waited)
-
-    def monotonic(self) -> float:
-        return float(self.waited)
-
-    def sleep(self, seconds: float) -> None:
-        self.waited += int(seconds)
-
-
 @pytest.mark.parametrize("role", ROLES)
 def test_schema__that_is_there__is_seen_by_every_role_at_once(database: Database, role: str) -> None:
-    clock = Ticks()
-    assert await_schema(database.url(role), clock=clock, seconds=5) == NEWEST
-    assert clock.waited == 0
+    clock = HandClock()
+    await_schema(database.url(role), clock=clock, seconds=5)
+    assert clock.monotonic() == HandClock().monotonic()
 
 
-def test_schema__of_an_older_release__is_waited_for_and_then_refused(database: Database) -> None:
-    clock = Ticks()
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("UPDATE schema_version SET digest = 'another'", "the database has the schema of another release"),
+        ("DROP TABLE schema_version", "the database has no schema"),
+    ],
+)
+def test_schema__of_another_release_or_none__is_waited_for(database: Database, change: str, reason: str) -> None:
     with database.engine().begin() as connection:
-        connection.execute(text("UPDATE schema_version SET version_num = '0001'"))
-    with pytest.raises(SchemaBehind, match=f"at schema 0001; this release needs {NEWEST}"):
-        await_schema(database.url("service_api"), clock=clock, seconds=3)
-    assert clock.waited == 3
-
-
-def test_schema__of_a_newer_release__is_good_enough(database: Database) -> None:
-    with database.engine().begin() as connection:
-        connection.execute(text("UPDATE schema_version SET version_num = '9999'"))
-    assert await_schema(database.url("service_api"), clock=Ticks(), seconds=1) == "9999"
+        connection.execute(text(change))
+    with pytest.raises(SchemaMissing, match=reason):
+        await_schema(database.url("service_api"), clock=HandClock(), seconds=3)
 
 
 def test_schema__of_a_database_that_is_not_there__is_waited_for(database: Database) -> None:
-    with pytest.raises(SchemaBehind, match='"nowhere" does not exist'):
-        await_schema(database.url().rsplit("/", 1)[0] + "/nowhere", clock=Ticks(), seconds=2)
+    with pytest.raises(SchemaMissing, match='"nowhere" does not exist'):
+        await_schema(database.url().rsplit("/", 1)[0] + "/nowhere", clock=HandClock(), seconds=2)
+
+
+class Passing(HandClock):
+    """Does something once an hour has been slept through."""
+
+    def __init__(self, then: Callable[[], None]) -> None:
+        self._then: Callable[[], None] | None = then
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds * 600)
+        if self.time > 3_600 and self._then is not None:
+            self._then()
+            self._then = None
+
+
+def test_database__that_comes_after_an_hour__is_waited_for_with_the_password_of_that_moment(
+    database_server: DatabaseServer,
+) -> None:
+    server, name = database_server.server, f"late_{secrets.token_hex(6)}"
+    right = server.url(name, user=MIGRATOR, password=database_server.passwords[MIGRATOR])
+    urls = [server.url(name, user=MIGRATOR, password="not this one")]
+
+    def come() -> None:
+        server.create_database(name, owner=MIGRATOR)
+        urls.append(right)
+
+    with capture_logs() as said:
+        assert await_database(lambda: urls[-1], clock=Passing(come)) == right
+    assert 2 <= len(said) <= 3_600 / REPORT_SECONDS + 2  # again and again, and not at each attempt
+    assert "not this one" not in str(said)
+    server.drop_database(name)

@@ -11,6 +11,7 @@ from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.common_settings import database_url_of
 from service_common.db.engine import check_database, engine_of_job, make_engine
+from service_common.db.schema import SchemaMissing, await_database, create_schema
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -52,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
         "withheld": WITHHELD,
-        "migrate": Process("bring the database of all services to the newest schema", _migrate),
+        "migrate": Process("create the schema of all services in an empty database", _migrate),
         "await-schema": AWAIT_SCHEMA,
         "store-dump": STORE,
         "fetch-dump": FETCH,
@@ -142,10 +143,11 @@ def _put_back(environment: Environment) -> None:
 
 
 def _migrate(environment: Environment) -> None:
-    from service_common.db.migrate import await_database, migrate  # as for ``await-schema``
-
     log.configure("migrate")
-    print(f"schema at {migrate(await_database(lambda: database_url_of(environment)))}")  # noqa: T201
+    try:
+        create_schema(await_database(lambda: database_url_of(environment)))
+    except SchemaMissing as error:
+        sys.exit(str(error))
 
 
 def _configured(environment: Environment) -> ApiConfig:

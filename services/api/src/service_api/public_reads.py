@@ -14,12 +14,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.resources import files
 from threading import BoundedSemaphore, Lock
 from typing import Any, Final, Generic, TypeVar, cast
 
 import psycopg
-import service_common.db
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ChainId
@@ -66,13 +64,6 @@ _CLUSTER: Final = (
 """What a server shares with its standbys alone, and a database with its copy there."""
 WITHHELD: Final = "withheld_revision"
 """Of a connection: the newest decision on what is withheld that its server was seen to have."""
-_SCHEMA: Final = "SELECT version_num FROM schema_version"
-_NEEDED: Final = max(
-    each.name.partition("_")[0]
-    for each in (files(service_common.db) / "migrations" / "versions").iterdir()
-    if each.name.endswith(".sql")
-)
-"""This release's schema."""
 
 READS: Final = counter_by(
     "database",
@@ -210,7 +201,7 @@ class Replica:
             log.warning("the read replica is used again")
 
     def _accept(self, connection: psycopg.Connection[Any]) -> None:
-        """Raise for a server that is no standby of the primary, or has not taken in the schema of this release."""
+        """Raise for a server that is no standby of the primary."""
         if not _is_standby(connection):
             raise psycopg.OperationalError("this is no standby: it was promoted, or a pooler hides what it is")
         connection.autocommit = True
@@ -221,9 +212,6 @@ class Replica:
             raise psycopg.OperationalError(
                 "this is a standby of another server or of another database than the primary"
             )
-        schema = connection.execute(_SCHEMA).fetchone()
-        if schema is None or str(schema[0]) < _NEEDED:
-            raise psycopg.OperationalError("the replica has not taken in the schema of this release yet")
         connection.autocommit = False
 
     def _read_cluster(self) -> tuple[int, int]:

@@ -4,7 +4,7 @@ from enum import Enum
 from typing import Final
 
 _ANOTHER_ROLE: Final = "is SERVICE_DATABASE_URL of another service's role? The command is for a pod of its own service"
-_ANOTHER_SCHEMA: Final = "is SERVICE_DATABASE_URL of another database, or has it not been migrated to this release?"
+_ANOTHER_SCHEMA: Final = "is SERVICE_DATABASE_URL of another database, or does it lack this release's schema?"
 _NEXT_STEPS: Final = {
     "42501": _ANOTHER_ROLE,  # insufficient_privilege
     "42P01": _ANOTHER_SCHEMA,  # undefined_table

@@ -238,7 +238,7 @@ open_bounties = Table(
     *(Column(name, BigInteger) for name in ("submission_deadline", "reveal_at", "judging_deadline")),
     info=_info("a bounty without a row in `finalizations`, with its times; kept by triggers of the database"),
 )
-"""Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers of 0012 keep it."""
+"""Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers keep it."""
 submissions = _event(
     "submissions",
     SubmissionRecorded,

@@ -1,0 +1,97 @@
+"""The schema of a deployment: create it in an empty database, and wait until it is there.
+
+``schema.sql`` creates it and ``grants.sql`` says what each service's role may do. The row of ``schema_version`` is a
+digest of both files, so a database of another schema is refused and never changed.
+"""
+
+from collections.abc import Callable
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
+
+from bounty_protocol.clock import Clock, SystemClock
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError, ProgrammingError
+
+from service_common.db.engine import engine_of_job
+from service_common.log import get_logger
+
+REPORT_SECONDS: Final = 60.0
+"""How often a process that waits for the database says again why."""
+_LOCK: Final = 0x5EC0_DB00
+_CLOCK: Final = SystemClock()
+_SQL: Final = tuple(
+    files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("schema.sql", "grants.sql")
+)
+DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
+"""Names this release's schema."""
+
+log = get_logger(__name__)
+
+
+class SchemaMissing(Exception):
+    """The database does not have this release's schema."""
+
+
+def create_schema(url: str) -> None:
+    """Create the schema in an empty database, in one transaction; do nothing where this very schema is there.
+
+    Raises ``SchemaMissing`` where the database has another one.
+    """
+    with engine_of_job(url, application="migrate") as engine, engine.begin() as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+        found = _digest_in(connection)
+        if found is None:
+            for sql in _SQL:
+                connection.exec_driver_sql(sql)
+            connection.execute(text("INSERT INTO schema_version VALUES (:digest)"), {"digest": DIGEST})
+        elif found != DIGEST:
+            raise SchemaMissing("the database has the schema of another release, which this one cannot change")
+
+
+def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str:
+    """Wait until somebody can log in, for as long as the platform lets this process live; the URL that worked.
+
+    ``read_url`` is called at each attempt, so a password that is corrected in a mounted Secret is used. The reason is
+    logged when it changes, and once a minute.
+    """
+    reported, reported_at = "", float("-inf")
+    while True:
+        url = read_url()
+        try:
+            with engine_of_job(url, application="migrate") as engine, engine.connect():
+                return url
+        except OperationalError as error:
+            reason = str(error.orig).strip()[:300]
+        if reason != reported or clock.monotonic() - reported_at >= REPORT_SECONDS:
+            log.warning("waiting for the database, for as long as it takes", reason=reason)
+            reported, reported_at = reason, clock.monotonic()
+        clock.sleep(1.0)
+
+
+def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
+    """Wait until the database has this release's schema. Raises ``SchemaMissing`` after ``seconds`` without it."""
+    ends, reported = clock.monotonic() + seconds, ""
+    with engine_of_job(url, application="await-schema") as engine:
+        while clock.monotonic() < ends:
+            try:
+                with engine.connect() as connection:
+                    found = _digest_in(connection)
+            except (OperationalError, ProgrammingError) as error:
+                reason = str(error.orig).strip()[:300]
+            else:
+                if found == DIGEST:
+                    return
+                reason = f"the database has {'no schema' if found is None else 'the schema of another release'}"
+            if reason != reported:
+                log.warning("waiting for the schema", reason=reason)
+                reported = reason
+            clock.sleep(1.0)
+    raise SchemaMissing(f"{reported or 'no time was left to look'}: reach the database, then run the migration")
+
+
+def _digest_in(connection: Connection) -> str | None:
+    if connection.scalar(text("SELECT to_regclass('schema_version')")) is None:
+        return None
+    digest: str | None = connection.scalar(text("SELECT digest FROM schema_version"))
+    return digest
