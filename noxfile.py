@@ -290,7 +290,7 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure; -- --only GROUP for one group, --beside-former for both releases, --flames to draw them."""
+    """Measure; -- --only GROUP for one group, --flames to draw them."""
     make(session, TESTS)
     if "--flames" in session.posargs:
         make(session, ASSURANCE)

@@ -12,13 +12,11 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
 
-from bench.record import keep_compared, measure, write_page
+from bench.record import measure, write_page
 
 HERE: Final = Path(__file__).parent
 GROUPS: Final = sorted(
-    path.stem
-    for path in HERE.glob("*.py")
-    if path.stem not in {"__init__", "__main__", "comparison", "figures", "record"}
+    path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "record"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
 LONG: Final = {"large", "replay", "scale", "triage"}
@@ -31,18 +29,10 @@ def main() -> int:
     parser.add_argument("--only", choices=GROUPS, action="append", help="one group; may be repeated")
     parser.add_argument("--json", type=Path, help="also write the lines to this file")
     parser.add_argument("--flames", action="store_true", help="measure nothing; draw flame graphs into docs/load")
-    parser.add_argument(
-        "--beside-former", action="store_true", help="three runs in turn with the release before; the page compares"
-    )
     options = parser.parse_args()
     chosen = options.only or [group for group in GROUPS if group not in LONG]
     if options.flames:
         import_module("bench.watching.flames").draw()
-        return 0
-    if options.beside_former:
-        for name in chosen:
-            keep_compared(name, import_module("bench.comparison").run_beside_former(name))
-            write_page(GROUPS)
         return 0
     lines: list[str] = []
     for name in chosen:

@@ -10,32 +10,25 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from bench.comparison import ROUNDS, WORSE, Compared
 from bench.figures import Figure
-from tests.upgrade.former import former_commit
 
 TOP: Final = Path(__file__).resolve().parents[1]
 KEPT: Final = TOP / ".local/bench"
 PAGE: Final = TOP / "docs/benchmarks.md"
-HEAD: Final = f"""# Benchmarks
+HEAD: Final = """# Benchmarks
 
 `./noxw -s bench` measures; `-- --only GROUP` one group, and `large`, `replay`, `scale` and `triage` only so: each takes
 a quarter of an hour, `replay` more. Each figure is the median of several rounds; a reference runs in turn with ours, in
 the same session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and
 no test asserts one. This page is written by that session, from the last run of each group.
-
-`-- --beside-former` runs a group in the release before and in this one, {ROUNDS} times each in turn. A figure that is
-more than {WORSE:.0%} worse has its cause in the [changelog](../CHANGELOG.md).
 """
 
 MEASURED: Final = ("id", "value", "reference", "ratio", "goal", "met")
-COMPARED: Final = ("id", "before", "now", "change", "")
 
 
 def keep(group: str, figures: Sequence[Figure]) -> None:
@@ -54,11 +47,6 @@ def measure(name: str) -> list[str]:
     import_module(f"bench.{name}").run(report)
     keep(name, figures)
     return [figure.line() for figure in figures]
-
-
-def keep_compared(group: str, rows: Sequence[Compared]) -> None:
-    """Remember a group's figures beside those of the release before."""
-    _keep(f"{group}.former.json", former=former_commit(), rows=[asdict(row) for row in rows])
 
 
 def _keep(name: str, **measured: object) -> None:
@@ -84,22 +72,11 @@ def sections(page: str) -> dict[str, str]:
     return {found[1]: found[0] for found in re.finditer(r"(?ms)^## (\S+)$.*?(?=^## |\Z)", page)}
 
 
-def worse_figures(page: str) -> list[str]:
-    """The ids that the page shows as worse than those of the release before."""
-    return re.findall(r"(?m)^\| `(\S+)` \|.*\| \*\*worse\*\* \|$", page)
-
-
 def _section(group: str, former: Mapping[str, str]) -> str:
-    measured, _, beside = former.get(group, f"## {group}\n\nNot measured yet.\n").partition(_BESIDE)
     if (run := _kept(f"{group}.json")) is not None:
-        measured = f"## {group}\n\n{_when(run)}.\n\n{_table(MEASURED, map(_cells, run['figures']))}"
-    if (run := _kept(f"{group}.former.json")) is not None:
-        rows = _table(COMPARED, map(_compared_cells, run["rows"]))
-        beside = f"`{run['former'][:10]}`\n\n{_when(run)}.\n\n{rows}"
-    return f"\n{measured.rstrip()}\n" + (f"\n{_BESIDE}{beside.rstrip()}\n" if beside else "")
-
-
-_BESIDE: Final = "### Beside the release before, "
+        return f"\n## {group}\n\n{_when(run)}.\n\n{_table(MEASURED, map(_cells, run['figures']))}"
+    kept = former.get(group, f"## {group}\n\nNot measured yet.")
+    return f"\n{kept.rstrip()}\n"
 
 
 def _kept(name: str) -> dict[str, Any] | None:
@@ -127,11 +104,6 @@ def _cells(figure: Mapping[str, Any]) -> Sequence[object]:
     met = {True: "yes", False: "**no**", None: ""}[figure["ok"]]
     goal = str(figure["goal"]).replace("|", "/")
     return f"`{figure['id']}`", f"{figure['value']:,} {figure['unit']}", reference, ratio, goal, met
-
-
-def _compared_cells(row: Mapping[str, Any]) -> Sequence[object]:
-    before, now = (f"{row[name]:,.12g} {row['unit']}" for name in ("former", "present"))
-    return f"`{row['id']}`", before, now, f"{row['change']:+.0%}", "**worse**" if row["worse"] else ""
 
 
 def _commit() -> str:

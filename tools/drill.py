@@ -89,10 +89,6 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "delivery-key": ("Rotating the delivery key", ("tests/delivery/test_rotation.py",)),
     "restore": ("Restoring the database", ("tests/api/backup/test_dumps.py", "tests/indexer/test_restore.py")),
     "chain": ("A chain upgrade", ("tests/indexer/test_quorum.py",)),
-    "upgrade": (
-        "Upgrading",
-        ("tests/upgrade/test_rolling.py", "tests/upgrade/test_other_hub.py"),
-    ),
 }
 """A drill's name, the runbook's heading, and its tests."""
 

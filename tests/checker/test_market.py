@@ -12,12 +12,10 @@ import pytest
 from bounty_protocol.chain.json_rpc import JsonRpc
 from local_stack import anvil
 from local_stack.contract import Wallet
-from local_stack.services import SERVICES, ServiceProcess
 from service_checker.report import CheckReport
 from service_checker.run import CheckOptions
 
-from tests.upgrade.former import NoFormerRelease, former_services
-from tools.market import insider, upgrade
+from tools.market import insider
 from tools.market.__main__ import Patience, table
 from tools.market.deeds import DEEDS, Deed
 from tools.market.drawn import (
@@ -36,7 +34,6 @@ from tools.market.insider import Insider
 from tools.market.log import RunLog
 from tools.market.people import Town
 from tools.market.reach import InsiderReach, NotDone
-from tools.market.upgrade import Upgrading, programs_before
 
 MINUTES = 600.0
 LOGS = bytes.fromhex("60406000a000")
@@ -128,46 +125,23 @@ def test_deeds__of_ten_minutes__are_all_there_are_and_a_shorter_run_has_the_firs
     assert {each.kind for each in draw(1, 60.0, deeds=[DeedKind.JOB]).of_the_insider} == {DeedKind.JOB}
 
 
-class Operated:
-    """A stack of which nothing is there but what an operator does to its processes."""
+class Untouched:
+    """A stack of which nothing is there."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.done: list[str] = []
-        self.services = {name: NotedProcess(self, name) for name in names}
-        self.launcher = self.runtime = self.family = self
+    def __init__(self) -> None:
+        self.runtime = self.family = self
 
     def checkpoint(self) -> None:
         """Nobody interrupts."""
 
-    def start_once(self, process: ServiceProcess, programs: Path) -> str:
-        return f"{process.command[-1]} of {programs.name}"
 
-    def finish(self, child: str) -> None:
-        self.done.append(child)
-
-
-class NotedProcess:
-    """A process that only notes what is done to it."""
-
-    def __init__(self, stack: Operated, name: str) -> None:
-        self.stack, self.name, self.programs = stack, name, Path("/none")
-        (self.process,) = [each for each in SERVICES if each.name == name]
-
-    def stop(self) -> None:
-        """It is down."""
-
-    def restart(self) -> None:
-        self.stack.done.append(f"{self.name} of {self.programs.name}")
-
-
-def town_of(stack: Operated, log: RunLog) -> Town:
-    return Town(cast("Any", stack), log, {}, cast("Any", None))
+def town_of(log: RunLog, stack: object = None) -> Town:
+    return Town(cast("Any", stack or Untouched()), log, {}, cast("Any", None))
 
 
 def insider_of(town: Town, folder: Path, monkeypatch: pytest.MonkeyPatch, deed: Deed) -> Insider:
     monkeypatch.setattr(insider, "STEP_SECONDS", 0.0)
     monkeypatch.setitem(DEEDS, DeedKind.TERMS, lambda _reach, _choice: deed)
-    town.present.set()
     return Insider(InsiderReach(town, folder), [DeedPlan(0.0, DeedKind.TERMS, 0.5)], 60.0)
 
 
@@ -177,7 +151,7 @@ def test_deed__found_or_not__is_put_right_and_one_that_nobody_names_is_a_differe
 ) -> None:
     log, done = RunLog(tmp_path / "run.jsonl"), list[str]()
     deed = Deed("a row", lambda: done.append("done"), {"somebody": lambda: found}, lambda: done.append("right"))
-    insider_of(town_of(Operated(()), log), tmp_path, monkeypatch, deed).run()
+    insider_of(town_of(log), tmp_path, monkeypatch, deed).run()
     assert done == ["done", "right"]
     assert len(log.differences) == (0 if found else 1)
     assert all("was not found by somebody" in each for each in log.differences)
@@ -204,7 +178,7 @@ def test_watchtower__that_could_not_read_everything__says_nothing_by_its_silence
     monkeypatch.setattr("tools.market.reach.check", check)
     hub = SimpleNamespace(hub=SimpleNamespace(address=""))
     stack = SimpleNamespace(anvil=SimpleNamespace(url=""), hub=hub, api_base_url="")
-    reach = InsiderReach(town_of(cast("Any", stack), RunLog(tmp_path / "run.jsonl")), tmp_path)
+    reach = InsiderReach(town_of(RunLog(tmp_path / "run.jsonl"), stack), tmp_path)
     if seen is NotDone:
         with pytest.raises(NotDone):
             reach.checked("graphql.rows", 7)
@@ -225,41 +199,5 @@ def test_deed__that_breaks__is_a_difference(tmp_path: Path, monkeypatch: pytest.
         raise OSError("no such table")
 
     deed = Deed("a row", lambda: None, {}, broken)
-    insider_of(town_of(Operated(()), log), tmp_path, monkeypatch, deed).run()
+    insider_of(town_of(log), tmp_path, monkeypatch, deed).run()
     assert [each.partition(" why")[0] for each in log.differences] == ["an insider's deed was not put right"]
-
-
-def test_upgrade__of_a_stack_on_the_release_before__is_there_in_the_end_and_the_schema_came_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stack = Operated(tuple(each.name for each in former_services()))
-    met = list[str]()
-    monkeypatch.setattr(
-        upgrade, "RunningProcess", lambda _launcher, process, _programs: NotedProcess(stack, process.name)
-    )
-    former = {each.command[0]: Path("/before") for each in SERVICES}
-    town = town_of(stack, RunLog(tmp_path / "run.jsonl"))
-    upgrading = Upgrading(town, former, 0.0, lambda: met.append("met"))
-    assert {each.programs.name for each in stack.services.values()} == {"before"}
-    assert upgrading.migrations() is None
-    upgrading.go_on()
-    present = upgrade.PRESENT.name
-    assert stack.done[0] == f"migrate of {present}"
-    assert stack.done.index(f"api of {present}") < stack.done.index(f"web of {present}")
-    assert stack.done.index("web of before") < stack.done.index("api of before")
-    assert set(stack.services) == {each.name for each in SERVICES}
-    assert {stack.services[each.name].programs.name for each in former_services()} == {present}
-    assert upgrading.migrations() == upgrade.PRESENT
-    assert met == ["met", "met"]
-    assert town.present.is_set()
-    assert town.present_since is not None
-
-
-def test_release_before__that_is_not_in_the_history__is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> dict[str, Path]:
-        raise NoFormerRelease("fetch the whole history")
-
-    said = list[str]()
-    monkeypatch.setattr(upgrade, "former_programs", missing)
-    assert programs_before(said.append) == {}
-    assert "fetch the whole history" in said[0]

@@ -1,7 +1,6 @@
 """The manifests against the code: what a container is told, starts, answers to probes, and may do."""
 
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -224,11 +223,6 @@ def test_jobs__of_a_release__are_made_anew_by_whoever_applies_the_next(overlay: 
             "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
             "kustomize.toolkit.fluxcd.io/force": "enabled",
         }
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
-    applying = [block for block in re.findall(r"```sh\n(.*?)```", page, re.DOTALL) if "name=migrate" in block]
-    assert applying
-    for block in applying:
-        assert "!=migrate" in block or block.index("delete job migrate") < block.index("name=migrate")
 
 
 def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 import psycopg
@@ -171,8 +170,8 @@ class News:
         return sorted({f"{log['blockHash'].to_0x_hex()}/{log['logIndex']}" for log in logs} - self.heard.keys())
 
 
-def parked_jobs(stack: Stack, since: datetime | None = None) -> dict[str, list[str]]:
-    """Jobs that failed for good, by queue; with ``since`` none that failed before, under another release.
+def parked_jobs(stack: Stack) -> dict[str, list[str]]:
+    """Jobs that failed for good, by queue.
 
     What a paused worker wrote of a job that another one has taken over is none: the workers' own maintenance takes it
     out every ten minutes, and this does before it looks. Nor is one that is forgotten by itself, as a review is that
@@ -181,12 +180,11 @@ def parked_jobs(stack: Stack, since: datetime | None = None) -> dict[str, list[s
     queues = [open_queue(name, connect(stack.valkey.url())) for name in QueueName]
     for queue in queues:
         forget_lost_failures(queue.failed_job_registry)
-    return {queue.name: jobs for queue in queues if (jobs := list(_kept_failures(queue, since)))}
+    return {queue.name: jobs for queue in queues if (jobs := list(_kept_failures(queue)))}
 
 
-def _kept_failures(queue: Queue, since: datetime | None) -> Iterator[str]:
+def _kept_failures(queue: Queue) -> Iterator[str]:
     for job_id in queue.failed_job_registry.get_job_ids():
         job = queue.fetch_job(job_id)
-        is_old = since is not None and job is not None and job.ended_at is not None and job.ended_at < since
-        if not is_old and (job is None or job.failure_ttl is None):
+        if job is None or job.failure_ttl is None:
             yield job_id

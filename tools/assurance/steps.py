@@ -75,7 +75,6 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "outages": SERVICES,
     "runbooks": (*SERVICES, "deploy/k8s/components/monitoring", "tools/runbooks"),
     "absence": (*SERVICES, "tools/absence"),
-    "upgrade": SERVICES,
     "request-fuzz": (AUTHENTICATION,),
     "auth-mutants": (AUTHENTICATION, "tests/protocol/auth"),
     "sealing-sizes": (CRYPTO,),
@@ -291,9 +290,6 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "absence",
             "each process of the stack away for ten minutes while bounties are played: each ends, the index goes on",
             (PYTHON, "-m", "tools.absence"),
-        ),
-        _tests(
-            "upgrade", "the release before and this one side by side, there and back, no request fails", "tests/upgrade"
         ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/protocol/auth"),
         CampaignStep(

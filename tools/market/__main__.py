@@ -22,8 +22,6 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
   program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
   it: the service, ``service-indexer verify``, ``service-api defects``, the client, or the checker, which is run
   meanwhile; then it is put right as docs/operations.md has it.
-- **The release before** (``--from-release``) is what the stack begins on; it is upgraded under them, goes back, and is
-  upgraded again. An answer of 500 by the former one is noted and is no difference.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows, the
   receiver of a webhook has heard every fact, no job has failed for good, and every process is ready. Then the
   checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
@@ -53,12 +51,10 @@ from bounty_protocol.chain.json_rpc import ChainUnavailable
 from local_stack.hub import LocalHubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
-from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 
 from tests.api.webhooks.receiving import Receiving, receiving
 from tests.api.webhooks.registered import register
-from tests.upgrade.former import former_services
 from tools.absence.looks import News
 from tools.market.drawn import FINAL_BLOCKS, DeedKind, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
@@ -71,7 +67,6 @@ from tools.market.owner import Owner
 from tools.market.people import Town, gathered
 from tools.market.reach import InsiderReach
 from tools.market.strangers import Stranger
-from tools.market.upgrade import Upgrading, programs_before
 
 TOP: Final = Path(__file__).parents[2]
 LIVES: Final = 40
@@ -95,10 +90,6 @@ def main() -> int:
         "--insider", nargs="+", type=_none_or(DeedKind), default=list(DeedKind), metavar="DEED",
         help=f"the insider does only these, or none: {', '.join(DeedKind)} (all)",
     )  # fmt: skip
-    parser.add_argument(
-        "--from-release", action="store_true",
-        help="begin on the release before, and upgrade to this one while people act; without the history, this one",
-    )  # fmt: skip
     asked = parser.parse_args()
     if not 0.5 <= asked.minutes <= 600:
         parser.error("--minutes is from 0.5 to 600")
@@ -108,7 +99,7 @@ def main() -> int:
     try:
         faults, deeds = ([each for each in some if each is not None] for some in (asked.faults, asked.insider))
         plan = draw(asked.seed, asked.minutes * 60, kinds=faults, deeds=deeds)
-        compared = run(plan, log, interrupts, from_release=asked.from_release)
+        compared = run(plan, log, interrupts)
     except Interrupted:
         print("market: interrupted; everything is stopped", file=sys.stderr)
         return 130
@@ -132,15 +123,12 @@ def _none_or(kinds: type[K]) -> Callable[[str], K | None]:
     return kind
 
 
-def run(plan: RunPlan, log: RunLog, interrupts: Interrupts, *, from_release: bool = False) -> int:
+def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
     """Everything on a stack of its own; how many comparisons the checker made."""
     with ExitStack() as until:
         endpoints = ServiceEndpoints(until)
         say = Narration()
-        former = programs_before(say.tell) if from_release else {}
         settings = StackSettings(
-            programs=former,
-            services=former_services() if former else SERVICES,
             terms=LocalHubTerms(reveal_delay=3),
             solvers=6,
             guardians=5,
@@ -158,15 +146,9 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts, *, from_release: boo
         say.tell(f"{len(plan.bounties)} bounties in {plan.seconds:.0f} s; the log is {log.path}")
         inside = folder / "insider"
         inside.mkdir()
-        if not former:
-            town.present.set()
-            hearing.begin()
-        log.write("release", "former" if former else "present", asked="former" if from_release else "present")
-        operator = OperatorPeople(
-            Upgrading(town, former, plan.seconds, hearing.begin),
-            Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds),
-        )
-        play(plan, town, endpoints, operator, interrupts)
+        hearing.begin()
+        insider = Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds)
+        play(plan, town, endpoints, insider, interrupts)
         demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
         MarketEnd(town, hearing.news, hearing.since).wait()
@@ -185,7 +167,7 @@ class Hearing:
     since: int = 0
 
     def begin(self) -> None:
-        """Register it, once: the release before sends nothing."""
+        """Register it."""
         while not self.since:
             block, self.receiver.answer = self.town.stack.anvil.w3.eth.block_number, self.news.take
             try:
@@ -194,14 +176,6 @@ class Hearing:
             except (StackError, urllib3.exceptions.HTTPError, ChainUnavailable) as error:  # something is broken
                 self.town.log.write("register", "failed", why=str(error)[:200])
                 self.town.pause(2.0)
-
-
-@dataclass(frozen=True, slots=True)
-class OperatorPeople:
-    """What the operator's people do meanwhile."""
-
-    upgrading: Upgrading
-    insider: Insider
 
 
 @dataclass
@@ -218,22 +192,16 @@ class Patience:
         return now > self.since + DAWDLING_SECONDS
 
 
-def play(
-    plan: RunPlan, town: Town, endpoints: ServiceEndpoints, operator: OperatorPeople, interrupts: Interrupts
-) -> None:
+def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, insider: Insider, interrupts: Interrupts) -> None:
     """Until the run's time is over, its faults are over, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], plan.seed) for name in ("stranger-1", "stranger-2")]
     beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, plan.seed))
     clocks = town.stack.runtime.directory("clocks")
-    breaking = Breaking(town, endpoints, plan.seed, plan.seconds, clocks, operator.upgrading)
+    breaking = Breaking(town, endpoints, plan.seed, plan.seconds, clocks)
     with in_threads() as pool, running_beside(*beside):
-        lanes = [pool.submit(breaking.lane, "chain", plan.of_the_chain), pool.submit(operator.insider.run)]
+        lanes = [pool.submit(breaking.lane, "chain", plan.of_the_chain), pool.submit(insider.run)]
         lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
         breaking.lane("process", plan.of_processes)
-        while operator.upgrading.left and town.log.seconds() < plan.seconds:
-            town.pause(1.0)
-            operator.upgrading.go_on()
-        operator.upgrading.go_on(until_present=True)
         patience = Patience(plan.seconds)
         while not all(each.done() for each in (*lanes, *lives)):
             interrupts.checkpoint()

@@ -84,7 +84,7 @@ class FaultKind(StrEnum):
     CLOCK = "clock"
     """The clock of a process jumps, and comes back."""
     ROLLOUT = "rollout"
-    """Migrated again, and each process replaced in turn."""
+    """The Job `migrate` again, and each process replaced in turn."""
 
 
 class DeedKind(StrEnum):

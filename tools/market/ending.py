@@ -34,7 +34,7 @@ class MarketEnd:
             "units that nobody was paid": self._unpaid,
             "blocks that the index is behind": self._lag,
             "facts that the receiver of webhooks did not hear": lambda: news.unheard(town.stack, since),
-            "jobs that failed for good": lambda: parked_jobs(town.stack, town.present_since),
+            "jobs that failed for good": lambda: parked_jobs(town.stack),
             "processes that are not ready": self._unready,
         }
 

@@ -21,7 +21,6 @@ from tools.market.clocks import JUMPS, jumped
 from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.people import Town
-from tools.market.upgrade import Upgrading
 
 
 class NodeBroken(StackError):
@@ -42,7 +41,6 @@ class Breaking:
     ends: float
     clocks: Path
     """A folder for the clocks that jump."""
-    upgrading: Upgrading
 
     def lane(self, name: str, plans: Sequence[FaultPlan]) -> None:
         """One fault after the other."""
@@ -50,8 +48,6 @@ class Breaking:
             if self.town.log.seconds() + plan.pause >= self.ends:
                 return
             self.town.pause(plan.pause)
-            if name == "process":
-                self.upgrading.go_on()
             which = f"{name}-{number}"
             try:
                 with self._noted(which, plan) as target:
@@ -151,7 +147,7 @@ class Breaking:
         """The migration job, and each process in turn, as a rollout without a second pod has it."""
         stack = self.town.stack
         once = replace(MIGRATE, name=f"migrate-{which}")
-        stack.launcher.finish(stack.launcher.start_once(once, self.upgrading.migrations()))
+        stack.launcher.finish(stack.launcher.start_once(once))
         for service in stack.services.values():
             service.stop()
             service.restart()

@@ -31,12 +31,8 @@ class Insider:
         for number, plan in enumerate(self.plans, 1):
             if town.log.seconds() + plan.pause >= self.ends or self.ended.wait(plan.pause):
                 return
-            while not town.present.wait(1.0):  # the release before has not all that is looked at
-                if self.ended.is_set() or town.log.seconds() >= self.ends:
-                    return
             try:
-                with town.by_operator:
-                    self._carry_out(number, plan)
+                self._carry_out(number, plan)
             except Interrupted:
                 return  # the main thread tells it
             except Exception as error:  # noqa: BLE001 - an insider who stops would be an easier market

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -137,12 +136,6 @@ class Town:
     """The bounties so far, in the order in which they were final."""
     inside: threading.Event = field(default_factory=threading.Event)
     """While something is not as it should be that an insider did."""
-    present: threading.Event = field(default_factory=threading.Event)
-    """While every process is of this release, and not of the one before."""
-    present_since: datetime | None = None
-    """When it came in place of the one before."""
-    by_operator: threading.Lock = field(default_factory=threading.Lock)
-    """Held for a deed of the insider, which is put right, or for an upgrade: not both at a time."""
     _newest: tuple[float, int, int] = (0.0, 0, 0)
     _looking: threading.Lock = field(default_factory=threading.Lock)
 
@@ -287,10 +280,8 @@ class Town:
 
     def look_at(self, answer: urllib3.BaseHTTPResponse, method: str, path: str) -> None:
         """Whatever is broken, and whatever is asked: no answer is an error that nobody foresaw. That the storage has
-        other bytes than were recorded is foreseen where somebody put them there; of the release before it is noted."""
-        if answer.status == 500 and not self.present.is_set():
-            self.log.write("former", "500", method=method, path=path, body=answer.data[:300])
-        elif answer.status == 500 and not (self.inside.is_set() and _DAMAGED in answer.data):
+        other bytes than were recorded is foreseen where somebody put them there."""
+        if answer.status == 500 and not (self.inside.is_set() and _DAMAGED in answer.data):
             self.log.differs("an answer of 500", method=method, path=path, body=answer.data[:300])
 
     def created(self, commitment: bytes, poster: str) -> int | None:

@@ -58,7 +58,7 @@ class InsiderReach:
     def command(self, process: str, *words: str, given: bytes = b"") -> tuple[int, str]:
         """The exit code of a command in a process's pod, and what it prints; ``given`` is its standard input."""
         service = self.town.stack.services[process]
-        folder = service.programs or Path(sys.executable).parent
+        folder = Path(sys.executable).parent
         ran = subprocess.run(
             [folder / words[0], *words[1:]], env={"LANG": "C.UTF-8", **service.variables()}, cwd=self.folder,
             input=given, capture_output=True, timeout=_COMMAND_SECONDS, check=False,

@@ -9,7 +9,6 @@ import http.client
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -26,13 +25,10 @@ _STARTING: Final = StopRule(grace=1.5)
 
 
 class RunningProcess:
-    """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then.
+    """One process of the service; ``kill``, ``stop`` and ``restart`` are for tests of what the others do then."""
 
-    ``programs`` is the folder of its entry point where it is another than the stack's: another release.
-    """
-
-    def __init__(self, launcher: "Launcher", process: ServiceProcess, programs: Path | None = None) -> None:
-        self._launcher, self.process, self.programs = launcher, process, programs
+    def __init__(self, launcher: "Launcher", process: ServiceProcess) -> None:
+        self._launcher, self.process = launcher, process
         self.internal_port = launcher.runtime.port()
         self.port = launcher.port(process.name) if process.serves else None
         self.environment = launcher.environment(process, self.port, self.internal_port)
@@ -40,14 +36,7 @@ class RunningProcess:
 
     def start(self) -> None:
         """Start it without waiting."""
-        self.child = self._launcher.spawn(self.process, self.environment, self.programs)
-
-    def beside(self, name: str, programs: Path) -> "RunningProcess":
-        """Another process of the same kind on ports of its own, from another release; ready when this returns."""
-        other = RunningProcess(self._launcher, replace(self.process, name=name), programs)
-        other.start()
-        other.wait_ready()
-        return other
+        self.child = self._launcher.spawn(self.process, self.environment)
 
     def wait_ready(self) -> None:
         """Wait until it is ready; ``ChildFailed`` when it dies or takes too long."""
@@ -147,9 +136,9 @@ class Launcher:
             values |= {"SERVICE_PORT": str(port), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
         return values | self._extra
 
-    def spawn(self, process: ServiceProcess, environment: Mapping[str, str], programs: Path | None = None) -> Child:
-        """Start a process through its console entry point, which is in ``programs`` where that is given."""
-        folder = programs or self._programs.get(process.command[0], Path(sys.executable).parent)
+    def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:
+        """Start a process through its console entry point."""
+        folder = self._programs.get(process.command[0], Path(sys.executable).parent)
         program = folder / process.command[0]
         return self.runtime.family.spawn(
             f"{process.name}{self._name}",
@@ -160,9 +149,9 @@ class Launcher:
             rank=RANK,
         )
 
-    def start_once(self, process: ServiceProcess, programs: Path | None = None) -> Child:
+    def start_once(self, process: ServiceProcess) -> Child:
         """Start a process that ends on its own; ``finish`` waits for it."""
-        return self.spawn(process, self.environment(process, None, self.runtime.port()), programs)
+        return self.spawn(process, self.environment(process, None, self.runtime.port()))
 
     def finish(self, child: Child) -> None:
         """Wait for a one-shot process; ``ChildFailed`` unless it succeeded."""
