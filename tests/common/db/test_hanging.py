@@ -58,6 +58,7 @@ def test_database__in_which_nothing_can_be_written__is_unavailable_to_who_writes
     server: PostgresServer,
 ) -> None:
     engine = make_engine(server.url(), application="test", pool_size=1)
+    check_database(engine)  # what a reading transaction leaves on a connection would let it write where nothing may
     with writing(engine) as connection:
         connection.execute(text("CREATE TABLE kept (number int)"))
         former = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
@@ -66,11 +67,53 @@ def test_database__in_which_nothing_can_be_written__is_unavailable_to_who_writes
             with pytest.raises(DatabaseUnavailable), begun(engine) as connection:
                 connection.execute(text("INSERT INTO kept VALUES (1)"))
         check_database(engine)
+        with pytest.raises(DatabaseUnavailable), writing(engine) as connection:
+            connection.execute(text("INSERT INTO kept VALUES (1)"))
     with writing(engine) as connection:
         connection.execute(text("INSERT INTO kept VALUES (2)"))
         assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != former
     with pytest.raises(InternalError), reading(engine) as connection:  # a mistake of ours, not the server's
         connection.execute(text("INSERT INTO kept VALUES (3)"))
+    engine.dispose()
+
+
+def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> None:
+    """As a provider does it: the name leads to a standby for a while, then to the one that was promoted."""
+    with psycopg.connect(server.url(), autocommit=True) as administrator:
+        administrator.execute("CREATE TABLE kept (number int)")
+    standby = server.replica()
+    server.wait_for_replica(standby)
+    engine = make_engine(standby.url(), application="test", pool_size=2)
+    for begun in (writing, single, writing):
+        with reading(engine) as connection:  # public reads go on
+            assert connection.execute(text("SELECT count(*) FROM kept")).scalar_one() == 0
+            reader = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
+        with pytest.raises(DatabaseUnavailable), begun(engine) as connection:
+            connection.execute(text("INSERT INTO kept VALUES (1)"))
+        with reading(engine) as connection:
+            assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != reader  # the pool was emptied
+    with pytest.raises(DatabaseUnavailable, match="standby"):
+        check_database(engine)
+    standby.promote()
+    check_database(engine)
+    with writing(engine) as connection:
+        connection.execute(text("INSERT INTO kept VALUES (2)"))
+    engine.dispose()
+
+
+def test_transaction__that_must_write_at_a_standby__is_away(server: PostgresServer) -> None:
+    standby = server.replica()
+    engine = make_engine(standby.url(), application="test", pool_size=1)
+
+    def write() -> None:
+        with writing(engine) as connection:
+            driver = connection.connection.driver_connection
+            assert isinstance(driver, psycopg.Connection)
+            driver.read_only = False  # PostgreSQL refuses BEGIN READ WRITE as a feature that it lacks, 0A000
+            connection.execute(text("SELECT 1"))
+
+    with pytest.raises(DatabaseUnavailable):
+        write()
     engine.dispose()
 
 

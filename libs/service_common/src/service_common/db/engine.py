@@ -120,8 +120,12 @@ def _check_idle_connections(engine: Engine) -> None:
     broke meanwhile makes one 503, and then the pool replaces all that are as old."""
 
     @event.listens_for(engine, "checkin")
-    def returned(_connection: object, record: ConnectionPoolEntry) -> None:
+    def returned(connection: psycopg.Connection[Any] | None, record: ConnectionPoolEntry) -> None:
         record.info["returned_at"] = time.monotonic()
+        if connection is not None and not connection.closed:
+            # After a reading transaction SQLAlchemy leaves False, with which each later one begins READ WRITE: also
+            # where the server's own default is that nothing may be written.
+            connection.read_only = None
 
     @event.listens_for(engine, "checkout")
     def check(connection: DBAPIConnection, record: ConnectionPoolEntry, _proxy: object) -> None:
@@ -140,7 +144,9 @@ def _leave_read_only_servers(engine: Engine) -> None:
     @event.listens_for(engine, "handle_error")
     def give_up(context: ExceptionContext) -> None:
         ours = context.connection is not None and context.connection.get_execution_options().get("postgresql_readonly")
-        if isinstance(context.original_exception, psycopg.errors.ReadOnlySqlTransaction) and not ours:
+        error = context.original_exception
+        is_read_only = isinstance(error, psycopg.errors.ReadOnlySqlTransaction) and not ours
+        if is_read_only or (isinstance(error, psycopg.errors.FeatureNotSupported) and "recovery" in str(error)):
             context.is_disconnect = True
 
 
@@ -208,6 +214,9 @@ def _log(error: Exception) -> None:
 
 
 def check_database(engine: Engine) -> None:
-    """Return when the database answers; for readiness."""
+    """Return when the database answers and is no standby, on which nothing can be written; for readiness."""
     with reading(engine) as connection:
-        connection.execute(text("SELECT 1"))
+        is_standby = connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one()
+    if is_standby:
+        engine.dispose()  # new connections find the server that its name leads to by now
+        raise DatabaseUnavailable("the database is a standby")
