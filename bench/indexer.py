@@ -26,7 +26,7 @@ from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 
 from bench.figures import Figure, Report, median
-from bench.indexing.proofs import blooms, comparing
+from bench.indexing.proofs import blooms
 from tests.servers import Database, DatabaseServer
 from tests.world import World, make_world
 
@@ -55,7 +55,6 @@ def run(report: Report) -> None:
         report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
         _reorg(world, report)
         _proof(world, server, small, report)
-        comparing(world, report)
         report(Figure("indexer.rss", whole.peak, "MB", "<= 200", whole.peak <= 200))
     blooms(report)
     _tip_latency(report)

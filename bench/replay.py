@@ -58,7 +58,6 @@ def _config(copied: Copied) -> IndexerConfig:
         chain=ChainSettings(CHAIN, HUB, BlockNumber(1), block_time_seconds=1.0, rpc_urls=("http://127.0.0.1:9",)),
         rpc_quorum=1,
         proofs=False,
-        compare_calls=0,
         database_url=copied.database.url("service_indexer"),
         redis_url="",
         settler_key=None,

@@ -19,12 +19,11 @@ from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub
-from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
-from sqlalchemy import Engine, delete, insert, update
+from sqlalchemy import Engine
 from web3.types import TxReceipt
 
 from tests.deployed import deploy_for
@@ -118,18 +117,6 @@ class World:
         head = header_at(self.rpc, "latest")  # where a copy starts; this one has started
         again = only_writer(self.engine("service_indexer"), self.chain_id, self.hub_address, head)
         self.writer = self.writer_lock.enter_context(again)
-
-    @contextmanager
-    def disputed(self, bounty_id: int) -> Iterator[None]:
-        """The copy knows that it has a wrong row of this bounty; 0: of none."""
-        d, engine = hub_index.disputes, self.engine("service_indexer")
-        with engine.begin() as connection:
-            connection.execute(insert(d).values(bounty_id=bounty_id, block_number=1))
-            connection.execute(update(hub_index.head).values(disputed=hub_index.head.c.disputed + 1))
-        yield
-        with engine.begin() as connection:
-            connection.execute(delete(d).where(d.c.bounty_id == bounty_id))
-            connection.execute(update(hub_index.head).values(disputed=hub_index.head.c.disputed - 1))
 
     def tip(self) -> BlockNumber:
         """The newest block."""

@@ -22,7 +22,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "contradicted": (
         "The index contradicts the chain",
-        ("tests/indexer/test_comparing.py", "tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
+        ("tests/api/test_submissions.py", "tests/delivery/test_delivery.py"),
     ),
     "watchtower": ("The watchtower finds a difference", ("tests/checker/test_stack.py",)),
     "damaged": ("What is kept is damaged", ("tests/api/test_inspecting.py",)),

@@ -14,13 +14,11 @@ from typing import Any, Final
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.json_rpc import Call, JsonRpc
 from bounty_protocol.types import Address, BlockNumber
-from service_indexer.comparing import Comparer
 from service_indexer.source import RpcSource
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
 
 from bench.figures import Figure, Report
 from tests.indexer.wrong_answers import BLOCK, LOGS, sealed
-from tests.world import World
 
 MILLION: Final = 1_000_000
 BLOCKS: Final = 40 * BLOCKS_PER_STEP
@@ -115,33 +113,3 @@ def _read(history: History, *, final: int, at_once: int, proven: bool) -> Cost:
         parent = read_stretch(source, parent, last, BlockNumber(final)).headers[-1]
     spent = time.process_time() - began - (history.seconds - before[2])
     return Cost(history.answers - before[0], history.bytes - before[1], spent)
-
-
-class Counting(JsonRpc):
-    """Counts what it sends, and what comes back."""
-
-    answers = 0
-    bytes = 0
-
-    def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
-        found = super().ask(endpoint, calls)
-        self.answers += len(calls)
-        self.bytes += len(json.dumps(found))
-        return found
-
-
-def comparing(world: World, report: Report) -> None:
-    """The whole copy compared with the chain once."""
-    rpc = Counting([world.node.url])
-    first = BlockNumber(max(1, world.hub.deploy_block))
-    engine = world.engine("service_indexer")
-    comparer = Comparer(engine, world.chain_id, RpcSource(rpc, world.hub_address), first)
-    with engine.connect() as connection:
-        events = connection.exec_driver_sql("SELECT count(*) FROM hub_index.logs").scalar_one()
-    began = time.process_time()
-    while comparer.step() is not None:
-        pass
-    spent = (time.process_time() - began) / events
-    report(Figure("indexer.compare", spent * 1e6, "µs/event", "informative", None))
-    report(Figure("indexer.compare_calls", rpc.answers / events * 1_000, "calls/1000 events", "informative", None))
-    report(Figure("indexer.compare_bytes", rpc.bytes / events, "bytes/event", "informative", None))

@@ -322,23 +322,6 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("of_any", [False, True])
-def test_orphans__of_a_bounty_that_the_index_is_wrong_about__are_kept(
-    service: Service, tmp_path: Path, of_any: bool
-) -> None:
-    """It may lack the ``submit`` that recorded them."""
-    world, bounty = service.world, open_bounty(service)
-    sealed = seal(service, tmp_path, bounty, world.solver(1))
-    assert sealed.upload() == 200
-    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
-    with world.disputed(0 if of_any else bounty):
-        delete_orphans(service.dependencies)
-        assert stored(sealed) is not None
-    delete_orphans(service.dependencies)
-    assert stored(sealed) is None
-
-
-@pytest.mark.attack
 def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -151,35 +151,6 @@ def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judgin
         assert (commitment in keys(service, t.written_verdicts)) is is_there
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize("of_any", [False, True])
-def test_rows__of_a_bounty_that_the_index_is_wrong_about__are_kept(
-    service: Service, tmp_path: Path, of_any: bool
-) -> None:
-    """It may lack the ``submit``, or the Verdict, that recorded them; or a bounty that was funded with the page."""
-    world, bounty = service.world, open_bounty(service)
-    sealed = seal(service, tmp_path, bounty, world.solver(1))
-    assert sealed.upload() == 200
-    assert sealed.prepare().status_code == 201
-    commitment, page = "0x" + secrets.token_hex(32), "0x" + secrets.token_hex(32)
-    verdict = {"content": b"x", "bounty_id": bounty, "guardian": world.guardian(1).address}
-    put(service, t.written_verdicts, report_commitment=commitment, **verdict)
-    put(service, t.challenge_pages, spec_commitment=page, content=b"x", submission_deadline=1)
-    world.finalize_at(int(world.contract.call("getBounty", bounty)[5]) + 7 * DAY_SECONDS + 1)
-
-    def left() -> set[bool]:
-        delete_expired(service.dependencies)
-        return {
-            str(bounty) in keys(service, t.submission_envelopes),
-            commitment in keys(service, t.written_verdicts),
-            page in keys(service, t.challenge_pages),
-        }
-
-    with world.disputed(0 if of_any else bounty):
-        assert left() == {True}
-    assert left() == {False}
-
-
 def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Service) -> None:
     many = AT_A_TIME * 2 + 1
     before = datetime.fromisoformat("2020-01-01T00:00:00+00:00")

@@ -188,17 +188,6 @@ def test_record__of_facts_that_do_not_agree__is_not_made(world: World, change: E
     assert kept(world) == []
 
 
-@pytest.mark.attack
-def test_record__of_a_bounty_that_the_index_is_wrong_about__is_an_error_beside_the_facts(world: World) -> None:
-    bounty_id = awarded(world)
-    world.finalize()
-    assert detail(world, bounty_id)["verification_record"]
-    for disputed in (bounty_id, 0):
-        with world.disputed(disputed):
-            assert error(detail(world, bounty_id)) == "derivation_failed"
-    assert detail(world, bounty_id)["verification_record"]
-
-
 @pytest.mark.spec(48, 115)
 @pytest.mark.parametrize("content", [b"", b"7", b"\xff", b"{"])
 def test_record__kept_but_damaged__is_an_error_beside_the_facts(world: World, content: bytes) -> None:

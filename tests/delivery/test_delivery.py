@@ -274,8 +274,6 @@ def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
     with world.engine("service_indexer").begin() as connection:
         its_row = f.c.bounty_id == bounty_id
         connection.execute(update(f).where(its_row).values(winner=world.solver(2).address))
-    with world.disputed(bounty_id):
-        assert jobs.sweep(message()) == 0
     assert jobs.sweep(message()) == 0
     assert exists(delivery, bounty_id, winner)
     monkeypatch.setattr(HubWitness, "require_ending", lambda *_: None)

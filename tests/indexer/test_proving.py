@@ -2,25 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from threading import Event
 from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
 from bounty_protocol.types import BlockNumber
-from service_common.db import hub_index as t
 from service_indexer.follower import advance
 from service_indexer.proving import BLOCKS_AT_ONCE
 from service_indexer.source import RpcSource
 from service_indexer.stretch import PROVEN_PER_STEP
-from service_indexer.vouching import ComparedCopy, vouch
 from service_indexer.writer import Writer
-from sqlalchemy import Engine, delete, func, select, update
 
 from tests.endpoints import Change, Endpoint, Refusal, endpoint_before
 from tests.indexer.replay import contents, fresh_copy
-from tests.indexer.test_vouching import root_of, stored
 from tests.servers import DatabaseServer
 from tests.world import World
 
@@ -214,52 +209,3 @@ def test_proof__of_a_later_block__covers_the_quiet_ones_since_the_last(
         world.node.mine(1)
         follow(source_of(world, endpoint), writer)
         assert proven(writer) == newest(writer) > until
-
-
-def test_history__that_no_node_proves__is_vouched_for_by_the_newest_block(
-    world: World, endpoint: Endpoint, database_server: DatabaseServer
-) -> None:
-    for _ in range(3):
-        happen(world)
-    endpoint.change = only_newest(world)
-    with fresh_copy(world, database_server) as (writer, engine):
-        start = proven(writer)
-        follow(source_of(world, endpoint), writer)
-        assert proven(writer) == start
-        assert reached(world, engine) == ComparedCopy(newest(writer), equal=True)
-        assert proven(writer) == newest(writer)
-        assert reached(world, engine) is None  # nothing is left to do
-        world.node.mine(1)
-        world.submit(world.open_bounties[-1], world.solver(2))
-        follow(source_of(world, endpoint), writer)
-        assert proven(writer) == newest(writer)  # from there on each block is proven as it comes
-
-
-@pytest.mark.attack
-def test_history__with_one_fact_less_or_altered__is_not_vouched_for(
-    world: World, endpoint: Endpoint, database_server: DatabaseServer
-) -> None:
-    happen(world)
-    happen(world)
-    endpoint.change = only_newest(world)
-    for change in (
-        delete(t.submissions).where(t.submissions.c.bounty_id == 1),
-        update(t.bounties).where(t.bounties.c.bounty_id == 2).values(poster="0x" + "11" * 20),
-        update(t.bounties).where(t.bounties.c.bounty_id == 1).values(escrow_amount=7),
-    ):
-        with fresh_copy(world, database_server) as (writer, engine):
-            start = proven(writer)
-            follow(source_of(world, endpoint), writer)
-            with engine.begin() as connection:
-                connection.execute(change)
-            assert reached(world, engine) == ComparedCopy(newest(writer), equal=False)
-            assert proven(writer) == start
-
-
-def reached(world: World, engine: Engine) -> ComparedCopy | None:
-    """What vouching comes to with the root as a chain has it: the node keeps zeros in its storage, too."""
-    newest = select(func.max(t.proofs.c.number)).scalar_subquery()
-    with engine.begin() as connection:
-        root = root_of(stored(world))
-        connection.execute(update(t.proofs).where(t.proofs.c.number == newest).values(storage_root=root))
-    return vouch(engine, world.chain_id, Event())

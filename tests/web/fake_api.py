@@ -294,7 +294,7 @@ class Ledger:
         state = IndexState.HALTED if self.has_errors else IndexState.FOLLOWING
         position = IndexPosition(
             BLOCK, hash_of("block"), self.head_time, FINALIZED, UnixSeconds(self.head_time - 20), BLOCK, FINALIZED,
-            UnixSeconds(NOW - 3_600), max(0, NOW - self.head_time), 20, 2, 3,
+            max(0, NOW - self.head_time), 20, 2, 3,
         )  # fmt: skip
         totals = DeploymentTotals(
             len(facts), count["open"], count["accepting"], count["judgeable"], count["awarded"],

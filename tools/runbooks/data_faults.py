@@ -24,7 +24,6 @@ from tests.sealing import seal_for
 from tools.runbooks.scene import ExpectedAlert, Fault, FaultScene, nothing, standing
 
 _READ_URL: Final = "SERVICE_DATABASE_READ_URL_FILE"
-_COMPARE_CALLS: Final = "SERVICE_INDEX_COMPARE_CALLS"
 _READERS: Final = ("api", "api-worker")
 _UPLOADS: Final = 15
 """Within an hour, of which eleven are too many."""
@@ -36,25 +35,12 @@ def _run(place: FaultScene, statement: LiteralString | sql.Composed, *values: ob
 
 
 def _alter_the_index(place: FaultScene) -> None:
-    """As somebody does who wants to read another's sealed work; and asks for it. A row that nobody relies on is found
-    by the next round of the comparison alone, within a week."""
+    """As somebody does who wants to read another's sealed work; and asks for it."""
     bounty_id, reader = int(place.bounty.bounty_id), place.stack.people.solvers[1].wallet
     statement: LiteralString = "UPDATE hub_index.bounties SET poster = %s WHERE bounty_id = %s"
     _run(place, statement, reader.address.lower(), bounty_id)
     work = bytes(place.stack.hub.hub.call("getSubmission", bounty_id, place.cast.address("solver-1")))
     place.signed(reader, "GET", f"/api/bounties/{bounty_id}/submissions/0x{work.hex()}/content")
-
-
-def _compare_nothing(place: FaultScene) -> None:
-    """With the chain, for longer than two weeks."""
-    place.restarted({_COMPARE_CALLS: "0"}, "indexer-worker")
-    long_ago: LiteralString = "UPDATE hub_index.head SET compare_next = 0, compared_at = now() - interval '15 days'"
-    _run(place, long_ago + ", compare_began = now() - interval '15 days'")
-
-
-def _compare_again(place: FaultScene) -> None:
-    place.stack.services["indexer-worker"].environment.pop(_COMPARE_CALLS)
-    place.restarted({}, "indexer-worker")
 
 
 def _lose_an_object(place: FaultScene) -> None:
@@ -205,18 +191,6 @@ DATA_FAULTS: Final[tuple[Fault, ...]] = (
                 "IndexContradicted",
                 "DIFFERENT bounties|DIFFERENT",
                 standing("service_index_contradicted_total"),
-            ),
-        ),
-    ),
-    Fault(
-        "the index is not compared with the chain",
-        _compare_nothing,
-        _compare_again,
-        (
-            ExpectedAlert(
-                "IndexNotCompared",
-                r"service_index_compared_seconds (1[2-9]\d{5}|1\.[2-9]\d*e\+06)",
-                "max(service_index_compared_seconds) < 86400",
             ),
         ),
     ),

@@ -1220,7 +1220,6 @@ export interface components {
             block_hash: components["schemas"]["Bytes32"];
             block_number: components["schemas"]["BlockNumber"];
             block_time: components["schemas"]["UnixSeconds"];
-            compared_at: components["schemas"]["UnixSeconds"] | null;
             /** @description In blocks. */
             deepest_reorg: number;
             /** @description How long a fact takes to become final, as measured now. */

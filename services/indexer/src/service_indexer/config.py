@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from bounty_protocol.auth.signature import parse_private_key
-from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader, parse_count, parse_switch
@@ -17,14 +16,12 @@ class IndexerConfig:
 
     ``rpc_quorum``: how many endpoints have to answer the same before a block counts as final and a list of logs as
     whole. ``proofs``: whether headers and logs count only where they are proven, and storage is asked for.
-    ``compare_calls``: queries of a day for comparing the copy with the chain; 0 for none. ``settler_key`` None: the
-    settler does nothing.
+    ``settler_key`` None: the settler does nothing.
     """
 
     chain: ChainSettings
     rpc_quorum: int
     proofs: bool
-    compare_calls: int
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
@@ -52,13 +49,6 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
             "whether headers and logs count only where they are proven "
             "([indexer.md](indexer.md#proving-that-nothing-is-missing)); `off` for a chain whose "
             "headers this release cannot compute",
-        ),
-        compare_calls=reader.optional(
-            "SERVICE_INDEX_COMPARE_CALLS",
-            parse_decimal,
-            4_000,
-            "queries of a day by which the index compares itself with the chain "
-            "([indexer.md](indexer.md#comparing-with-the-chain)); 0 for none",
         ),
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),

@@ -32,7 +32,6 @@ from service_common.newest_block import write_newest
 from sqlalchemy import Engine
 
 from service_indexer.backfill import Backfill, enqueue_ahead
-from service_indexer.checking import Checking
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of, hand_over, note_contradictions, take_over
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import MIN_PAUSE_SECONDS, Halted, Rest, advance, pause_after_block, pause_between_looks
@@ -69,9 +68,8 @@ def follow(received: Mapping[str, object]) -> str:
         start = None if is_begun else first_header(source, config.chain.first_block, draining)
         with only_writer(engine, config.chain.chain_id, config.chain.hub_address, start) as writer:
             ahead = _Ahead(config, engine)
-            with Checking(config):
-                rest = Rest(alone=config.rpc_quorum == 1)
-                reason = _follow(source, writer, ahead, draining, rest, config.chain.block_time_seconds)
+            rest = Rest(alone=config.rpc_quorum == 1)
+            reason = _follow(source, writer, ahead, draining, rest, config.chain.block_time_seconds)
             log.info("follower ended", reason=reason)
             return reason
     except (AnotherWriter, FencedOut, Halted, ChainUnavailable, DatabaseUnavailable) as error:

@@ -1,13 +1,11 @@
 """Ethereum's Merkle trees: the root of a whole tree, and the Hub's storage root out of a proof.
 
 Roots are computed here, from sorted keys and each node once: the library builds a tree by inserting into it, which
-takes twenty times as long for the receipts of a block and more memory than there is for the Hub's storage. Proofs are
-checked by the library, which is the second opinion on our roots in the tests, too.
+takes twenty times as long for the receipts of a block. Proofs are checked by the library, which is the second opinion
+on our roots in the tests, too.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from itertools import groupby
 from typing import Final, cast
 
 import rlp
@@ -22,7 +20,6 @@ Item = tuple[bytes, bytes]
 EMPTY_ROOT: Final = bytes32(keccak256(rlp.encode(b"")))
 """Of a tree without a value, such as the storage of a contract before its creation."""
 _EMPTY: Final = b"\x80"
-_HELD_BYTES: Final = 2
 
 
 class FalseProof(ValueError):
@@ -59,68 +56,6 @@ def tree_root(items: Iterable[Item]) -> Bytes32:
     if not found:
         return EMPTY_ROOT
     return bytes32(keccak256(_node(found, 0, len(found), 0)))
-
-
-def large_tree_root(items: Iterable[Item]) -> Bytes32:
-    """The same of keys of 32 bytes, of which only those with the same two first bytes are held at once."""
-    former: tuple[bytes, list[Item]] | None = None
-    roots: list[_Subtree] = []
-    before = -1
-    for prefix, each in groupby(items, lambda item: item[0][:_HELD_BYTES]):
-        group = (prefix, list(each))
-        if former is not None:  # a subtree hangs where its keys part from both neighbours'
-            shared = _shared(former[0], prefix)
-            roots.append(_subtree(former, max(before, shared) + 1))
-            before = shared
-        former = group
-    if former is None:
-        return EMPTY_ROOT
-    if not roots:
-        return tree_root(former[1])
-    roots.append(_subtree(former, before + 1))
-    return bytes32(keccak256(_upper(roots, 0, len(roots), 0)))
-
-
-@dataclass(frozen=True, slots=True)
-class _Subtree:
-    """All items whose keys begin alike, as the node above refers to them; it is right at one depth alone."""
-
-    nibbles: bytes
-    reference: bytes
-
-
-def _subtree(group: tuple[bytes, list[Item]], depth: int) -> _Subtree:
-    items = [(_nibbles(key), value) for key, value in group[1]]
-    return _Subtree(_nibbles(group[0]), _reference(_node(items, 0, len(items), depth)))
-
-
-def _shared(one: bytes, other: bytes) -> int:
-    """How many first nibbles are the same."""
-    pairs = zip(_nibbles(one), _nibbles(other), strict=True)
-    return next(place for place, (a, b) in enumerate(pairs) if a != b)
-
-
-def _upper(subtrees: list[_Subtree], first: int, end: int, depth: int) -> bytes:
-    """The encoded node above two or more subtrees whose keys are the same up to ``depth``."""
-    low, high = subtrees[first].nibbles, subtrees[end - 1].nibbles
-    shared = depth
-    while low[shared] == high[shared]:
-        shared += 1
-    if shared > depth:
-        path = encode_string(_path(low[depth:shared], leaf=False))
-        return encode_list(path + _reference(_upper(subtrees, first, end, shared)))
-    parts, place = [], first
-    for nibble in range(16):
-        begin = place
-        while place < end and subtrees[place].nibbles[depth] == nibble:
-            place += 1
-        if place == begin:
-            parts.append(_EMPTY)
-        elif place == begin + 1:
-            parts.append(subtrees[begin].reference)
-        else:
-            parts.append(_reference(_upper(subtrees, begin, place, depth + 1)))
-    return encode_list(b"".join(parts) + _EMPTY)
 
 
 def _node(items: "list[Item]", first: int, end: int, depth: int) -> bytes:

@@ -92,13 +92,6 @@ class IndexCollector(Collector):
         if self._proofs:
             unproven = max(0, head.finalized_number - (head.proven_number or 0))
             yield GaugeMetricFamily("service_index_unproven_blocks", "Final blocks not shown to be complete", unproven)
-        yield GaugeMetricFamily("service_index_disputed", "Rows proven not to be the chain's", head.disputed)
-        since = head.compared_at or head.compare_began or self._clock.now()
-        yield GaugeMetricFamily(
-            "service_index_compared_seconds",
-            "Since the comparison with the chain began that ended last",
-            max(0, self._clock.now() - since),
-        )
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
             "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg

@@ -5,7 +5,7 @@ halts on it rather than guess.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.domain.hub_events import (
@@ -19,9 +19,8 @@ from bounty_protocol.domain.hub_events import (
     bounty_of,
 )
 from bounty_protocol.domain.lifecycle import HubEnum
-from bounty_protocol.types import ZERO_ADDRESS, BlockNumber, Bytes32, UnixSeconds
+from bounty_protocol.types import UnixSeconds
 from service_common.db import hub_index as t
-from sqlalchemy import Row as LogRow
 from sqlalchemy import Table
 
 Row = tuple[Table, dict[str, object]]
@@ -48,22 +47,6 @@ def project(log: Log, time: UnixSeconds) -> Iterator[Row]:
     yield t.logs, raw | origin
     for table, fields in _facts(event):
         yield table, fields | origin
-
-
-def event_of_row(row: LogRow[Any]) -> HubEvent:
-    """The event of a row of ``logs``."""
-    topics = tuple(Bytes32(topic) for topic in row.topics)
-    return decode_log(
-        Log(
-            ZERO_ADDRESS,
-            BlockNumber(row.block_number),
-            Bytes32(row.block_hash),
-            row.log_index,
-            Bytes32(row.tx_hash),
-            topics,
-            bytes(row.data),
-        )
-    )
 
 
 def _facts(event: HubEvent) -> Iterator[Row]:

@@ -29,8 +29,7 @@ from service_indexer.receipts import has_no_receipts, logs_of_receipts
 BLOCKS_AT_ONCE: Final = 8
 """Whose receipts are requested together: those of a full block are a megabyte or two."""
 NEAR: Final = 1_000
-"""Blocks behind the newest one whose storage is proven while they are read; nodes seldom prove more. What is older is
-shown by the root of a newer block (``service_indexer/vouching.py``)."""
+"""Blocks behind the newest one whose storage is proven while they are read; nodes seldom prove more."""
 
 FROM_THE_FIRST: Final = BlockNumber(0)
 

@@ -129,7 +129,6 @@ def _switch(connection: Connection) -> BlockNumber:
         connection.execute(delete(table))
         connection.execute(insert(table).from_select(names, select(*(fresh.c[name] for name in names))))
     keep_up(connection)
-    connection.execute(delete(t.disputes))
     fresh = t.head.to_metadata(MetaData(), schema=t.SCRATCH)
     moved = (
         *("block_number", "block_hash", "block_time", "finalized_number", "finalized_time"),
@@ -140,7 +139,7 @@ def _switch(connection: Connection) -> BlockNumber:
         .where(t.head.c.chain_id == fresh.c.chain_id)
         .values(
             {name: fresh.c[name] for name in moved}
-            | {"halted": None, "disputed": 0, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.now()}
+            | {"halted": None, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.now()}
         )
     )
     return BlockNumber(connection.execute(switched.returning(t.head.c.block_number)).scalar_one())

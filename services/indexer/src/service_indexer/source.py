@@ -9,8 +9,7 @@ a block counts as final, and headers and logs as true and whole, only once that 
 """
 
 import time
-from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -167,17 +166,17 @@ class RpcSource:
         return self.headers(number, number)[0]
 
     def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
-        part = self.part_of_range(first, last)
+        part = self._part_of_range(first, last)
         logs = part.logs
         while part.covered < last and len(logs) < MAX_LOGS:
             try:
-                part = self.part_of_range(BlockNumber(part.covered + 1), last)
+                part = self._part_of_range(BlockNumber(part.covered + 1), last)
             except ChainUnavailable:
                 break
             logs += part.logs
         return RangeLogs(logs, part.covered)
 
-    def part_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
+    def _part_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
         """As much of a range as one query lists."""
         while True:
             end = BlockNumber(min(last, first + self._span - 1))
@@ -199,44 +198,6 @@ class RpcSource:
             return self._logs({"blockHash": header.hash}, range(header.number, header.number + 1))
         except TooManyLogs as refusal:
             raise ChainUnavailable("an RPC endpoint refused to list the logs of a block") from refusal
-
-    def leading_header(self, number: BlockNumber, kept: Collection[str]) -> Header | None:
-        """The header of a final block: that of the copy (``kept``), where any endpoint shows it, else the one that two
-        show; None where neither is."""
-        shown = self._chain.answers_of_all(lambda chain: next(_each_header(chain, number, number)))
-        leading = next((header for _, header in shown if header.hash in kept), None)
-        if leading is None:
-            counted = Counter(header for _, header in shown).most_common(1)
-            if not counted or (counted[0][1] < 2 and (kept or len(self._chain.rpc.endpoints.all) > 1)):
-                return None
-            leading = counted[0][0]
-        for endpoint, header in shown:
-            if header.hash != leading.hash:
-                self._chain.contradicted(endpoint, "it shows another final block")
-        return leading
-
-    def decided_logs(self, header: Header) -> list[Log] | None:
-        """The Hub's logs of a final block by its receipts, or as two endpoints list them; None where neither is. An
-        endpoint that listed others is counted."""
-        place = range(header.number, header.number + 1)
-        # One after the other: each may be as long as an answer can be.
-        shown = self._chain.answers(lambda chain: self._ask_for_logs(chain, {"blockHash": header.hash}, place))
-        try:
-            heard = [(endpoint, answer) for endpoint, answer in shown if not isinstance(answer, RpcRefused)]
-        except ChainUnavailable:  # receipts may decide without
-            heard = []
-        proven = self.proofs.logs([header])[0] if self.proofs is not None else None
-        if proven is None:
-            proven = next((one for _, one in heard if sum(one == other for _, other in heard) > 1), None)
-        for endpoint, answer in heard:
-            if proven is not None and answer != proven:
-                self._chain.contradicted(endpoint, "it lists other logs of a final block")
-        return proven
-
-    def blame(self, block: BlockNumber) -> None:
-        """Whoever listed this block's logs last, in a range, listed them wrong."""
-        if self.proofs is not None:
-            self.proofs.blame(block, "it lists other logs of a final block")
 
     def _is_final(self, last: BlockNumber) -> bool:
         """Whether a range up to this block is final: honest endpoints may differ about a block that is not."""

@@ -202,7 +202,7 @@ class Writer:
             "block_hash": step.latest.hash,
             "block_time": step.latest.time,
             "tip_number": step.tip,
-            "proven_number": newest_complete(),
+            "proven_number": _newest_complete(),
             "updated_at": func.now(),
         }
         if step.retract:
@@ -228,7 +228,7 @@ class Writer:
         connection.execute(delete(t.blocks).where(t.blocks.c.number < final))
         p = t.proofs.c
         newest_final = select(func.max(p.number)).where(p.number <= final).scalar_subquery()
-        superseded = and_(p.number < newest_final, p.number.is_distinct_from(newest_complete()))
+        superseded = and_(p.number < newest_final, p.number.is_distinct_from(_newest_complete()))
         connection.execute(delete(t.proofs).where(superseded))
 
     def check_fence(self, connection: Connection, schema: str = t.SCHEMA) -> None:
@@ -253,7 +253,7 @@ def _proven_head(row: Row[Any]) -> ProvenHead | None:
     return ProvenHead(_proof_of(row), row.quiet)
 
 
-def newest_complete() -> ScalarSelect[Any]:
+def _newest_complete() -> ScalarSelect[Any]:
     """Up to which block nothing is missing from the copy."""
     return select(func.max(t.proofs.c.number)).where(t.proofs.c.since == FROM_THE_FIRST).scalar_subquery()
 

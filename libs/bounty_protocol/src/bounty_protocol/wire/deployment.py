@@ -104,13 +104,6 @@ class IndexPosition:
             "Up to this block the chain's own headers show that the index lacks nothing; null where they show nothing."
         ),
     ]
-    compared_at: Annotated[
-        UnixSeconds | None,
-        Note(
-            "When the comparison of the whole index with the chain began that ended last; null before the first. New "
-            "blocks are compared as they become final."
-        ),
-    ]
     lag_seconds: Annotated[int, Note("From the newest indexed block to now.", minimum=0)]
     finality_seconds: Annotated[int, Note("How long a fact takes to become final, as measured now.", minimum=0)]
     reorg_count: int

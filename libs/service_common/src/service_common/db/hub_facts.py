@@ -26,7 +26,6 @@ from service_common.db.hub_reads import (
     Head,
     read_bounty,
     read_head,
-    read_is_disputed,
     read_roster,
     read_submission,
 )
@@ -125,10 +124,6 @@ class HubFacts:
     def bounty(self, bounty_id: BountyId) -> Bounty:
         """A bounty whose creation is finalized; its ending may not be, and ``ending`` looks at that."""
         bounty = self.indexed_bounty(bounty_id)
-        if self.head.disputed and read_is_disputed(self.connection, bounty_id):
-            raise ServiceError(
-                INDEX_UNAVAILABLE, "The indexed Hub state of this bounty is not the chain's; it is repaired."
-            )
         self.require_finalized(bounty.created.origin)
         return bounty
 

@@ -153,30 +153,12 @@ head = Table(
     Column("proven_number", BigInteger),
     Column("checked_number", BigInteger, nullable=False, server_default="0"),
     Column("quiet", Boolean, nullable=False, server_default="false"),
-    Column("compare_next", BigInteger, nullable=False, server_default="0"),
-    Column("compare_new", BigInteger, nullable=False, server_default="0"),
-    Column("compare_began", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("compared_at", DateTime(timezone=True)),
-    Column("disputed", Integer, nullable=False, server_default="0"),
     Column("rebuilds", Integer, nullable=False, server_default="0"),
     info=_info("how far the copy of a chain is: indexed and finalized block, the fencing token, why it is halted"),
 )
 """``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
 block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``.
-
-``compare_next``: where the comparison of all history with the chain goes on, 0 between two; ``compare_new``: up to here
-final blocks were compared. ``compare_began``, ``compared_at``: when the newest round began, and when the last whole one
-did. ``disputed``: how many rows ``disputes`` has. ``rebuilds``: how often the copy was replaced by a new one."""
-disputes = Table(
-    "disputes",
-    metadata,
-    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("block_number", BigInteger, primary_key=True, autoincrement=False),
-    Column("found_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    info=_info("a bounty, and a block in which its rows are proven not to be the chain's"),
-)
-"""Bounties with rows in a block that are proven not to be the chain's; 0: rows that belong to no bounty. Nothing is
-authorized by them until a rebuild."""
+``rebuilds``: how often the copy was replaced by a new one."""
 blocks = Table(
     "blocks",
     metadata,
@@ -325,7 +307,7 @@ changes = Table(
 reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
 numbers are this copy's own, so a replay has none."""
 
-_NO_FACTS = (head, backfill, blocks, changes, disputes, open_bounties, proofs)
+_NO_FACTS = (head, backfill, blocks, changes, open_bounties, proofs)
 FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)
 """Every table whose rows a reorg retracts."""
 EVENT_TABLES: Final[Mapping[type[HubEvent], Table]] = {

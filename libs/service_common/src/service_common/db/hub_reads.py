@@ -49,7 +49,6 @@ from sqlalchemy import (
     and_,
     exists,
     func,
-    literal,
     literal_column,
     null,
     or_,
@@ -112,12 +111,6 @@ class Head:
     proven_number: BlockNumber | None
     """Up to this block nothing that changed the Hub's storage is missing, shown from the chain's headers; None where
     nothing was shown yet."""
-    compared_at: UnixSeconds | None = None
-    """When the comparison of the whole copy with the chain began that ended last."""
-    compare_began: UnixSeconds | None = None
-    """When the newest one began."""
-    disputed: int = 0
-    """How many rows are proven not to be the chain's, by bounty and block."""
     rebuilds: int = 0
     """How often the copy was replaced by a new one."""
 
@@ -161,21 +154,8 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
         row[f"{prefix}proven_number"],
-        _seconds(row[f"{prefix}compared_at"]),
-        _seconds(row[f"{prefix}compare_began"]),
-        row[f"{prefix}disputed"],
         row[f"{prefix}rebuilds"],
     )
-
-
-def read_is_disputed(connection: Connection, bounty_id: BountyId) -> bool:
-    """Whether a row of this bounty, or one that belongs to none, is proven not to be the chain's."""
-    return bool(connection.execute(select(is_disputed(literal(bounty_id)))).scalar_one())
-
-
-def is_disputed(bounty_id: ColumnElement[int]) -> ColumnElement[bool]:
-    """The same of a column: by such rows nothing is authorized, and nothing is deleted that has no other copy."""
-    return exists().where(t.disputes.c.bounty_id.in_((0, bounty_id)))
 
 
 def _seconds(moment: datetime | None) -> UnixSeconds | None:

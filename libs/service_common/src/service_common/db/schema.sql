@@ -259,13 +259,6 @@ CREATE TABLE hub_index.delivery_keys (
 );
 CREATE INDEX delivery_keys_block ON hub_index.delivery_keys (block_number);
 
-CREATE TABLE hub_index.disputes (
-    bounty_id bigint NOT NULL,
-    block_number bigint NOT NULL,
-    found_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (bounty_id, block_number)
-);
-
 CREATE TABLE hub_index.fee_policies (
     protocol_fee_bps integer NOT NULL,
     guardian_fee_bps integer NOT NULL,
@@ -315,11 +308,6 @@ CREATE TABLE hub_index.head (
     proven_number bigint,
     checked_number bigint NOT NULL DEFAULT 0,
     quiet boolean NOT NULL DEFAULT false,
-    compare_next bigint NOT NULL DEFAULT 0,
-    compare_new bigint NOT NULL DEFAULT 0,
-    compare_began timestamptz NOT NULL DEFAULT now(),
-    compared_at timestamptz,
-    disputed integer NOT NULL DEFAULT 0,
     rebuilds integer NOT NULL DEFAULT 0
 );
 

@@ -15,7 +15,7 @@ from bounty_protocol.wire.values import WebhookState
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import delete_where
-from service_common.db.hub_reads import Head, is_disputed
+from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from sqlalchemy import ColumnElement, Table, exists, func, or_
 
@@ -82,7 +82,7 @@ def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
         c.submission_deadline.is_(None) & (c.created_at < func.now() - timedelta(seconds=longest)),
     )
     is_funded = exists().where(h.bounties.c.spec_commitment == c.spec_commitment)
-    return over & ~is_funded & ~exists(h.disputes)
+    return over & ~is_funded
 
 
 def _envelopes(_: Dependencies, head: Head) -> ColumnElement[bool]:
@@ -111,10 +111,9 @@ def _webhooks(_: Dependencies, __: Head) -> ColumnElement[bool]:
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:
-    """Whether the chain is final this many days past a moment of the bounty, of which no row is disputed."""
+    """Whether the chain is final this many days past a moment of the bounty."""
     b = h.bounties.c
-    past = exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
-    return past & ~is_disputed(bounty_id)
+    return exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
 
 
 def _older(moment: ColumnElement[object], days: int) -> ColumnElement[bool]:

@@ -24,7 +24,7 @@ from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
-from service_common.db.hub_reads import read_bounty, read_is_disputed
+from service_common.db.hub_reads import read_bounty
 from service_common.log import get_logger
 from sqlalchemy import Column, Select, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
@@ -50,7 +50,7 @@ def delete_orphans(deps: Dependencies) -> int:
         while found := list(islice(objects, _AT_ONCE)):
             with deps.facts.open() as facts:
                 bounty = read_bounty(facts.connection, bounty_id)
-                if bounty is None or read_is_disputed(facts.connection, bounty_id):
+                if bounty is None:
                     break
                 if facts.head.finalized_time < bounty.terms.submission_deadline + DAY_SECONDS:
                     break

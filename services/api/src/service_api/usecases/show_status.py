@@ -122,7 +122,6 @@ def _position(head: Head, lag: int) -> IndexPosition:
         finalized_block_time=head.finalized_time,
         tip_block_number=head.tip_number,
         proven_until=head.proven_number,
-        compared_at=head.compared_at,
         lag_seconds=lag,
         finality_seconds=head.finality_lag_seconds,
         reorg_count=head.reorg_count,

@@ -16,14 +16,14 @@ from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.record import VerificationRecord, derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, Bytes32, to_bytes
+from bounty_protocol.types import Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE, FactSource, HubFacts
-from service_common.db.hub_reads import Head, read_bounty_logs, read_is_disputed, read_latest_verdicts
+from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
 from service_common.log import get_logger
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
@@ -50,10 +50,6 @@ def find_record(
         if source.is_behind(head):
             return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
         return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
-    if head.disputed and _is_disputed(source, bounty.bounty_id):
-        return RecordError(
-            RecordFailure.DERIVATION_FAILED, "The indexed Hub state of this bounty is not the chain's; it is repaired."
-        )
     try:
         return _parsed(_kept_or_derived(deps, source, head, page))
     except (_NotDerivable, ValueError):
@@ -61,11 +57,6 @@ def find_record(
         return RecordError(
             RecordFailure.DERIVATION_FAILED, "The record could not be derived from the indexed Hub state."
         )
-
-
-def _is_disputed(source: FactSource, bounty_id: BountyId) -> bool:
-    with source.open() as facts:
-        return read_is_disputed(facts.connection, bounty_id)
 
 
 def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty) -> bytes:
