@@ -124,7 +124,6 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, PAID, ["claim", "--all"]),
     (1, NEVER | LATE, ["audit", "1"]),
     (1, NEVER | LATE, ["keep", "1", "kept"]),
-    (1, NEVER | LATE, ["conformance"]),
     (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
     (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
     (1, ACTS, ["poster:open-winning-submission", "1"]),

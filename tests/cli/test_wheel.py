@@ -163,10 +163,9 @@ def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_p
     ):
         done = subprocess.run([client, *words], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
         assert expected in done.stdout
-    for program in ("service-audit", "service-conformance"):
-        command = [str(python.parent / program), "--version"]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-        assert done.stdout == f"{program}, version {version}\n"
+    command = [str(python.parent / "service-audit"), "--version"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout == f"service-audit, version {version}\n"
     watch = [str(python.parent / "service-audit"), "--watch", "--help"]
     done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.startswith("usage: service-audit --watch ")

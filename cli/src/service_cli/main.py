@@ -56,7 +56,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "keep": ("keeping.commands", "Keep what one needs of a bounty without its service."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
-    "conformance": ("conformance.main", "Check a deployment against what is specified."),
     "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "config": ("config.show", "Show each setting and where it came from."),
@@ -102,14 +101,12 @@ EPILOG: Final = """\b
 Without --network and SERVICE_CHAIN_ID it is mainnet. Events are on stdout,
 one JSON object a line; --text shows sentences and tables. Exit: 0 done,
 1 refused or failed, 2 usage, 130 or 143 interrupted. A command that is run
-again continues. audit and conformance are programs of their own, too:
-service-audit, service-conformance.
+again continues. audit is a program of its own, too: service-audit.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
     "keeping": "For anyone",
     "audit": "For anyone",
-    "conformance": "For anyone",
     "notice": "For anyone",
     "poster": "For a Poster",
     "sponsor": "For who pays a Poster's gas",

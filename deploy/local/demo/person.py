@@ -18,7 +18,6 @@ from local_stack.process import Family
 
 CLIENT: Final = str(Path(sys.executable).parent / "service-cli")
 AUDIT: Final = str(Path(sys.executable).parent / "service-audit")
-CONFORMANCE: Final = str(Path(sys.executable).parent / "service-conformance")
 TIMEOUT_SECONDS: Final = 300
 
 
@@ -73,11 +72,6 @@ class Person:
     def audit(self, *arguments: str, code: int = 0) -> Ran:
         """Type ``service-audit``."""
         return self.run(*arguments, code=code, program=AUDIT)
-
-    def conform(self, url: str) -> str:
-        """Type ``service-conformance`` of a deployment, which has to meet every requirement; how many there are."""
-        ran = self.run(url, "--json", "--strict", program=CONFORMANCE)
-        return f"all {ran.event('service_conformance.finished').fields['met']} requirements met"
 
     def run(self, *arguments: str, code: int | None = 0, stdin: bytes = b"", program: str = CLIENT) -> Ran:
         """Type one command; raise unless it ends with ``code``, where one is given."""

@@ -140,17 +140,16 @@ READY: dict[str, Callable[[Stage], Case]] = {
 """What a command needs before its example can be typed; the others only look."""
 
 SHELL = set("|<>;&`()*")
-UNHEALTHY = {"doctor", "poster:check", "audit", "keep", "conformance"}
+UNHEALTHY = {"doctor", "poster:check", "audit", "keep"}
 """This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready. An audit finds that the
-twin has no VerificationRecord, and none can be kept; and it does not conform, since it is a twin."""
+twin has no VerificationRecord, and none can be kept."""
 
 
 def typed(case: Case, line: str, **values: str) -> Ran:
     """A line as a shell runs it, in this process where it is one command; 7 is the bounty at hand."""
     bounty = case.words[1] if len(case.words) > 1 else ""
     shown = re.sub(r"\b7\b", bounty, line)
-    ends_with_1 = ("service-cli audit", "service-cli conformance")  # and without an error
-    if not set(shown) & SHELL and not shown.startswith(ends_with_1):
+    if not set(shown) & SHELL and not shown.startswith("service-cli audit"):  # which ends with 1 without an error
         _, *words = (Template(word).substitute(values) for word in shlex.split(shown))
         return case.home.run_any(*words)
     path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"

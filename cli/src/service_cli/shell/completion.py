@@ -12,7 +12,7 @@ from click.shell_completion import get_completion_class
 
 from service_cli.shell.command import command
 
-PROGRAMS: Final = ("service-cli", "service-audit", "service-conformance")
+PROGRAMS: Final = ("service-cli", "service-audit")
 
 _BASH: Final = """\
 %(complete_func)s() {

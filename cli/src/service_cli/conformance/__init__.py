@@ -1,1 +1,0 @@
-"""Whether a deployment's API is the one that is specified, seen from outside."""
