@@ -133,19 +133,6 @@ def test_open__with_damaged_bytes_of_an_earlier_run__downloads_all_of_it_once(
     assert parts(guardian) == []
 
 
-def test_forget__after_an_interrupted_download__removes_it(
-    ledger: Ledger, guardian: Terminal, stalling: Stalling
-) -> None:
-    bounty, solver, commitment = stalling.names
-    interrupted(guardian, stalling, signal.SIGKILL)
-    assert guardian.run("guardian:forget", bounty, code=1).last["code"] == "bounty_open"
-    (part,) = parts(guardian)
-    ledger.award(int(bounty), solver, commitment)
-    removed = [one for one in guardian.run("guardian:forget", bounty).events if one["path"] == str(part)]
-    assert [(one["submission_commitment"], one["file_count"]) for one in removed] == [(commitment, 1)]
-    assert parts(guardian) == []
-
-
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))

@@ -237,20 +237,18 @@ def test_status__of_a_bounty_that_ended__is_not_running(
     assert running_of(solver.run("status")) == []
 
 
-def test_status__of_a_solver_whose_sealed_work_was_lost__says_how_to_put_it_back(
-    api: ApiTwin, solver: Terminal, won: Submitted
-) -> None:
+def test_status_shows_lost_work_with_its_command(api: ApiTwin, solver: Terminal, won: Submitted) -> None:
     load(api, won)
     showing(api, won.bounty)
-    assert "put_back" not in {task for _, task, _ in tasks_of(solver.run("status", "--address", won.solver))}
+    assert "reupload" not in {task for _, task, _ in tasks_of(solver.run("status", "--address", won.solver))}
     false: dict[str, object] = {"bounty_id": won.bounty, "submission_commitment": "0x" + "11" * 32}
     api.lost = [false, {"bounty_id": won.bounty, "submission_commitment": won.commitment}]
     found = solver.run("status", "--address", won.solver)
-    commands = [str(each["command"]) for each in found.events if each.get("task") == "put_back"]
-    assert commands == [f"service-cli solver:submit {won.bounty} --put-back DIRECTORY"]
+    commands = [str(each["command"]) for each in found.events if each.get("task") == "reupload"]
+    assert commands == [f"service-cli solver:submit {won.bounty} DIRECTORY"]
     api.scripts["subgraph"] = lambda _: refusal(400, "invalid_request", "Cannot query field.")
     away = solver.run("status", "--address", won.solver)
     assert "whether sealed work" in away.words
-    assert "put_back" not in {task for _, task, _ in tasks_of(away)}
+    assert "reupload" not in {task for _, task, _ in tasks_of(away)}
     known = Client(solver.environment).status([Address(won.solver)]).unknown
     assert f"whether sealed work of {won.solver} was lost" in known

@@ -21,7 +21,6 @@ from tests.web.driver import Browser, browsing
 
 _CAMPAIGNS = (
     "test_chain_halts.py",
-    "test_put_back.py",
     "test_safe_guardian.py",
     "test_service_gone.py",
     "test_stolen_guardian.py",
@@ -29,7 +28,7 @@ _CAMPAIGNS = (
     "test_withheld.py",
 )
 collect_ignore = [] if FULL else list(_CAMPAIGNS)
-"""Minutes of their own, for campaigns alone (``chain-halts``, ``put-back``, ``wallet-transactions``,
+"""Minutes of their own, for campaigns alone (``chain-halts``, ``wallet-transactions``,
 ``service-gone``, ``stolen-guardian``, ``successor``, ``withheld``)."""
 REPOSITORY = Path(__file__).parents[2]
 ROLES = {"poster": "poster", "solver-1": "solver-3", "guardian-1": "guardian-1", "guardian-2": "guardian-2"}

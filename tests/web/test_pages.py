@@ -244,9 +244,9 @@ def test_lost_work__is_marked_with_the_next_step_until_it_is_put_back(pages: Pag
     pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]], lost={SOLVERS[1]})
     shown = pages.text("/bounties/1")
     assert shown.count("Sealed bytes lost") == 1
-    assert "solver:submit 1 --put-back" in shown
-    assert "put it back from the copy that you kept" in pages.text(f"/people/{SOLVERS[1]}")
-    assert "put it back" not in pages.text(f"/people/{SOLVERS[0]}")
+    assert "solver:submit 1 DIRECTORY" in shown
+    assert "upload it again" in pages.text(f"/people/{SOLVERS[1]}")
+    assert "upload it again" not in pages.text(f"/people/{SOLVERS[0]}")
     for path, count in (("/bounties/1", 1), (f"/people/{SOLVERS[1]}", 1), (f"/people/{SOLVERS[0]}", 0)):
         items = json.loads(pages.get(f"{path}/feed.json").data)["items"]
         assert sum(":lost:" in each["id"] for each in items) == count

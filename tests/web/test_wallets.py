@@ -7,7 +7,6 @@ from threading import Event, Semaphore, Thread
 from typing import NoReturn
 
 import pytest
-from bounty_protocol.chain.json_rpc import mapping
 from service_common.config import ConfigurationError
 from service_web.config import read_config
 from service_web.policy import POLICY
@@ -16,7 +15,7 @@ from service_web.views import wallets
 
 from tests.vectors.samples import BEACON
 from tests.web.conftest import VARIABLES, FakeRelay, Pages
-from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, SOLVERS, Ledger
+from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, Ledger
 
 HASH = BEACON.info.chain_hash[2:]
 OUT = BEACON.info.round_at(NOW - 10)
@@ -48,14 +47,6 @@ def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, pa
         "genesis_time": BEACON.info.genesis_time,
         "period_seconds": BEACON.info.period_seconds,
     }
-
-
-def test_work__that_is_lost__is_named_to_the_page_s_script(pages: Pages) -> None:
-    bounty = pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]])
-    assert mapping(wallet_data(pages, "/bounties/1")["bounty"])["lost"] == []
-    bounty.lost.add(SOLVERS[1])
-    named = [{"solver_address": SOLVERS[1], "submission_commitment": bounty.work(SOLVERS[1])}]
-    assert mapping(wallet_data(Pages(pages.ledger), "/bounties/1")["bounty"])["lost"] == named
 
 
 @pytest.mark.parametrize(("chain_id", "is_moved"), [("31337", True), ("84532", False), ("8453", False)])

@@ -57,8 +57,6 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "checker": (*PRODUCT, "tests/checker"),
     "market": (*PRODUCT, "tools/market"),
     "service-gone": PRODUCT,
-    "junk-flood": PRODUCT,
-    "put-back": PRODUCT,
     "chain-halts": PRODUCT,
     "stolen-guardian": PRODUCT,
     "successor": PRODUCT,
@@ -185,20 +183,6 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "a bounty whose service and storage end for good after the reveal point: opened, judged and paid by what "
             "was kept",
             "tests/e2e/test_service_gone.py",
-        ),
-        _tests(
-            "junk-flood",
-            "Submissions of which most are junk: told apart, on the pages and by the command, before any is downloaded",
-            "tests/e2e/test_wallet_triage.py",
-            "tests/cli/guardian/test_triage.py",
-        ),
-        _tests(
-            "put-back",
-            "sealed work that the storage lost: its Solver is told, and puts it back from a kept copy by the command, "
-            "another on the pages; other bytes refused",
-            "tests/e2e/test_put_back.py",
-            "tests/e2e/test_wallet_put_back.py",
-            "tests/cli/solver/test_put_back.py",
         ),
         _tests(
             "chain-halts",

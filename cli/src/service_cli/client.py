@@ -384,7 +384,7 @@ class Client:
 
         choice = SubmissionChoice.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            return open_chosen(settings, bounty_id, choice, directory, None, None, original_names=original_names)
+            return open_chosen(settings, bounty_id, choice, directory, None, original_names=original_names)
 
     def record_verdict(
         self,

@@ -2,8 +2,8 @@
 
 Its name has the Submission's commitment, which fixes the envelope and so the digest and length of the whole. It is held
 by one run at a time; another one, and one that cannot keep it there, takes a file without a name in the temporary
-folder. It is removed once the work is open or was refused, by ``guardian:forget``, and by the next download when nobody
-has continued it for ``KEPT_DAYS``.
+folder. It is removed once the work is open or was refused, and by the next download when nobody has continued it for
+``KEPT_DAYS``.
 """
 
 import fcntl

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 Role = Literal["poster", "solver", "guardian", "claimant"]
-TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open", "put_back"]
+TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open", "reupload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ _WHAT: Final = {
     "claim": "claim",
     "claim_fee": "claim your share",
     "open": "open the work",
-    "put_back": "put back lost work",
+    "reupload": "upload lost work again",
 }
 
 

@@ -40,7 +40,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "claim": ("claimant.commands", "Claim an award or a refund."),
     "guardian:judgeable": ("guardian.commands", "List bounties that wait for your Verdict."),
     "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
-    "guardian:forget": ("guardian.commands", "Remove the opened work of a bounty that ended."),
     "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
     "guardian:deliver-key": ("guardian.commands", "Deliver the winning work's key to the Poster."),
     "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
@@ -54,7 +53,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "webhook:remove": ("webhook.commands", "Remove a webhook."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
-    "keep": ("keeping.commands", "Keep what one needs of a bounty without its service."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
     "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
@@ -66,7 +64,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 
 
 HABITS: Final = {
-    "backup": "keep",
     "balance": "status",
     "check": "poster:check",
     "create": "poster:new",
@@ -105,7 +102,6 @@ again continues. audit is a program of its own, too: service-audit.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
-    "keeping": "For anyone",
     "audit": "For anyone",
     "notice": "For anyone",
     "poster": "For a Poster",

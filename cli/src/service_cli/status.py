@@ -122,7 +122,7 @@ def show_status(
         held.append(_show_account(chain, account, roles, shown))
         found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
-        tasks += _to_put_back(settings, chain, account, unknown)
+        tasks += _to_upload_again(settings, chain, account, unknown)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     waiting = tuple(task.show(now) for task in tasks)
     running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
@@ -320,7 +320,7 @@ def _of_bounty(
         yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
 
 
-def _to_put_back(settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown) -> Iterator[Task]:
+def _to_upload_again(settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown) -> Iterator[Task]:
     """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
     from bounty_protocol.errors import ServiceError
     from bounty_protocol.types import parse_bounty_id
@@ -342,9 +342,9 @@ def _to_put_back(settings: Settings, chain: "ChainClient", account: Address, unk
         with chain_errors():
             recorded = chain.hub.submission(bounty_id, account)
         if recorded == commitment:
-            putting = f"service-cli solver:submit {bounty_id} --put-back DIRECTORY"
-            what = "lost your sealed work: put it back from where you kept it"
-            yield Task(account, bounty_id, "put_back", what, None, putting)
+            uploading = f"service-cli solver:submit {bounty_id} DIRECTORY"
+            what = "lost your sealed work: upload it again from the machine that sealed it"
+            yield Task(account, bounty_id, "reupload", what, None, uploading)
 
 
 def _for_wallet(task: Task) -> Task:

@@ -10,7 +10,6 @@ the committed length, continues what an earlier run left, and ends with the comm
 import hashlib
 import os
 import re
-import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -269,17 +268,6 @@ def _storage() -> Iterator[TimelyHttp]:
         yield http
     finally:
         http.clear()
-
-
-def copy(source: Path, target: FileIO) -> None:
-    """Copy a ciphertext of this machine; what is in the target is replaced."""
-    try:
-        target.truncate(0)
-        with open_regular(source) as file:
-            shutil.copyfileobj(file, target)
-    except OSError as error:
-        message = f"{source} cannot be copied: {error.strerror}."
-        raise CommandFailed("file_not_written", message, next_action=_AGAIN) from None
 
 
 def digest_of(path: Path) -> tuple[int, Bytes32]:

@@ -5,9 +5,8 @@ ciphertext must have the committed length and digest. The API is only one place 
 only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
 """
 
-import json
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -25,13 +24,12 @@ from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope, parse_envelope
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
-from bounty_protocol.wire.submissions import ContentOrError, ContentsRequest, SubmissionContent, SubmissionContents
+from bounty_protocol.wire.submissions import SubmissionContent
 
 from service_cli.api import ApiClient
 from service_cli.chain.events import OpenedFiles
@@ -39,31 +37,15 @@ from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
-from service_cli.disk import open_regular
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.output import Progress, emit, remark, say, warn
-from service_cli.shell.phrases import counted
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, storage_url
 
 F = TypeVar("F", bound=OpenedFiles)
-KEPT: Final = "submissions"
-"""The folder of a kept bounty that holds one for each Submission (``keep``)."""
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
-
-
-def kept_folder(directory: Path, commitment: Bytes32) -> Path | None:
-    """The folder of a Submission in a kept bounty, whatever its number was then."""
-    for folder in sorted((directory / KEPT).glob(f"*-{commitment[:8]}")):
-        try:
-            with open_regular(folder / "envelope.json") as file:
-                if submission_commitment(file.read(MAX_ENVELOPE_BYTES + 1)) == commitment:
-                    return folder
-        except OSError:
-            continue
-    return None
 
 
 def beacon_of(settings: Settings) -> BeaconInfo:
@@ -160,39 +142,6 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
             raise
         raise _not_served() from refusal
     return _served(api, bounty_id, pair, answer)
-
-
-def fetch_contents(
-    api: ApiClient, signer: Signer, bounty_id: BountyId, commitments: Iterable[Bytes32]
-) -> dict[Bytes32, ContentOrError]:
-    """What the API has of several Submissions of a bounty, at most ``MAX_CONTENTS``, by one signed request.
-
-    ``submission_of`` makes each the Submission that it is.
-    """
-    wanted = tuple(dict.fromkeys(commitments))  # a copied commitment is asked for once
-    answer = api.signed(
-        signer,
-        "POST",
-        f"/api/bounties/{bounty_id}/submissions/contents",
-        body=json.dumps(to_json(ContentsRequest(wanted))).encode(),
-        media_type="application/json",
-        summary=f"read {counted(len(wanted), 'Submission')} of bounty {bounty_id}",
-        retry=(429, 503),  # each counts as one request: of many, the last ones wait for the budget
-    ).read(SubmissionContents)
-    if tuple(item.submission_commitment for item in answer.items) != wanted:
-        raise api.peer.malformed(" does not answer about the Submissions that were asked for.")
-    return {item.submission_commitment: item for item in answer.items}
-
-
-def submission_of(
-    api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32], item: ContentOrError
-) -> Submission:
-    """One of ``fetch_contents``; what the API could not give beside the others is asked for alone, with patience."""
-    if item.content is not None:
-        return _served(api, bounty_id, pair, item.content)
-    if item.error is not None and item.error.code == _NOT_SERVED:
-        raise _not_served()
-    return fetch_submission(api, signer, bounty_id, pair)
 
 
 def _served(

@@ -141,7 +141,7 @@ def _files() -> str:
   {IGNORE_FILE}
       at the top of a Solver's directory: what is not sealed, as in .gitignore
   submissions/BOUNTY_ID/
-      opened work, by guardian:open; guardian:forget removes it
+      opened work, by guardian:open
   winning-submission/BOUNTY_ID/SUBMISSION_COMMITMENT/
       the winning work, by poster:open-winning-submission
 """

@@ -7,12 +7,6 @@ import type { Address, Hex } from "viem";
 import type { Deployment } from "../src/acting.js";
 import type { Beacon } from "../src/opening.js";
 
-/** A Submission whose sealed bytes the service no longer has. */
-export interface LostWork {
-  readonly solver_address: Address;
-  readonly submission_commitment: Hex;
-}
-
 /** A bounty as the page states it. */
 export interface StatedBounty {
   readonly bounty_id: string;
@@ -25,7 +19,6 @@ export interface StatedBounty {
   readonly judging_deadline: number;
   readonly protocol_fee: string;
   readonly guardian_fee: string;
-  readonly lost: readonly LostWork[];
 }
 
 /** What a person does on the chain. */

@@ -7,11 +7,9 @@ import { heartbeat, hubOffers } from "./claims.js";
 import type { Context } from "./context.js";
 import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
-import { lookingOffers } from "./looking.js";
 import { openingOffers } from "./opening.js";
 import { pause } from "./paced.js";
 import { publishOffer } from "./publish.js";
-import { putBackOffers } from "./put-back.js";
 import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
@@ -279,8 +277,6 @@ async function offersOf(context: Context): Promise<[Offer[], string]> {
   if (settings.actions === "publish") return [[publishOffer(context)], ""];
   if (settings.bounty === undefined) return [[], ""];
   const bounty = await readState(context, settings.bounty);
-  const all = [hubOffers, submitOffers, putBackOffers, verdictOffers, openingOffers, lookingOffers].flatMap((offers) =>
-    offers(context, bounty),
-  );
+  const all = [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
   return [all, whyNothing(context.account, bounty)];
 }

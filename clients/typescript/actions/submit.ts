@@ -143,17 +143,6 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   else finished(settings, stage, `${what}, by transaction`, found, next, ...copy, ...unnoted);
 }
 
-/** What the browser holds of what was sealed, as a copy that was saved has it. */
-export async function heldCopy({ journal }: Context, bounty: Bounty): Promise<ArtifactFile[]> {
-  const kept = await journal.get<Sealed>(keptName(bounty));
-  const content = kept && (await storedAt(kept.file));
-  if (kept === undefined || content === undefined) return [];
-  return [
-    { path: "envelope.json", content: new Blob([kept.envelope]) },
-    { path: "ciphertext.age", content },
-  ];
-}
-
 /** A link that saves what was sealed, while the browser holds it. */
 async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
@@ -163,15 +152,9 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
   const archive = archiveOf(folder, sealed.envelope, ciphertext);
   const link = element("a", { download: `${folder}.tar`, href: URL.createObjectURL(archive) }, "Save the sealed copy");
   const why =
-    ", before you leave this page. The service has the only other one: should it lose the work, the copy is put back on this " +
-    "page, or with service-cli solver:submit --put-back. Only the Guardians can open it.";
+    ", before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. " +
+    "Only they can open it.";
   return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
-}
-
-/** The same where an earlier visit sealed it. */
-export async function heldCopyLink(context: Context, bounty: Bounty): Promise<readonly Node[]> {
-  const kept = await context.journal.get<Sealed>(keptName(bounty));
-  return kept === undefined ? [] : copyOf(context, kept, bounty);
 }
 
 /**

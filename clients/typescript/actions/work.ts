@@ -13,7 +13,6 @@ import {
   envelopeDifferences,
   fetchBeacon,
   openArtifact,
-  openBegin,
   openContentKey,
   parseEnvelope,
   publicKeyOf,
@@ -23,7 +22,7 @@ import {
 } from "../src/opening.js";
 import type { ArtifactEntry, Beacon, Envelope, TransferOptions } from "../src/opening.js";
 
-export { envelopeDifferences, openBegin, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
+export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;

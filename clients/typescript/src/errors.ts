@@ -40,7 +40,6 @@ export type ClientCode =
   | "account_not_deployed"
   | "answer_malformed"
   | "api_unreachable"
-  | "begin_not_opened"
   | "deployment_mismatch"
   | "guardian_roster_mismatch"
   | "storage_refused"

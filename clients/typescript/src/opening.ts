@@ -13,7 +13,6 @@ export type { Binding } from "./binding.js";
 export { unwrapContentKey, wrapContentKey } from "./delivery.js";
 export { envelopeBytes, envelopeDifferences, parseEnvelope } from "./envelope.js";
 export type { Envelope, PinnedBounty } from "./envelope.js";
-export { openBegin } from "./begin.js";
 export type { ArchiveLimits } from "./names.js";
 export { downloadCiphertext } from "./download.js";
 export { openArtifact, openContentKey } from "./open.js";

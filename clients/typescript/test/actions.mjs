@@ -11,7 +11,7 @@ import archives from "../../../tests/vectors/archive.json" with { type: "json" }
 import envelopes from "../../../tests/vectors/envelope.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "put-back", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "triage", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -959,27 +959,6 @@ for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of 
   });
 }
 
-for (const [what, content, expected] of [["takes what this browser holds", "a", "Get an address for the upload"], ["asks for a copy where none is right", "b", "The kept copy"]]) {
-  test(`putting lost work back ${what}`, async (t) => {
-    const sealed = JSON.parse(envelopes.accepted[0].envelope);
-    const { ciphertext, solver_address } = sealed;
-    const sha256 = createHash("sha256").update("a").digest("hex");
-    ciphertext.storage_locator = ciphertext.storage_locator.replace(ciphertext.sha256.slice(2), sha256);
-    Object.assign(ciphertext, { byte_length: 1, sha256: `0x${sha256}` });
-    const envelope = JSON.stringify(sealed);
-    const commitment = keccak256(stringToBytes(envelope));
-    const { seen, stage, context } = scene(t, { node: { readContract: async () => commitment } });
-    stage.ask = async (title) => stage.confirm(title, []);
-    globalThis.document = { createElement: () => new Proxy(() => {}, { get: (made) => made, apply: (made) => made }) };
-    actions.holdInMemory("held", new Blob([content]));
-    seen.store.set("sealed 7", { commitment, envelope, file: "held" });
-    Object.assign(context, { account: solver_address, settings: { apiUrl: "https://api.example", bounty: { lost: [{ solver_address }] } } });
-    const [offer] = actions.putBackOffers(context, { id: 7n });
-    await assert.rejects(offer.run(stage), { code: "cancelled" });
-    assert.equal(seen.confirmed[0][0], expected);
-  });
-}
-
 const IS_SHOWN = "What the chain shows now";
 for (const [what, active, asks, findIn, fact, head = 100n] of [
   ["which the chain shows, is not offered again", SENT, 0],
@@ -1029,17 +1008,6 @@ test("sealing that is waited for no longer ends with its worker", async (t) => {
   waiting.abort();
   await assert.rejects(sealing, { name: "AbortError" });
   assert.equal(hasEnded, true);
-});
-
-test("what a look could not learn is not told as work that does not open", () => {
-  const found = [{}, { code: "capsule_invalid", message: "No." }, { code: "storage_verification_pending", message: "It is verified." }];
-  assert.deepEqual(
-    [...found, undefined].map((each) => actions.resultOf(each)),
-    ["opens", "does not open: No.", "not known yet: It is verified.", "not looked at"],
-  );
-  assert.match(actions.summaryOf(found.map((each) => ({ found: each })), 0), /^2 of 3 Submissions looked at: 1 would open/);
-  const { code, message, nextAction } = actions.numbered({ number: 3 }, new actions.ServiceError("a", "Lost.", { nextAction: "Go." }));
-  assert.deepEqual([code, message, nextAction], ["a", "At number 3: Lost.", "Go."]);
 });
 
 const TERMS = {

@@ -217,26 +217,6 @@ test("beacon relays: forged, silent and honest ones", async () => {
   assert.equal(await served(page, (url) => failureOf(status(url))), "answer_malformed");
 });
 
-test("the begin of a ciphertext: what storage does, and what does not open", async () => {
-  const identity = await client.generateIdentity();
-  const begun = (answer) => served(answer, (url) => failureOf(() => client.openBegin(url, identity, 1_000_000)));
-  const ranges = [];
-  const junk = (request, response) => {
-    ranges.push(request.headers.range);
-    const write = () => response.write("x".repeat(65_536), () => response.destroyed || write());
-    write();
-  };
-  assert.equal(await begun(junk), "begin_not_opened"); // also where Range is not heeded: no more is read than that
-  assert.deepEqual(ranges, [`bytes=0-${16 * 1024 + 63}`]);
-  const ended = (_, response) => {
-    response.writeHead(200, { "Content-Length": "1000" });
-    response.write("age-encryption.org/v1\n", () => response.destroy());
-  };
-  assert.equal(await begun(ended), "storage_unreachable");
-  for (const [status, code] of [[404, "storage_refused"], [503, "storage_unreachable"], [302, "storage_unreachable"]])
-    assert.equal(await begun((_, response) => response.writeHead(status, { Location: "/" }).end()), code);
-});
-
 test("many Submissions: each item is the one that was asked for, or is refused", async () => {
   const text = load("envelope").accepted[0].envelope;
   const commitment = client.commitmentOf(text);

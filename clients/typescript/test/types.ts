@@ -359,9 +359,6 @@ expectTypeOf<types.ReadContent>().toEqualTypeOf<
   | { readonly commitment: Hex; readonly content: types.Schemas["SubmissionContent"] }
   | { readonly commitment: Hex; readonly refusal: types.ServiceError }
 >();
-expectTypeOf(client.openBegin).toEqualTypeOf<
-  (url: string, identity: string, byteLength: number) => Promise<void>
->();
 expectTypeOf(client.openContentKey).toEqualTypeOf<
   (envelope: types.Envelope, keys: Omit<types.CapsuleKeys, "round">) => Eventually
 >();

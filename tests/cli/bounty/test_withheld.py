@@ -65,24 +65,6 @@ def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_r
     assert {each["code"] for each in shown.events[1:]} == {"written_verdict_withheld"}
 
 
-def test_keep__by_those_who_take_part__has_what_is_withheld(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
-) -> None:
-    bounty, page = withheld
-    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
-    (home.home / "why.md").write_text("Nothing runs.\n")
-    home.run("guardian:verdict", str(bounty), "no_valid_submission", "--unopened", "why.md")
-    (commitment,) = api.verdicts
-    api.withheld[commitment] = NOTICE
-    home.run_any("keep", str(bounty), "kept", "--sign-as", "guardian")
-    assert (home.home / "kept/challenge.md").read_bytes() == page
-    assert (home.home / f"kept/verdicts/{commitment}.md").read_bytes() == api.verdicts[commitment]
-    stranger = person(ledger, api, rpc, tmp_path / "first", "guardian-1")
-    ran = stranger.run_any("keep", str(bounty), "public")
-    assert not (stranger.home / "public/challenge.md").exists()
-    assert NOTICE.reason in str(ran.events)
-
-
 def test_submit__for_a_withheld_page__is_refused_with_the_reason_and_goes_on_by_consent(
     ledger: Ledger, api: ApiTwin, solver: Terminal
 ) -> None:

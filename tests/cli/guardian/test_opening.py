@@ -11,11 +11,10 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto import age, archive_read
+from bounty_protocol.crypto import archive_read
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.abi_hashes import guardian_roster_hash
 from bounty_protocol.domain.commitments import spec_commitment, submission_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
@@ -105,7 +104,7 @@ def test_killed_opening_leaves_no_ciphertext(
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age", "identity.age"])
+@pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age"])
 def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
     api: ApiTwin, guardian: Terminal, judged: Submitted, name: str
 ) -> None:
@@ -169,120 +168,6 @@ def test_open_from__a_folder_with_altered_files__writes_nothing(guardian: Termin
         assert not (guardian.home / "out").exists()
         (folder / name).unlink()
         assert guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1).code == 1
-
-
-def second(ledger: Ledger, guardian: Terminal) -> Terminal:
-    """The second Guardian's encryption key, and no account key."""
-    ring = {k: v for k, v in ledger.people.guardians[1].variables().items() if "KEYS_JSON" in k}
-    return Terminal(
-        guardian.home / "second", {k: v for k, v in guardian.environment.items() if "PRIVATE_KEY" not in k} | ring
-    )
-
-
-def test_open__passing_the_key_to_another_guardian__gives_that_one_alone_what_opens_it(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
-    load(api, judged)
-    other = second(ledger, guardian)
-    other.home.mkdir()
-    folder = bundle(other.home / "got", judged)
-    account = ledger.people.guardians[1].address
-    ran = guardian.run("guardian:open", *judged.names, "mine", "--pass-to", account, str(folder / "identity.age"))
-    passed = ran.event("guardian_open.key_passed")
-    assert (passed["guardian"], passed["path"]) == (account, str(folder / "identity.age"))
-    content_key = content_identity(ledger, judged).to_text().encode()
-    for file in [path for path in guardian.home.rglob("*") if path.is_file()]:
-        assert content_key not in file.read_bytes().upper()
-    assert (folder / "identity.age").stat().st_mode & 0o777 == 0o600
-    requests = len(api.server.requests)
-    other.run("guardian:open", "--from", "got", *judged.names, "theirs")
-    assert files_below(other.home / "theirs") == judged.files
-    assert len(api.server.requests) == requests
-    stranger = Terminal(other.home, {**guardian.environment})
-    refused = stranger.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
-    assert refused.last["code"] == "identity_mismatch"
-    assert not (other.home / "out").exists()
-
-
-@pytest.mark.attack
-def test_open__where_the_first_endpoint_names_its_own_key_at_first__passes_nothing_on_to_that(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
-) -> None:
-    load(api, judged)
-    view = api.hub.roster(1)
-    account, thief, stolen = ledger.people.guardians[1].address, Identity.generate(), list[object]()
-    place = view.accounts.index(Address(account))
-    own_key = thief.public_key
-    keys = [*view.encryption_keys[:place], own_key, *view.encryption_keys[place + 1 :]]
-    own_hash = guardian_roster_hash(
-        api.chain_id,
-        api.hub.address,
-        version=1,
-        accounts=view.accounts,
-        encryption_public_keys=keys,
-        quorum=view.quorum,
-    )
-
-    def after(_method: str, _params: Params, found: object) -> object:
-        if stolen or not isinstance(found, str):
-            return found
-        if (key := view.encryption_keys[place][2:]) in found:
-            stolen.append(found)
-        return found.replace(view.guardian_roster_hash[2:], own_hash[2:]).replace(key, own_key[2:])
-
-    rpc.after = after
-    guardian.run("guardian:open", *judged.names, "mine", "--pass-to", account, "key", SERVICE_RPC_URLS=ledger.node.url)
-    assert stolen
-    with pytest.raises(SealedDataError):
-        age.decrypt_bytes((guardian.home / "key").read_bytes(), [thief], recipients=1)
-
-
-def test_open__passing_the_key_to_somebody_else_or_over_a_file__is_refused_before_a_signature(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
-    (guardian.home / "there").write_text("mine")
-    account = ledger.people.guardians[1].address
-    for to, code in (
-        ((judged.solver, "new"), "not_guardian"),
-        ((account, "there"), "file_exists"),
-        ((account, "no/folder"), "file_not_written"),
-    ):
-        ran = guardian.run("guardian:open", *judged.names, "out", "--pass-to", *to, code=1)
-        assert ran.last["code"] == code
-        assert not (guardian.home / "out").exists()
-    assert not api.approvals()
-
-
-@pytest.mark.parametrize("wrong", ["another identity", "not sealed", "two recipients", "nothing"])
-def test_open_from__a_key_that_is_not_the_submission_s__is_refused(
-    ledger: Ledger, guardian: Terminal, judged: Submitted, wrong: str
-) -> None:
-    folder = bundle(guardian.home / "got", judged)
-    mine = ledger.people.guardians[0].identity
-    assert mine is not None
-    key = content_identity(ledger, judged).to_text().encode()
-    content = {
-        "another identity": age.encrypt_bytes(Identity.generate().to_text().encode(), [mine.public_key]),
-        "not sealed": key,
-        "two recipients": age.encrypt_bytes(key, [mine.public_key, Identity.generate().public_key]),
-        "nothing": b"",
-    }
-    (folder / "identity.age").write_bytes(content[wrong])
-    ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
-    assert ran.last["code"] == "identity_mismatch"
-    (folder / "identity.age").write_bytes(age.encrypt_bytes(key, [mine.public_key]))
-    assert guardian.run("guardian:open", "--from", "got", *judged.names, "out").last["bound"] is True
-
-
-def test_open_from__a_raw_key__is_not_read_and_said_so(ledger: Ledger, guardian: Terminal, judged: Submitted) -> None:
-    folder = bundle(guardian.home / "got", judged)
-    (folder / "identity.txt").write_text(content_identity(ledger, judged).to_text() + "\n")
-    ring = json.dumps([Identity.generate().to_text()])
-    ran = guardian.run(
-        "guardian:open", "--from", "got", *judged.names, "out", code=1, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON=ring
-    )
-    assert "identity.txt is not read" in ran.words
-    assert not (guardian.home / "out").exists()
 
 
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
@@ -437,7 +322,7 @@ def test_beacon__whose_round_is_missing_by_a_fast_clock__is_explained_by_that_cl
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("words", [(), ("--look",), ("--submission", "1")], ids=["all", "a look", "one"])
+@pytest.mark.parametrize("words", [(), ("--submission", "1")], ids=["all", "one"])
 @pytest.mark.parametrize("witness", ["the API", "a further endpoint"])
 def test_open__where_an_endpoint_has_another_bounty_than_its_witnesses__blames_no_solver(
     api: ApiTwin,

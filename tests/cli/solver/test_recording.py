@@ -199,7 +199,6 @@ def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer
     change(solver)
     by_wallet(ledger, solver, bounty, work)  # sealed and shown, and never sent
     assert (former / "ciphertext.age").read_bytes() == content
-    assert "holds" in solver.run("solver:submit", bounty, "--put-back", str(former)).words
     solver.run("solver:submit", bounty, work)
     assert on_chain(ledger, bounty) != former.name
     assert list(solver.home.rglob("ciphertext.age")) == [sealed]
@@ -302,10 +301,10 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     assert former in str(late.last["message"])
     folder = Path(str(kept["directory"])) / former
     assert (folder / "ciphertext.age").exists()
-    assert f"run it with --put-back and {folder}." in str(late.last["next_action"])
+    assert f"give a Guardian {folder}." in str(late.last["next_action"])
     folder.rename(folder.with_name("elsewhere"))
     late = solver.run("solver:submit", str(number), work, code=1)
-    assert "--put-back and the folder that" in str(late.last["next_action"])
+    assert "give a Guardian the folder that" in str(late.last["next_action"])
 
 
 def test_submit__after_the_deadline_of_what_cannot_be_sealed__is_none_of_what_was(

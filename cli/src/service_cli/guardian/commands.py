@@ -8,7 +8,7 @@ import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, NEW_FILE, Value, read_document
-from service_cli.shell.command import argument_error, command, read_option
+from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
     from service_cli.guardian.opening import SubmissionChoice
@@ -67,17 +67,10 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 )  # fmt: skip
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Take what DIR holds of envelope.json, ciphertext.age and identity.age, or a directory of keep.",
-)  # fmt: skip
-@click.option(
-    "--pass-to", nargs=2, type=(ADDRESS, click.Path(path_type=Path)), metavar="GUARDIAN FILE",
-    help="Also write the content key to FILE (new), sealed so that only that Guardian of the roster opens it.",
+    help="Take what DIR holds of envelope.json and ciphertext.age.",
 )  # fmt: skip
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
-@click.option("--look", is_flag=True, help="Only show size, record and whether it opens, of each; downloads no work.")
 @click.option("--limit", type=click.IntRange(1), metavar="COUNT", help="Open at most this many in this run.")
-@click.option("--largest", metavar="SIZE", help='Leave out what is larger, such as "25 MB".')
-@click.option("--skip", type=click.IntRange(1), metavar="N", multiple=True, help="Leave out number N; may be repeated.")
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
     bounty_id: BountyId,
@@ -87,12 +80,8 @@ def guardian_open(
     output: Path | None,
     output_dir: Path | None,
     source: Path | None,
-    pass_to: tuple[Address, Path] | None,
     original_names: bool,
-    look: bool,
     limit: int | None,
-    largest: str | None,
-    skip: tuple[int, ...],
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -107,20 +96,14 @@ def guardian_open(
     or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
     what is left. Files go to submissions/<bounty_id>/1-0x3719ea/, named by the number and the begin of the commitment,
     in the second form by the whole commitment, unless --output or OUTPUT_DIR names a directory, which must be new or
-    empty. They stay there, readable by you, until you remove them;
-    guardian:forget does once the bounty has ended.
-
-    Where there are many, --look shows of each how large it is, how often its account won before, and whether it would
-    open, by its envelope and the first bytes of its ciphertext. --skip, --largest and --limit leave some out; run again
-    without them, it opens the rest.
+    empty. They stay there, readable by you, until you remove them.
+    --limit leaves some out; run again without it, it opens the rest.
 
     What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
     .git is laid out as inert_.git_. --original-names keeps the names.
 
-    Bytes may also come from anywhere else, with --from, such as a directory of service-cli keep: each is checked
-    against the commitment on chain, and the API is asked, with a signed request, only for an envelope or ciphertext
-    that DIR does not hold. identity.age is the content key that another Guardian opened and passed on with --pass-to,
-    sealed to your key in the pinned roster.
+    Bytes of one Submission may also come from anywhere else, with --from: each is checked against the commitment on
+    chain, and the API is asked, with a signed request, only for an envelope or ciphertext that DIR does not hold.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key.
@@ -128,82 +111,37 @@ def guardian_open(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Refuses:  an output directory that holds something; a file for the content key that exists, or that is for somebody
-              who is not on the pinned roster; a Submission that the
-              contract does not record; an envelope that does not hash to the commitment; a reveal point not reached;
-              a sealed file that does not open, or that names another bounty or Solver, saying why in plain words; ends
-              refused where one of a whole bounty could not be opened
+    Refuses:  an output directory that holds something; a Submission that the contract does not record; an envelope that
+              does not hash to the commitment; a reveal point not reached; a sealed file that does not open, or that
+              names another bounty or Solver, saying why in plain words; ends refused where one of a whole bounty could
+              not be opened
     Examples: service-cli guardian:open 7
-              service-cli guardian:open 7 --look
               service-cli guardian:open 7 --submission 1 --output opened/
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
-    from bounty_protocol.domain.shorthand import read_size
-
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.guardian.opening import (
-        OpeningLimits,
-        PassOn,
-        default_output,
-        guardian_open,
-        open_chosen,
-        open_submissions,
-    )
-    from service_cli.submissions import KEPT
+    from service_cli.guardian.opening import default_output, guardian_open, open_chosen, open_submissions
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
     if solver is not None and submission is not None:
         raise argument_error("--submission", "SOLVER is given already; name one of the two.")
-    if solver is None and submission is None and pass_to is not None:
-        raise argument_error("--pass-to", "goes with one Submission; add --submission N.")
-    if solver is None and submission is None and source is not None and not (source / KEPT).is_dir():
-        raise argument_error(
-            "--from", f"goes with one Submission (add --submission N), or with a DIR that has {KEPT}/."
-        )
+    if solver is None and submission is None and source is not None:
+        raise argument_error("--from", "goes with one Submission; add --submission N.")
     if solver is not None and submission_commitment is None:
         raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
-    is_whole = solver is None and submission is None
-    if (look or limit is not None or largest is not None or skip) and not is_whole:
-        raise argument_error("--look, --limit, --largest, --skip", "go with a whole bounty: name no Submission.")
-    limits = OpeningLimits(limit, read_option("--largest", read_size, largest), frozenset(skip))
+    if limit is not None and (solver is not None or submission is not None):
+        raise argument_error("--limit", "goes with a whole bounty: name no Submission.")
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
-    if look:
-        from service_cli.guardian.triage import look_at_submissions
-
-        look_at_submissions(settings, bounty_id)
-        return
-    pass_on = None if pass_to is None else PassOn(*pass_to)
     if solver is not None and submission_commitment is not None:
         target = output_dir or output or default_output(bounty_id) / submission_commitment
         pair = (solver, submission_commitment)
-        guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
+        guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
     elif submission is not None:
-        open_chosen(settings, bounty_id, submission, output, source, pass_on, original_names=original_names)
+        open_chosen(settings, bounty_id, submission, output, source, original_names=original_names)
     else:
         below = output or default_output(bounty_id)
-        open_submissions(settings, bounty_id, below, source, limits, original_names=original_names)
-
-
-@command("guardian:forget", "guardian_forget")
-@click.argument("bounty_id", type=BOUNTY_ID)
-def guardian_forget(bounty_id: BountyId, network: str | None) -> None:
-    """Remove the files that guardian:open wrote on this machine for a bounty that has ended.
-
-    Only files that this client wrote are removed, also those of a run that was killed, and only where nobody changed
-    them since; what you changed or added is named and stays. What is left of interrupted downloads is removed, too.
-    Journals, keys and copies that you made are not touched.
-
-    \b
-    Reads:    nothing secret
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Refuses:  a bounty that has not ended; ends with exit code 1 where something could not be removed
-    Examples: service-cli guardian:forget 7
-    """
-    from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.guardian.forgetting import forget
-
-    forget(load_settings(network, None, CHAIN), bounty_id)
+        open_submissions(settings, bounty_id, below, limit, original_names=original_names)
 
 
 @command("guardian:verdict", "guardian_verdict", api=True, sends=True)

@@ -47,7 +47,7 @@ def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vo
     solver, commitment = winner.value
     delivery_key = _delivery_key(api, chain).value
     session = ApiSession(chain, local_signer(chain.settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    _, submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
+    submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,

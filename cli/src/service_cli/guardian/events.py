@@ -18,7 +18,7 @@ from service_cli.guardian.judgeable_events import (
 )
 from service_cli.shell.event import Code, Count, Event, Position
 from service_cli.shell.items import Column, Field, Row, Shown
-from service_cli.shell.phrases import at, counted, following, short, size, transaction
+from service_cli.shell.phrases import at, counted, following, transaction
 from service_cli.shell.text import BountyEnd
 
 if TYPE_CHECKING:
@@ -57,24 +57,6 @@ class VerifiedSubmission(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class PassedKey(Event):
-    """Only with `--pass-to`: `path` is an age file with the content key that only `guardian` opens, by its key in the
-    pinned roster."""
-
-    EVENT: ClassVar[str] = "guardian_open.key_passed"
-    WHEN: ClassVar[str] = "with --pass-to"
-    bounty_id: BountyId
-    solver: Address
-    submission_commitment: Bytes32
-    guardian: Address
-    path: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"The content key is in {self.path}, sealed so that only {self.guardian} can open it."
-        yield Field("Next", "that Guardian puts it as identity.age into a folder for guardian:open --from")
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedSubmission(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "guardian_open.artifact_opened"
@@ -82,7 +64,6 @@ class OpenedSubmission(OpenedFiles):
     def text(self, screen: "Screen") -> Iterator[Shown]:
         yield from self.opened(screen)
         yield Field("Next", "read it, then record what you found: service-cli help guardian:verdict")
-        yield Field("Afterwards", f"once the bounty has ended: service-cli guardian:forget {self.bounty_id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +89,7 @@ class UnopenedSubmission(Event):
 @dataclass(frozen=True, slots=True)
 class OpenedBounty(Event):
     """Of a whole bounty: how many Submissions this run opened, an earlier one had opened, and could not be opened.
-    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit`, `--largest`
-    or `--skip` left out."""
+    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit` left out."""
 
     EVENT: ClassVar[str] = "guardian_open.finished"
     WHEN: ClassVar[str] = "for a whole bounty"
@@ -139,87 +119,6 @@ class OpenedBounty(Event):
             yield Field("Left out", ", ".join(map(str, self.left_out)))
         if self.opened or before:
             yield from judging(bounty_id)
-            yield Field("Afterwards", f"once the bounty has ended: service-cli guardian:forget {bounty_id}")
-
-
-@dataclass(frozen=True, slots=True)
-class SeenSubmission(Event):
-    """Only with `--look`: what envelope and the begin of the ciphertext show of a Submission. `byte_length` is its
-    ciphertext's, null where the service has no envelope. `same_as` is the number of an earlier Submission with the same
-    bytes. `submitted_before` and `won_before` count the account's bounties by the API, null where it does not say;
-    accounts cost nothing, so they prove nothing. `code` and `message` say why it cannot be opened; where they are null,
-    everything before the work itself opens."""
-
-    EVENT: ClassVar[str] = "guardian_open.submission_seen"
-    WHEN: ClassVar[str] = "with --look, one for each"
-    bounty_id: BountyId
-    solver: Address
-    submission_commitment: Bytes32
-    number: Position
-    of: Count
-    block_number: BlockNumber
-    byte_length: Annotated[int | None, Note(minimum=0)]
-    same_as: Annotated[int | None, Note(minimum=1)]
-    submitted_before: Annotated[int | None, Note(minimum=0)]
-    won_before: Annotated[int | None, Note(minimum=0)]
-    code: Annotated[str | None, Note(pattern="^[a-z0-9_]+$")]
-    message: str | None
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        record = "" if self.won_before is None else f"{self.won_before} of {self.submitted_before}"
-        found = screen.good("opens") if self.code is None else f"{screen.bad('does not open')}: {self.message}"
-        if self.same_as is not None:
-            found = f"the bytes of number {self.same_as}; {found}"
-        length = "" if self.byte_length is None else size(self.byte_length)
-        yield Row(_SEEN, (str(self.number), length, record, short(self.solver), found))
-
-
-_SEEN: Final = (
-    Column("NUMBER"),
-    Column("SIZE"),
-    Column("WON", optional=1),
-    Column("SOLVER", optional=2),
-    Column("FOUND", flexible=True),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class LookedAtBounty(Event):
-    """Only with `--look`: how many Submissions there are, how many of them would open, and the bytes of those."""
-
-    EVENT: ClassVar[str] = "guardian_open.looked"
-    WHEN: ClassVar[str] = "with --look"
-    bounty_id: BountyId
-    submissions: Count
-    openable: Count
-    not_openable: Count
-    byte_length: Count
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        opens = f"{self.openable} of {counted(self.submissions, 'Submission')}"
-        yield f"{screen.good('Done.')} {opens} of bounty {self.bounty_id} would open, {size(self.byte_length)} in all."
-        yield following(f"guardian:open {self.bounty_id}")
-        yield Field("Or", "with --skip N, --largest SIZE or --limit COUNT to open less of it")
-
-
-@dataclass(frozen=True, slots=True)
-class RemovedWork(Event):
-    """Once for each place that `guardian:open` wrote to for this bounty, or was about to when it was killed:
-    `file_count` files are gone; `kept` are those that somebody changed or added, and stay. They are named again by
-    the next run. And once for each ciphertext of it whose download was interrupted."""
-
-    EVENT: ClassVar[str] = "guardian_forget.removed"
-    bounty_id: BountyId
-    solver: Address | None
-    submission_commitment: Bytes32 | None
-    path: str
-    file_count: Count
-    kept: tuple[str, ...]
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"{counted(self.file_count, 'file')} of opened work removed from {self.path}."
-        for path in self.kept:
-            yield Field("Kept", screen.bad(f"{path}, which somebody changed or added"))
 
 
 @dataclass(frozen=True, slots=True)

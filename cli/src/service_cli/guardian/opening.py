@@ -1,15 +1,13 @@
 """``guardian:open``: Submissions opened after the reveal point, with bytes from the API or from a folder.
 
-Where bytes come from does not matter: the envelope must hash to the commitment on chain, a content key must be the one
-that the envelope commits to, and the ciphertext is checked on opening. Content keys live in this process only; with
-``--pass-to`` one leaves it sealed to another Guardian's key of the pinned roster.
+Where bytes come from does not matter: the envelope must hash to the commitment on chain, and the ciphertext is checked
+on opening. Content keys live in this process only.
 
 With a bounty alone it is every Submission of it, or the one that a number or a commitment's first digits name. The list
 is the Hub's own log, so the API cannot leave a Submission out. One that cannot be opened is reported and does not keep
 the others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
-import os
 import re
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,21 +16,14 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.crypto import age
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.crypto.binding import ExpectedBinding, expected_binding
+from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import (
-    MAX_IDENTITY_FILE,
-    IdentityFile,
-    check_identity,
     open_capsule,
-    parse_identity_file,
 )
-from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.crypto.output import new_file
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
-from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
+from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -51,23 +42,18 @@ from service_cli.guardian.events import (
     ListedSubmission,
     OpenedBounty,
     OpenedSubmission,
-    PassedKey,
     UnopenedSubmission,
     VerifiedSubmission,
 )
-from service_cli.guardian.forgetting import OpenedWork, Place
 from service_cli.shell.arguments import require_new
 from service_cli.shell.output import emit, remark, say, warn
-from service_cli.shell.phrases import size
 from service_cli.shell.text import moment
 from service_cli.submissions import (
-    KEPT,
     Submission,
     beacon_of,
     check_envelope,
     checked_submission,
     fetch_submission,
-    kept_folder,
     round_signature,
     sealed_data_errors,
     write_artifact,
@@ -78,14 +64,12 @@ from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import disagreement
 
 ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
-_MAX_PASSED: Final = MAX_IDENTITY_FILE + 1_024
-"""With what an age file of one recipient adds."""
-_NAMES: Final = "envelope.json, ciphertext.age, identity.age"
+_NAMES: Final = "envelope.json, ciphertext.age"
 
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The parts of a Submission that another person passed on: envelope, ciphertext, content key, or only some of them.
+    """The parts of a Submission that another person passed on: envelope, ciphertext, or only one of them.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """
@@ -100,15 +84,11 @@ class Folder:
     def ciphertext(self) -> Path:
         return self.path / "ciphertext.age"
 
-    @property
-    def identity(self) -> Path:
-        return self.path / "identity.age"
-
     def submission(
         self, bounty_id: BountyId, pair: tuple[Address, Bytes32], fetch: Callable[[], Submission]
     ) -> Submission:
         """The Submission; ``fetch`` reads it only where envelope or ciphertext is not here."""
-        if not any(path.exists() for path in (self.envelope, self.ciphertext, self.identity)):
+        if not any(path.exists() for path in (self.envelope, self.ciphertext)):
             message = f"{self.path} holds none of {_NAMES}."
             raise CommandRefused("file_unreadable", message, next_action="Give the files these names.")
         if self.ciphertext.exists():
@@ -120,21 +100,6 @@ class Folder:
         found = checked_submission(content, bounty_id, pair, lambda: self.ciphertext)
         return found if self.ciphertext.exists() else replace(found, source=fetch().source)
 
-    def content_key(self, envelope: Envelope, keyring: tuple[Identity, ...]) -> Identity:
-        """The content key as another Guardian passed it on, sealed to a key of this keyring alone.
-
-        Nobody vouches for its comments: that they name nobody proves nothing, and the archive is still to be checked.
-        """
-        try:
-            text = age.decrypt_bytes(_read(self.identity, _MAX_PASSED + 1), keyring, recipients=1)
-            found = parse_identity_file(text)
-            ExpectedBinding(envelope.binding, required=False).check(found.binding, "the identity file")
-            return check_identity(found.identity, envelope.content_public_key)
-        except SealedDataError as error:
-            message = f"The key passed on does not open this Submission: {error.message}."
-            next_action = "Ask the other Guardian again, with your account after --pass-to, or open with your own key."
-            raise CommandRefused("identity_mismatch", message, next_action=next_action) from None
-
 
 def _read(path: Path, most: int) -> bytes:
     try:
@@ -144,53 +109,6 @@ def _read(path: Path, most: int) -> bytes:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class PassOn:
-    """To which Guardian of the pinned roster the content key is passed on, in which new file."""
-
-    guardian: Address
-    file: Path
-
-    def require_possible(self, chain: ChainClient, bounty_id: BountyId) -> None:
-        """Refuse, before anything is signed or opened, what could not be passed on."""
-        if os.path.lexists(self.file):
-            raise CommandRefused("file_exists", f"{self.file} exists already.", next_action="Name a file that is new.")
-        if not os.access(self.file.absolute().parent, os.W_OK | os.X_OK):
-            message = f"{self.file} cannot be made in {self.file.absolute().parent}."
-            raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.")
-        self.recipient(chain.pinned_roster(chain.bounty(bounty_id)), bounty_id)
-
-    def recipient(self, roster: Roster, bounty_id: BountyId) -> Bytes32:
-        """That Guardian's encryption key in the pinned roster; ``not_guardian`` for anybody else."""
-        member = roster.member(self.guardian)
-        if member is None:
-            message = f"{self.guardian} is not on the roster that bounty {bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Name the account of one of its Guardians.")
-        return member.encryption_public_key
-
-
-@dataclass(frozen=True, slots=True)
-class OpeningLimits:
-    """The person's choice of which Submissions of a whole bounty a run opens."""
-
-    most: int | None = None
-    """At most so many in this run."""
-    largest: int | None = None
-    """None whose ciphertext has more bytes."""
-    skip: frozenset[int] = frozenset()
-    """None of these numbers."""
-
-    def require_size(self, submission: Submission) -> None:
-        """Refuse a ciphertext that is larger than what is to be opened, before it is downloaded."""
-        length = submission.envelope.ciphertext.byte_length
-        if self.largest is not None and length > self.largest:
-            raise LeftOut(f"it has {size(length)}")
-
-
-class LeftOut(Exception):
-    """A Submission that the person wanted left out."""
-
-
 def guardian_open(
     settings: Settings,
     bounty_id: BountyId,
@@ -198,65 +116,45 @@ def guardian_open(
     commitment: Bytes32,
     output_dir: Path,
     source: Path | None = None,
-    pass_on: PassOn | None = None,
     *,
-    limits: OpeningLimits | None = None,
     original_names: bool = False,
-    quiet_end: bool = False,
 ) -> OpenedSubmission:
     """One Submission; what ``source`` holds of its files is taken from there.
 
     Names that tools obey are laid out as others unless ``original_names`` is set.
-
-    ``quiet_end`` leaves out the sentence on where the files stay, for a caller that opens several.
     """
     require_new(output_dir)
-    if pass_on is not None:
-        pass_on.require_possible(ChainClient.checked(settings), bounty_id)
     if source is not None:
-        folder = Folder(kept_in(source, commitment))
-        sealed, submission, identity = open_from_folder(settings, folder, bounty_id, (solver, commitment))
+        submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
         signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
         session = ApiSession.open(settings, signer)
-        sealed, submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
+        submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
-    if limits is not None:
-        limits.require_size(submission)
-    opened = OpenedWork(settings.chain_id, settings.hub_address(), bounty_id, solver, commitment)
-    if pass_on is not None:
-        recipient = pass_on.recipient(sealed.roster, bounty_id)  # as every endpoint and the envelope have it
-        _pass_on(IdentityFile(identity, submission.envelope.binding), recipient, pass_on, submission, opened)
-    # Before anything is there, and with its files before it gets its name: a run may be killed at any moment.
-    opened.remember(Place.begun(output_dir))
 
-    def remember(directory: Path) -> None:
-        opened.remember(Place.of(directory, known_as=output_dir))
+    def remember(_directory: Path) -> None:
         with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
             note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
 
-    done = write_artifact(
+    return write_artifact(
         submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
     )
-    if not quiet_end:
-        remark(f"its plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
-    return done
 
 
 def open_as_guardian(
     session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
-) -> tuple["SealedBounty", Submission, Identity]:
-    """The bounty, its checked Submission and the content key, by this Guardian's encryption keys."""
+) -> tuple[Submission, Identity]:
+    """The checked Submission and its content key, by this Guardian's encryption keys."""
     sealed = SealedBounty.read(session.chain, bounty_id, session.api)
     sealed.require_recorded(*pair)
     submission = fetch_submission(session.api, session.signer, bounty_id, pair)
     sealed.check(submission)
-    return sealed, submission, sealed.unlock(submission, keyring)
+    return submission, sealed.unlock(submission, keyring)
 
 
 def open_from_folder(
     settings: Settings, folder: Folder, bounty_id: BountyId, pair: tuple[Address, Bytes32]
-) -> tuple["SealedBounty", Submission, Identity]:
+) -> tuple[Submission, Identity]:
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
     def fetch() -> Submission:
@@ -264,17 +162,11 @@ def open_from_folder(
         return fetch_submission(api, local_signer(settings, ACCOUNT_KEY), bounty_id, pair)
 
     keyring = keyring_of(settings)
-    if (folder.path / "identity.txt").exists():
-        warn(
-            "identity.txt is not read any more: ask for the key with --pass-to, sealed to you, and name it identity.age"
-        )
     sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id, _api(settings, is_needed=False))
     sealed.require_recorded(*pair)
     submission = folder.submission(bounty_id, pair, fetch)
     sealed.check(submission)
-    if folder.identity.exists():
-        return sealed, submission, folder.content_key(submission.envelope, keyring)
-    return sealed, submission, sealed.unlock(submission, keyring)
+    return submission, sealed.unlock(submission, keyring)
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
@@ -359,23 +251,6 @@ class SealedBounty:
         return self._signatures[number]
 
 
-def _pass_on(
-    content_key: IdentityFile, recipient: Bytes32, to: PassOn, submission: Submission, opened: OpenedWork
-) -> None:
-    """The content key in an age file that only the other Guardian opens; raw it never leaves this process."""
-    sealed = age.encrypt_bytes(content_key.to_bytes(), [recipient])
-    opened.remember(Place.begun(to.file))
-    try:
-        with new_file(to.file) as file:
-            file.write(sealed)
-            opened.remember(Place.of_file(file, known_as=to.file))
-    except SealedDataError as error:
-        message = f"The content key could not be written to {to.file}: {error.message}."
-        raise CommandRefused("file_not_written", message, next_action="Name a file that can be written.") from None
-    emit(PassedKey(*submission.names(), to.guardian, str(to.file)))
-    remark(f"only {to.guardian} can open {to.file}: as identity.age in a folder, with guardian:open --from")
-
-
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,5}")
 _PREFIX: Final = re.compile(r"0x[0-9a-f]{1,64}")
 
@@ -419,20 +294,15 @@ def open_submissions(
     settings: Settings,
     bounty_id: BountyId,
     output: Path,
-    source: Path | None = None,
-    limits: OpeningLimits | None = None,
+    limit: int | None = None,
     *,
     original_names: bool,
 ) -> OpenedBounty:
-    """``guardian:open`` of a whole bounty: a directory below ``output`` for each Submission.
-
-    ``source`` is a kept bounty, from which those are taken that it has.
-    """
-    listed = ListedSubmissions.read(settings, bounty_id, with_api=source is None)
+    """Open every Submission of a bounty, or ``limit`` of them, each in a directory below ``output``."""
+    listed = ListedSubmissions.read(settings, bounty_id, with_api=True)
     if listed.api_agrees is False:
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
     opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
-    limits = limits or OpeningLimits()
     for one in listed.submissions:
         target = output / folder_name(one)
         if (there := _opened_in(listed.chain, bounty_id, one, output)) is not None:
@@ -440,21 +310,16 @@ def open_submissions(
             listed.note_opened(bounty_id, one)
             remark(f"Submission {one.number} was opened before, in {target}")
             continue
-        if one.number in limits.skip or opened == limits.most:
+        if opened == limit:
             left_out.append(one.number)
             continue
         try:
             pair = (one.solver, one.commitment)
-            guardian_open(
-                settings, bounty_id, *pair, target, source, limits=limits, original_names=original_names, quiet_end=True
-            )
+            guardian_open(settings, bounty_id, *pair, target, original_names=original_names)
             listed.note_opened(bounty_id, one)
             opened += 1
-        except LeftOut as why:
-            left_out.append(one.number)
-            remark(f"Submission {one.number} is left out: {why}")
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
-            if not _is_of_one(error, source):
+            if isinstance(error, CommandFailed) or error.code in OF_ALL:
                 warn(f"stopped at Submission {one.number}; run the command again, it continues there")
                 raise
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
@@ -465,19 +330,11 @@ def open_submissions(
         message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
         next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
         raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
-    remark(f"the plain files stay there; once the bounty has ended: service-cli guardian:forget {bounty_id}")
     return done
 
 
 OF_ALL: Final = frozenset({"reveal_point_not_reached", "read_model_mismatch", "sources_disagree"})
 """Refusals that are no Solver's fault: a round that is the same for all, and witnesses that contradict each other."""
-
-
-def _is_of_one(error: ServiceError, source: Path | None) -> bool:
-    """Whether it says nothing of the other Submissions: beside kept ones, also that the API is gone with the rest. The
-    beacon's round is the same for all: an envelope with another was refused before it was asked for."""
-    is_of_all = isinstance(error, CommandFailed) or error.code in OF_ALL
-    return not is_of_all or (source is not None and error.code == "api_unreachable")
 
 
 def open_chosen(
@@ -486,7 +343,6 @@ def open_chosen(
     choice: SubmissionChoice,
     output: Path | None,
     source: Path | None,
-    pass_on: PassOn | None,
     *,
     original_names: bool,
 ) -> OpenedSubmission | OpenedBounty:
@@ -496,13 +352,13 @@ def open_chosen(
     if listed.api_agrees is False:
         raise disagreement(Fact.NUMBER, listed.chain.named, "the API")
     below = default_output(bounty_id)
-    there = _opened_in(listed.chain, bounty_id, one, below) if output is None and pass_on is None else None
+    there = _opened_in(listed.chain, bounty_id, one, below) if output is None else None
     if there is not None:
         remark(f"Submission {one.number} was opened by an earlier run, in {there}")
         return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()))
     target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
-    done = guardian_open(settings, bounty_id, *pair, target, source, pass_on, original_names=original_names)
+    done = guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
     listed.note_opened(bounty_id, one)
     return done
 
@@ -510,13 +366,6 @@ def open_chosen(
 def folder_name(one: RecordedSubmission) -> str:
     """The directory of a listed Submission: its number, and how its commitment begins."""
     return f"{one.number}-{one.commitment[:8]}"
-
-
-def kept_in(directory: Path, commitment: Bytes32) -> Path:
-    """The folder of a Submission in a kept bounty; a directory that is none is itself the folder."""
-    if not (directory / KEPT).is_dir():
-        return directory
-    return kept_folder(directory, commitment) or directory / KEPT / commitment
 
 
 def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:

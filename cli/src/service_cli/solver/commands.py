@@ -19,11 +19,10 @@ from service_cli.shell.command import argument_error, command
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
 @click.option("--use-gitignore", is_flag=True, help="Leave out what .gitignore files name, and .git, too.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
-@click.option("--put-back", is_flag=True, help="Only upload sealed bytes again, from a copy that ARTIFACT_DIR keeps.")
 @click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-@click.argument("artifact_dir", type=click.Path(exists=True, path_type=Path))
+@click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def solver_submit(
     bounty_id: BountyId,
     artifact_dir: Path,
@@ -36,7 +35,6 @@ def solver_submit(
     check: bool,
     use_gitignore: bool,
     include_suspicious: bool,
-    put_back: bool,
     forced: Path | None,
     despite_notice: bool,
     network: str | None,
@@ -50,9 +48,7 @@ def solver_submit(
     Submission, which takes the place of yours and counts from its own, later block; the place of one that was made on
     another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
     page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
-    the storage lost them. --put-back does the latter from any machine: ARTIFACT_DIR then is the folder of the sealed
-    bytes (envelope.json, ciphertext.age), the file that the bounty's page saved of them, or a directory of service-cli
-    keep.
+    the storage lost them.
 
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
@@ -73,8 +69,8 @@ def solver_submit(
               accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
               not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
               derivation; a page whose terms differ from the chain's, unless --accept-term-differences; while a notice
-              about the Hub is in effect, unless --despite-notice; with --put-back, bytes that are not those of your
-              recorded Submission; with --forced a contract's account, and a deadline that could pass before
+              about the Hub is in effect, unless --despite-notice; with --forced a contract's account, and a deadline
+              that could pass before
     Examples: service-cli solver:submit --check 7 work/
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
@@ -88,12 +84,8 @@ def solver_submit(
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
-    if not put_back and artifact_dir.is_file():
-        raise argument_error("ARTIFACT_DIR", "is a file; only --put-back takes one.")
-    if put_back and (check or without_api):
-        raise argument_error("--put-back", "goes neither with --check nor with --without-api.")
-    if forced is not None and (check or put_back or solver_address is not None):
-        raise argument_error("--forced", "goes with none of --check, --put-back and --solver-address.")
+    if forced is not None and (check or solver_address is not None):
+        raise argument_error("--forced", "goes neither with --check nor with --solver-address.")
     check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
     if solver_address is not None and not browser:  # a program reads what the wallet is to sign
         print_json()
@@ -113,11 +105,7 @@ def solver_submit(
     else:
         wallet = external_signer(settings, solver_address, browser=browser, safe_file=safe_file)
     with wallet as signer:
-        if put_back:
-            from service_cli.solver.put_back import put_back as put_back_kept
-
-            put_back_kept(settings, signer, bounty_id, artifact_dir)
-        elif check:
+        if check:
             from service_cli.solver.submission import check_submission
 
             check_submission(settings, signer, bounty_id, artifact_dir, options)

@@ -264,9 +264,7 @@ def _finish_late(
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             folder = journal.folder if is_newest else set_aside(journal, recorded)
             copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
-            next_action = (
-                f"Nothing can be changed. Where the storage lacks what is recorded, run it with --put-back and {copy}."
-            )
+            next_action = f"Nothing can be changed. If the storage lost what is recorded, give a Guardian {copy}."
             raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
         say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
         done = record(work, envelope, journal, replace=False)

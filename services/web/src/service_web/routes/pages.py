@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_web.api.client import ApiAbsent, ApiRefused, ApiUnavailable
-from service_web.api.rows import IndexHead, LostRow
+from service_web.api.rows import IndexHead
 from service_web.dependencies import dependencies
 from service_web.markdown import render
 from service_web.versions import versioned_page
@@ -128,7 +128,7 @@ def get_bounty(bounty_id: str) -> Response:
             "page": found,
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
-            "wallet": _wallet(wallets.Actions.BOUNTY, detail, found.lost),
+            "wallet": _wallet(wallets.Actions.BOUNTY, detail),
         }
 
     return page("bounty.html", make)
@@ -252,11 +252,9 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def _wallet(
-    actions: wallets.Actions, detail: BountyDetail | None = None, lost: tuple[LostRow, ...] = ()
-) -> dict[str, object]:
+def _wallet(actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
     deps = dependencies()
-    return wallets.wallet_data(deps.config, deps.rounds.info(), actions, detail, lost)
+    return wallets.wallet_data(deps.config, deps.rounds.info(), actions, detail)
 
 
 def parsed_bounty_id(text: str) -> BountyId:

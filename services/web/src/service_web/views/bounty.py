@@ -92,8 +92,6 @@ class BountyPage:
     payments: tuple[Payment, ...]
     judges: tuple[Judge, ...]
     works: tuple[ShownWork, ...]
-    lost: tuple[LostRow, ...]
-    """Every Submission that lost its sealed bytes, also where ``works`` has not all of them."""
     record: VerificationRecord | None
     created_tx: Bytes32
 
@@ -128,7 +126,6 @@ def bounty_page(deps: Dependencies, detail: BountyDetail) -> BountyPage:
         payments=made,
         judges=tuple(_judge(deps, member, detail, history, replaced) for member in roster.members),
         works=_works(detail, history, lost),
-        lost=lost,
         record=record,
         created_tx=history.tx_hash,
     )

@@ -96,8 +96,8 @@ class Chronicle:
         """The storage has no longer the sealed bytes of a Submission; the entry goes once they are put back."""
         text = gettext(
             "The service no longer has the sealed bytes of the Submission %(commitment)s by %(solver)s, so no Guardian "
-            "can open it. Its Solver can put them back from a kept copy: service-cli solver:submit %(bounty)s "
-            "--put-back DIRECTORY.",
+            "can open it. Its Solver can upload them again from the machine that sealed them: service-cli "
+            "solver:submit %(bounty)s DIRECTORY.",
             commitment=row.submission_commitment,
             solver=row.solver_address,
             bounty=row.bounty_id,

@@ -86,7 +86,7 @@ def person_page(deps: Dependencies, account: Address) -> PersonPage:
 def _to_put_back(deps: Dependencies, account: Address) -> Iterable[WaitingAct]:
     """Before everything else: without its bytes a Submission cannot win."""
     for row in deps.api.lost_by(account):
-        what = gettext("The service lost your sealed work: put it back from the copy that you kept")
+        what = gettext("The service lost your sealed work: upload it again from the machine that sealed it")
         yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
 
 

@@ -10,7 +10,6 @@ from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.bounties import BountyDetail
 
-from service_web.api.rows import LostRow
 from service_web.config import PagesConfig
 
 
@@ -27,12 +26,8 @@ def wallet_data(
     beacon: BeaconInfo | None,
     actions: Actions,
     detail: BountyDetail | None = None,
-    lost: tuple[LostRow, ...] = (),
 ) -> dict[str, object]:
-    """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it.
-
-    ``lost`` are Submissions to the bounty whose sealed bytes the service no longer has.
-    """
+    """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
     facts = detail.facts if detail else None
     return {
         "actions": actions.value,
@@ -66,9 +61,5 @@ def wallet_data(
             "judging_deadline": facts.judging_deadline,
             "protocol_fee": str(facts.protocol_fee),
             "guardian_fee": str(facts.guardian_fee),
-            "lost": [
-                {"solver_address": each.solver_address, "submission_commitment": each.submission_commitment}
-                for each in lost
-            ],
         },
     }

@@ -1,1 +1,0 @@
-"""Keeping what one needs of a bounty on one's own machine."""
