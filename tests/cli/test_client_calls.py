@@ -157,26 +157,6 @@ def test_fund__on_a_node_that_cannot_try_calls_together__is_prepared_all_the_sam
     assert (len(act.calls), stage.rpc.calls.count("eth_simulateV1")) == (2, 1)
 
 
-def test_hand_over__is_written_previewed_and_sponsored_by_a_key_or_by_calls(
-    rich: Person, stage: Stage, tmp_path: Path
-) -> None:
-    page, file = stage.ledger.page(seconds=20_000), tmp_path / "funding.json"
-    poster = rich.new_client(SERVICE_POSTER_PRIVATE_KEY=rich.wallet.private_key)
-    poster.hand_over(page, file)
-    sponsor = Person(stage)
-    stage.ledger.node.fund(sponsor.account)
-    assert sponsor.client.preview_sponsoring(file.read_bytes())
-    act = sponsor.client.prepare_sponsor(file.read_bytes(), sponsor.account)
-    assert functions(act, stage.ledger) == ["createBountyWithAuthorization"]
-    sponsor.send(act)
-    done = sponsor.client.wait_for(act)
-    assert done.poster == rich.account
-    keyed = sponsor.new_client(SERVICE_SPONSOR_PRIVATE_KEY=sponsor.wallet.private_key)
-    assert keyed.sponsor(file.read_bytes()) == done
-    assert sponsor.client.prepare_sponsor(file.read_bytes(), sponsor.account).calls == ()
-    assert poster.fund(page).bounty_id == done.bounty_id
-
-
 @pytest.mark.parametrize("without_api", [False, True])
 def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, without_api: bool) -> None:
     case, person = seal(stage), Person(stage)

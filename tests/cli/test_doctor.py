@@ -50,7 +50,7 @@ def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_
         "SERVICE_SOLVER_PRIVATE_KEY_FILE": str(poster.home),
         "SERVICE_CLAIMANT_PRIVATE_KEY": "",
         "SERVICE_CLAIMANT_KEYSTORE": "gone.json",
-        "SERVICE_SPONSOR_KEYSTORE_PASSPHRASE_FILE": "gone",
+        "SERVICE_GUARDIAN_ACCOUNT_KEYSTORE_PASSPHRASE_FILE": "gone",
     }
     ran = Terminal(poster.home, {**poster.environment, **wrong}).run("doctor", code=1)
     (found,) = (event for event in ran.events if event.get("name") == "settings")
@@ -59,7 +59,7 @@ def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_
         " SERVICE_MAX_GAS_PRICE_GWEI is malformed."
         " The file named by SERVICE_SOLVER_PRIVATE_KEY_FILE is no regular file."
         " The file named by SERVICE_CLAIMANT_KEYSTORE cannot be read."
-        " The file named by SERVICE_SPONSOR_KEYSTORE_PASSPHRASE_FILE cannot be read."
+        " The file named by SERVICE_GUARDIAN_ACCOUNT_KEYSTORE_PASSPHRASE_FILE cannot be read."
     )
     assert str(found["fix"]).count("Check its path and rights.") == 1
     assert "settings" in str(ran.last["message"])

@@ -45,9 +45,8 @@ if TYPE_CHECKING:
     from service_cli.guardian.judgeable import Judgeable
     from service_cli.guardian.verdict import Meant, VerdictPreview
     from service_cli.poster.checking import Finding
-    from service_cli.poster.events import FundedBounty, FundingPreview, HandedOver, OpenedWinningWork
+    from service_cli.poster.events import FundedBounty, FundingPreview, OpenedWinningWork
     from service_cli.solver.events import SubmissionPreview, SubmittedWork
-    from service_cli.sponsor.events import SponsoredBounty, SponsoringPreview
     from service_cli.status import AccountsAtWork
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]
@@ -289,16 +288,6 @@ class Client:
         with self._at_work(CHAIN_AND_API) as settings:
             return publish_and_fund(settings, page, FundingConsent(yes=True, beside=beside, again=again))
 
-    def hand_over(
-        self, page: bytes, file: Path, *, again: bool = False, beside: bool = False
-    ) -> "HandedOver | FundedBounty":
-        """Publish a page, and write what its Poster signs to a new ``file`` for somebody else to send within the hour;
-        the bounty, where it is there already. The Poster needs no ether."""
-        from service_cli.poster.publishing import FundingConsent, publish_and_hand_over
-
-        with self._at_work(CHAIN_AND_API) as settings:
-            return publish_and_hand_over(settings, page, file, FundingConsent(yes=True, beside=beside, again=again))
-
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
     ) -> "OpenedWinningWork":
@@ -468,23 +457,6 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return claim_all(settings, None)
 
-    # --- who pays for somebody else
-
-    def preview_sponsoring(self, handed: bytes) -> "SponsoringPreview | SponsoredBounty":
-        """What sending a file of ``hand_over`` would create, and the most that its gas may cost; the bounty, where it
-        is there already. Refused as ``sponsor`` would refuse it; needs no key."""
-        from service_cli.sponsor.funding import check_hand_over
-
-        with self._at_work(CHAIN) as settings:
-            return check_hand_over(settings, handed)
-
-    def sponsor(self, handed: bytes) -> "SponsoredBounty":
-        """Send what a Poster handed over, and pay its gas; ``handed`` is the content of the file of ``hand_over``."""
-        from service_cli.sponsor.funding import fund
-
-        with self._at_work(CHAIN) as settings:
-            return fund(settings, handed, yes=True)
-
     # --- the calls of an act, for another program to send
 
     def prepare_fund(
@@ -605,13 +577,6 @@ class Client:
 
         with self._at_work(CHAIN) as settings:
             return prepare_all(settings, account)
-
-    def prepare_sponsor(self, handed: bytes, account: Address | None = None) -> "PreparedAct[SponsoredBounty]":
-        """The call by which any ``account`` creates the bounty of a file of ``hand_over``."""
-        from service_cli.sponsor.funding import prepare_sponsoring
-
-        with self._at_work(CHAIN) as settings:
-            return prepare_sponsoring(settings, handed, account)
 
     def result(self, act: "PreparedAct[R]") -> R | None:
         """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with

@@ -197,14 +197,13 @@ def test_corrected_page__whose_first_text_was_mined_after_a_kill__names_its_boun
     assert paid(ledger) - held == ESCROW
 
 
-def test_corrected_page__whose_first_text_was_handed_over__is_funded_once_that_is_over(
-    ledger: Ledger, poster: Terminal, page: Path
+def test_page_corrected_while_its_first_may_still_come(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
-    poster.run("poster:publish-fund", "--hand-over", "funding.json", "page.md")
+    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=False)
     correct(ledger, page, title="Another title")
-    for words in (("page.md",), ("--hand-over", "other.json", "page.md")):
-        ran = poster.run("poster:publish-fund", *words, code=1)
-        assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
+    ran = poster.run("poster:publish-fund", "page.md", code=1)
+    assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
     ledger.advance_to(ledger.time() + 3_601)
     page.write_bytes(ledger.page(seconds=30_000).replace(b"title: ", b"title: No other "))
     assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
@@ -220,18 +219,6 @@ def test_page__put_back_once_what_it_was_signed_with_is_over__is_asked_for_besid
     assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
     page.write_bytes(first)
     assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "earlier_bounty_open"
-
-
-def test_corrected_page__whose_first_text_a_sponsor_funded__names_its_bounty(
-    ledger: Ledger, poster: Terminal, page: Path
-) -> None:
-    poster.run("poster:publish-fund", "--hand-over", "funding.json", "page.md")
-    sponsor = ledger.people.by_name()["solver-1"].wallet.private_key
-    funded = poster.run("sponsor:fund", "funding.json", SERVICE_SPONSOR_PRIVATE_KEY=sponsor).last
-    correct(ledger, page, title="Another title")
-    ran = poster.run("poster:publish-fund", "page.md", code=1)
-    assert ran.last["code"] == "earlier_bounty_open"
-    assert f"Bounty {funded['bounty_id']} " in str(ran.last["message"])
 
 
 class Typed(io.StringIO):

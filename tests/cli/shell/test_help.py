@@ -78,15 +78,6 @@ def funder(stage: Stage) -> Case:
     return case
 
 
-def sponsor(stage: Stage) -> Case:
-    """Somebody with ether, and the file of a Poster who signed for a bounty."""
-    case = scenes.fund(stage)
-    case.home.run("poster:publish-fund", "--hand-over", str(case.home.home / "funding.json"), case.words[-1])
-    key = stage.ledger.people.settler.wallet.private_key
-    home = replace(case.home, environment={**case.home.environment, "SERVICE_SPONSOR_PRIVATE_KEY": key})
-    return replace(case, home=home, words=(), event="sponsor_fund.bounty_created")
-
-
 def owner_of_a_file(stage: Stage) -> Case:
     """Somebody with a ``.env`` that was accepted."""
     found = anyone(stage)
@@ -123,7 +114,6 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "poster:check": writer,
     "poster:publish-fund": funder,
     "poster:open-winning-submission": scenes.receive,
-    "sponsor:fund": sponsor,
     "solver:submit": scenes.seal,
     "claim": scenes.claim,
     "guardian:open": scenes.open_work,

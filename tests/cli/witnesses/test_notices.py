@@ -342,7 +342,6 @@ def test_notice__never_stops_a_claim_a_verdict_or_an_opening(
         "notice.py",
         "poster/publishing.py",
         "solver/submission.py",
-        "sponsor/funding.py",
     }  # the first only shows it
 
 

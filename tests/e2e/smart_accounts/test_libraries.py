@@ -130,21 +130,6 @@ def test_python__acts_of_an_account_without_ether__are_found_by_their_events(
     assert (person.client.prepare_claim(bounty, person.account).calls, person.ether()) == ((), 0)
 
 
-def test_python__what_a_poster_without_ether_signed__is_sponsored_by_an_operation(
-    person: Person, ledger: Ledger, api: ApiTwin, tmp_path: Path
-) -> None:
-    poster, holder, file = Wallet(), ledger.people.poster.wallet, tmp_path / "funding.json"
-    holder.forget_nonce()
-    ledger.token.transact(holder, "transfer", poster.address, ESCROW)
-    page, values = ledger.page(seconds=20_000), {**api.variables(), "SERVICE_POSTER_PRIVATE_KEY": poster.private_key}
-    Client(values, state_directory=tmp_path / "poster").hand_over(page, file)
-    act = person.client.prepare_sponsor(file.read_bytes(), person.account)
-    person.operate(act)
-    done = person.client.wait_for(act)
-    assert (done.poster, ledger.contract.call("getBounty", done.bounty_id)[0].lower()) == (poster.address,) * 2
-    assert person.ether() == ledger.node.w3.eth.get_balance(ledger.node.w3.to_checksum_address(poster.address)) == 0
-
-
 def test_typescript__allowance_and_bounty_of_an_account_without_ether__are_one_operation(
     ledger: Ledger, contracts: AccountContracts, bundler: BundlerServer, paymaster: PaymasterService
 ) -> None:

@@ -13,7 +13,6 @@ from service_cli.shell.arguments import (
     ADDRESS,
     BOUNTY_ID,
     DOCUMENT,
-    NEW_FILE,
     OUTPUT_DIR,
     PATH,
     Value,
@@ -210,7 +209,6 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
 @click.option("--beside", is_flag=True, help="Fund this page beside another one of the same file or title.")
 @click.option("--again", is_flag=True, help="Fund this page once more: a further bounty with an escrow of its own.")
-@click.option("--hand-over", type=NEW_FILE, help="Write what you signed into FILE, for somebody else to send.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
     page: str,
@@ -219,7 +217,6 @@ def poster_publish_fund(
     yes: bool,
     beside: bool,
     again: bool,
-    hand_over: "Path | None",
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -234,11 +231,6 @@ def poster_publish_fund(
     file, or that has the same title, is open or may still come (--beside): a typo cannot be corrected in a funded page.
     At a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
     sent. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
-
-    With --hand-over nothing is sent, and no ether is needed: the page, its terms and your signature are written into
-    FILE. For an hour at most anyone who has it can create exactly this bounty from your tokens, and pays the gas, with
-    sponsor:fund FILE. Running the command again without --hand-over finds the bounty, or sends it yourself: the
-    token takes the escrow once.
 
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE); with --check, where it is
@@ -256,12 +248,10 @@ def poster_publish_fund(
               service-cli poster:publish-fund bounty_challenge.md
     """
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.poster.publishing import FundingConsent, check_page, publish_and_fund, publish_and_hand_over
+    from service_cli.poster.publishing import FundingConsent, check_page, publish_and_fund
 
     if poster_address is not None and not check:
         raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
-    if check and hand_over is not None:
-        raise argument_error("--hand-over", "--check is given already; it signs nothing that could be handed over.")
     if check:
         from service_cli.chain.signer import account_of
 
@@ -271,11 +261,7 @@ def poster_publish_fund(
         check_page(settings, read_document(page), poster_address, page, again=again)
     else:
         settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
-        content, consent = read_document(page), FundingConsent(yes, beside, again)
-        if hand_over is None:
-            publish_and_fund(settings, content, consent, path)
-        else:
-            publish_and_hand_over(settings, content, hand_over, consent, path)
+        publish_and_fund(settings, read_document(page), FundingConsent(yes, beside, again), path)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)

@@ -54,29 +54,6 @@ class ApprovedAllowance(Event):
         yield from transaction(self.tx_hash, screen)
 
 
-@dataclass(frozen=True, slots=True)
-class HandedOver(Event):
-    """With `--hand-over`: `file` holds the page, its terms and the signature. Until `valid_before` anyone who has it
-    can create exactly this bounty from the Poster's tokens; nothing was sent.
-    """
-
-    EVENT: ClassVar[str] = "publish_fund.handed_over"
-    WHEN: ClassVar[str] = "with --hand-over"
-    file: str
-    spec_commitment: Bytes32
-    poster: Address
-    escrow_amount: TokenAmount
-    valid_before: UnixSeconds
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        file = argument(self.file, "FILE")
-        yield f"{file} holds what somebody else needs to create this bounty for you. Nothing was sent."
-        yield Field("Escrow", f"{tokens(self.escrow_amount, screen)} of your account, taken once")
-        yield Field("Until", at(self.valid_before, screen))
-        yield Field("They run", f"service-cli sponsor:fund {file}", whole=True)
-        yield Field("You", "see the bounty, or send it yourself, by the same command without --hand-over")
-
-
 ANEW: Final = "poster:new --like PAGE NEW_PAGE"
 """The command that offers the text of a page anew, once its deadline has passed."""
 

@@ -329,14 +329,6 @@ class Funding:
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         return creation_of(self.session.account, self.commitment, self.journal)
 
-    def hand_over(self, conditions: Vouched[HubConditions], following: NextFunding) -> Authorization:
-        """The call that somebody else sends in this account's place; nothing is sent, and no ether is needed."""
-        if self._chosen_path() is FundingPath.ALLOWANCE:
-            message = "This account funds by an allowance, which only its own transactions can give."
-            next_action = "Fund it yourself, without --hand-over."
-            raise CommandRefused("not_authorizable", message, next_action=next_action)
-        return self._authorization(self._terms(conditions.value, following), conditions.value)
-
     def _authorization(self, terms: Terms, conditions: HubConditions) -> Authorization:
         """The one of before while it is good for these terms, else a new one."""
         kept = self.journal.get(AUTHORIZATION)

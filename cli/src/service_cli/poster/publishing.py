@@ -42,7 +42,6 @@ from service_cli.poster.events import (
     ANEW,
     FundedBounty,
     FundingPreview,
-    HandedOver,
     PublishedPage,
     after_the_end,
     what_became,
@@ -58,10 +57,8 @@ from service_cli.poster.funding import (
     path_explained,
     what_may_create,
 )
-from service_cli.poster.hand_over import HandOver
 from service_cli.poster.template import require_filled
 from service_cli.shell.consent import typed_yes
-from service_cli.shell.new_files import require_no_file, write_new
 from service_cli.shell.output import emit, is_text, remark, say
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
@@ -97,30 +94,6 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
             done = _fund(Funding(session, challenge, commitment, journal), page, path, consent)
             journal.note(FUNDED, done)
         return _show_funded(session, done)
-
-
-def publish_and_hand_over(
-    settings: Settings, page: bytes, file: Path, consent: FundingConsent, path: str | None = None
-) -> HandedOver | FundedBounty:
-    """``poster:publish-fund --hand-over FILE``: what was signed is written down for somebody else to send."""
-    challenge, commitment = _checked_page(settings, page)
-    require_no_file(file)
-    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
-    with _journal(session, commitment, consent) as journal:
-        note_text(session, path, commitment)
-        if (done := _funded_before(session, commitment, journal)) is not None:
-            return _show_funded(session, done)
-        funding = Funding(session, challenge, commitment, journal)
-        found = _agreed(funding, page, path, consent, is_sender=False)
-        if isinstance(found, FundedBounty):
-            journal.note(FUNDED, found)
-            return _show_funded(session, found)
-        signed = funding.hand_over(found.conditions, found.following)
-        made = HandOver(session.chain.chain_id, session.chain.hub.address, session.account, page, signed)
-        write_new(file, made.to_text())
-        handed = HandedOver(str(file), commitment, session.account, challenge.escrow_amount, signed.valid_before)
-        emit(handed, about_chain(session.chain))
-        return handed
 
 
 def prepare_funding(
