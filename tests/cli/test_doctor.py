@@ -46,7 +46,7 @@ def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_
 ) -> None:
     wrong = {
         "SERVICE_MAX_GAS_PRICE_GWEI": "half",
-        "SERVICE_PORTAL_ADDRESS": "1",
+        "SERVICE_FINALITY_DEPTH": "0",
         "SERVICE_SOLVER_PRIVATE_KEY_FILE": str(poster.home),
         "SERVICE_CLAIMANT_PRIVATE_KEY": "",
         "SERVICE_CLAIMANT_KEYSTORE": "gone.json",
@@ -55,7 +55,7 @@ def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_
     ran = Terminal(poster.home, {**poster.environment, **wrong}).run("doctor", code=1)
     (found,) = (event for event in ran.events if event.get("name") == "settings")
     assert found["detail"] == (
-        "SERVICE_PORTAL_ADDRESS is malformed."
+        "SERVICE_FINALITY_DEPTH is malformed."
         " SERVICE_MAX_GAS_PRICE_GWEI is malformed."
         " The file named by SERVICE_SOLVER_PRIVATE_KEY_FILE is no regular file."
         " The file named by SERVICE_CLAIMANT_KEYSTORE cannot be read."

@@ -99,9 +99,9 @@ PUBLIC = (
     | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
 ACTS = NEVER | LATE | {
-    "yaml", "bounty_protocol.chain.rollup", "service_cli.forced", "service_cli.events", "service_cli.config.events",
+    "yaml", "bounty_protocol.chain.rollup", "service_cli.events", "service_cli.config.events",
 }  # fmt: skip
-"""Of a command that sends: neither a reader of pages, nor the rare ``--forced``, nor the events of others."""
+"""Of a command that sends: neither a reader of pages nor the events of others."""
 PAID = ACTS | {"bounty_protocol.domain.roster"}
 """Of one that needs no roster."""
 WEBHOOK = "wh_" + "ab" * 16

@@ -5,7 +5,6 @@ Who notices, what a Solver can do meanwhile, which deadline outlives it, and bot
 
 import json
 import threading
-from dataclasses import replace
 from typing import Any
 
 import urllib3
@@ -18,7 +17,6 @@ from tests.waiting import wait_until
 
 TITLE = "The chain makes no new block"
 LONG_SECONDS, SHORT_SECONDS, JUDGING_SECONDS = STANDS_STILL_SECONDS + 180, 60, 300
-FORCED = {"SERVICE_PORTAL_ADDRESS": "0x" + "49" * 20, "SERVICE_SETTLEMENT_CHAIN_ID": "1"}
 
 
 def status_of(cast: Cast) -> dict[str, Any]:
@@ -50,13 +48,6 @@ def test_bounties__while_the_chain_stands_still__keep_what_no_deadline_took(cast
         wait_until(lambda: stands_still(cast), STANDS_STILL_SECONDS + 60)
         assert cast.page_shows(long, TITLE)
 
-        # The settlement layer would be too slow for either: refused before anything is sealed or written.
-        solver = replace(cast.person("solver-1"), environment={**cast.person("solver-1").environment, **FORCED})
-        work = artifact(solver.home / "forced")
-        refused = solver.run("solver:submit", "--forced", "call.json", long.bounty_id, str(work), code=1)
-        assert refused.event("submit.refused").text("code") == "forced_too_late"
-        assert not (solver.home / "call.json").exists()
-
         # What is sent waits in the node.
         sends = threading.Thread(target=lambda: recorded.append(cast.submit(long, "solver-1")))
         sends.start()
@@ -69,7 +60,7 @@ def test_bounties__while_the_chain_stands_still__keep_what_no_deadline_took(cast
 
     # The deadline that passed in the gap has passed, and the Poster has the award back.
     assert cast.chain_time() > short.submission_deadline
-    late = cast.person("solver-2").run("solver:submit", short.bounty_id, str(work), code=1)
+    late = cast.person("solver-2").run("solver:submit", short.bounty_id, str(artifact(cast.folder / "late")), code=1)
     assert late.event("submit.refused").text("code") == "bounty_not_accepting"
     anyone = Wallet()
     cast.stack.anvil.fund(anyone.address)

@@ -186,11 +186,9 @@ def steps(since: str | None = None) -> list[CampaignStep]:
         ),
         _tests(
             "chain-halts",
-            "no block for two minutes while two bounties run, to the last claim of both; calls forced by way of the "
-            "settlement layer",
+            "no block for two minutes while two bounties run, to the last claim of both",
             "tests/e2e/test_chain_halts.py",
             "tests/e2e/test_wallet_halts.py",
-            "tests/cli/test_forced.py",
         ),
         _tests(
             "stolen-guardian",

@@ -14,7 +14,7 @@ from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
-from bounty_protocol.chain.rollup import ROLLUPS
+from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.crypto.unassigned import RUNS
 from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS
@@ -151,7 +151,7 @@ def _witnesses() -> str:
     facts = "".join(f"  {rule.fact.value}: {json.dumps([rule.what, rule.differs])},\n" for rule in TABLE)
     records = [record for chain_id in NETWORKS.values() if (record := deployment_of(chain_id)) is not None]
     known = [record for record in records if record.reveal_delay_seconds is not None]
-    outages = ", ".join(f"{chain_id}: {rollup.stated_outage_seconds}n" for chain_id, rollup in ROLLUPS.items())
+    outages = ", ".join(f"{chain_id}: {seconds}n" for chain_id, seconds in STATED_OUTAGES.items())
     delays = ", ".join(f"{record.chain_id}: {record.reveal_delay_seconds}n" for record in known)
     return (
         f"{_MADE}/** What an act rests on, in words, and the code when two who vouch for it differ. */\n"

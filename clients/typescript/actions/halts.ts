@@ -18,7 +18,7 @@ export async function heedStandstill(context: Context, stage: Stage, deadline: b
   const facts: readonly Fact[] = [
     ["Newest block", `${moment(timestamp)}, ${roughly(clock - timestamp)} ago, by the wallet's node and this machine's clock`],
     [what, `counts only in a block before ${moment(deadline)}; if the chain stands still until then, it comes too late`],
-    ["What else you can do", "service-cli with --forced goes by way of the settlement layer (docs/chain-halts.md)"],
+    ["What else you can do", "send it by way of the settlement layer (docs/chain-halts.md)"],
   ];
   await stage.confirm("The chain makes no new block", facts, "Go on despite that");
 }

@@ -169,8 +169,6 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_RPC_URL", "https://a.example https://b.example"),
         ("SERVICE_SUBGRAPH_ENDPOINT", "subgraph"),
         ("SERVICE_FINALITY_DEPTH", "-5"),
-        ("SERVICE_PORTAL_ADDRESS", "0x12"),
-        ("SERVICE_SETTLEMENT_CHAIN_ID", "eth"),
         ("SERVICE_BEACON_URLS", "relay"),
     ],
 )

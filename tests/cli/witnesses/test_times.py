@@ -63,4 +63,4 @@ def test_newest_block__that_is_old_at_every_endpoint__is_named_with_the_deadline
     warn_of_late_chain(chain, UnixSeconds(NOW + 3_600), "Your Submission")
     shown = capsys.readouterr().err
     assert ("Your Submission counts only in a block before" in shown) is warned
-    assert ("--forced" in shown) is warned
+    assert ("settlement layer" in shown) is warned

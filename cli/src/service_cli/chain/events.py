@@ -76,33 +76,6 @@ class UnsentCall(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ForcedCall(Event):
-    """Only with `--forced`: FILE holds the call of the rollup's portal at `to` on chain `chain_id`, for `account` to
-    send there itself; nothing was sent. It counts by `counts_by` at the latest, which is before `deadline`, null where
-    the act has none."""
-
-    WHEN: ClassVar[str] = "with --forced"
-
-    bounty_id: BountyId
-    account: Address
-    chain_id: ChainId
-    to: Address
-    counts_by: UnixSeconds
-    deadline: UnixSeconds | None
-    file: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"The call is in {self.file}. It was not sent."
-        yield Field("Send", f"its data on chain {self.chain_id}, from the account itself, to the portal")
-        yield Field("From", self.account, whole=True)
-        yield Field("To", self.to, whole=True)
-        yield Field("Counts", f"by {at(self.counts_by, screen)} at the latest, if it is sent within an hour")
-        if self.deadline is not None:
-            yield Field("Deadline", at(self.deadline, screen))
-        yield Field("Then", "run the command again without --forced: it finds what the chain recorded")
-
-
-@dataclass(frozen=True, slots=True)
 class ApprovalRequired(Event):
     """Only with `--solver-address` and without `--browser`: sign `typed_data` in the wallet and answer with one line
     of hex on stdin. `typed_data` keeps the key names of EIP-712."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -10,7 +9,6 @@ from bounty_protocol.domain.hub_events import AwardClaimed, RefundClaimed
 from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.chain.about import about_chain, about_sent
-from service_cli.chain.events import ForcedCall
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import JournalEntry, open_journal
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
@@ -21,7 +19,7 @@ from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import base_units, shown_amount
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, gas_cost, simulate
-from service_cli.claimant.events import AwaitedClaim, ForcedClaim, PaidClaim, PreparedClaim, UnsentClaim
+from service_cli.claimant.events import AwaitedClaim, PaidClaim, PreparedClaim, UnsentClaim
 from service_cli.claimant.payments import Payment, claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
@@ -83,18 +81,6 @@ def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | No
         paid(kind, bounty_id, claimant),
         lambda later, receipt: _print_claimed(later, claimant, receipt, _amount(receipt)),
     )
-
-
-def claim_forced(settings: Settings, bounty_id: BountyId, account: Address | None, file: Path) -> ForcedCall | None:
-    """``claim --forced FILE``; None where it was paid before, which is shown. A claim has no deadline."""
-    from service_cli.forced import Forcing
-
-    if account is None:
-        account = claiming_signer(
-            settings, lambda accounts: _party(ChainClient.checked(settings), bounty_id, accounts)
-        ).address
-    forcing = Forcing.open(settings, file, account, bounty_id)
-    return forcing.write(prepare_claim(settings, bounty_id, account), ForcedClaim)
 
 
 def claim(

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
 @click.option("--browser", is_flag=True, help="With --claimant-address: send on a page, in a browser wallet.")
 @click.option("--safe", "safe_file", type=NEW_FILE, help="With --claimant-address: write the call for a Safe, too.")
-@click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def claim(
     bounty_id: BountyId | None,
@@ -30,7 +29,6 @@ def claim(
     by_log: bool,
     browser: bool,
     safe_file: "Path | None",
-    forced: "Path | None",
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -45,9 +43,6 @@ def claim(
     the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have executed
     it, running the command again finds it.
 
-    With --forced nothing is sent on the chain: FILE gets the same call as one of the rollup's portal on its settlement
-    layer, which the account sends there itself while the sequencer is away or leaves it out (docs/chain-halts.md).
-
     With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
     transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
     bounties to look at where the Hub's log is long; what is due is read from the Hub.
@@ -57,10 +52,9 @@ def claim(
 
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --claimant-address is given
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL,
-              with --forced SERVICE_PORTAL_ADDRESS
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
     Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance;
-              with --all ends refused where a part could not be claimed; with --forced a contract's account
+              with --all ends refused where a part could not be claimed
     Examples: service-cli claim 7
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
@@ -73,16 +67,9 @@ def claim(
     if by_log and not everything:
         raise argument_error("--by-log", "goes with --all.")
     check_wallet_options("--claimant-address", claimant_address, browser=browser, safe_file=safe_file)
-    if forced is not None and (everything or browser or safe_file is not None):
-        raise argument_error("--forced", "goes with none of --all, --browser and --safe.")
-    if claimant_address is not None and not browser and forced is None:  # a program reads what the wallet is to send
+    if claimant_address is not None and not browser:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
-    if forced is not None and bounty_id is not None:
-        from service_cli.claimant.claim import claim_forced
-
-        claim_forced(settings, bounty_id, claimant_address, forced)
-        return
     if claimant_address is None:
         _claim(settings, bounty_id, None, by_log=by_log)
         return

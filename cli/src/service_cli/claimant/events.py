@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
-from service_cli.chain.events import ForcedCall, UnfinalizedOutcome, UnsentCall
+from service_cli.chain.events import UnfinalizedOutcome, UnsentCall
 from service_cli.shell.event import Code, Count, Event
 from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import counted, following, short, tokens, transaction
@@ -46,12 +46,6 @@ class UnsentClaim(UnsentCall):
 
     EVENT: ClassVar[str] = "claim.transaction_prepared"
     WHEN: ClassVar[str] = "with --claimant-address"
-
-
-@dataclass(frozen=True, slots=True)
-class ForcedClaim(ForcedCall):
-    __doc__ = ForcedCall.__doc__
-    EVENT: ClassVar[str] = "claim.forced_call_written"
 
 
 @dataclass(frozen=True, slots=True)

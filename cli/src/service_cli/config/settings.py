@@ -60,8 +60,6 @@ _WANTED: Final = {
     "SERVICE_CHAIN_ID": "mainnet, staging, local or a chain id of theirs",
     "SERVICE_HUB_ADDRESS": _ACCOUNT,
     "SERVICE_ESCROW_TOKEN_ADDRESS": _ACCOUNT,
-    "SERVICE_PORTAL_ADDRESS": _ACCOUNT,
-    "SERVICE_SETTLEMENT_CHAIN_ID": "a chain id",
     "SERVICE_RPC_URL": _URL,
     FURTHER_VARIABLE: "http or https addresses, separated by commas",
     "SERVICE_SUBGRAPH_ENDPOINT": _URL,
@@ -119,8 +117,6 @@ class Settings:
             "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
             "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
         }
-        if name == "SERVICE_SETTLEMENT_CHAIN_ID" and (settlement := _settlement_of(self.chain_id)) is not None:
-            return str(settlement)
         known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
         return None if known is None else str(known)
 
@@ -176,20 +172,6 @@ class Settings:
         if text is not None:
             return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
-
-    def portal(self) -> Address:
-        """The rollup's portal on its settlement layer, as the user or the operator knows it; never known here, since a
-        wrong one would take a call to nowhere."""
-        return self._value("SERVICE_PORTAL_ADDRESS", parse_address, None)
-
-    def settlement_chain(self) -> ChainId:
-        """The chain on which the portal is; of a known network another value is refused."""
-        known = _settlement_of(self.chain_id)
-        found = self._value("SERVICE_SETTLEMENT_CHAIN_ID", lambda text: ChainId(_parse_from_one(text)), known)
-        if known not in {None, found}:
-            message = f"SERVICE_SETTLEMENT_CHAIN_ID is {found}, and this network settles on chain {known}."
-            raise CommandRefused("deployment_mismatch", message, next_action="Remove it: the network decides it.")
-        return found
 
     def max_gas_price(self) -> int:
         """The most wei that this client offers for a unit of gas.
@@ -272,8 +254,6 @@ _READERS: Final[Mapping[str, Callable[[Settings], object]]] = {
     "SERVICE_BEACON_CHAIN_HASH": Settings.beacon_hash,
     "SERVICE_BEACON_PUBLIC_KEY": Settings.beacon_key,
     FURTHER_VARIABLE: Settings.named_further,
-    "SERVICE_PORTAL_ADDRESS": Settings.portal,
-    "SERVICE_SETTLEMENT_CHAIN_ID": Settings.settlement_chain,
     "SERVICE_FINALITY_DEPTH": Settings.finality_depth,
     GAS_PRICE_VARIABLE: Settings.max_gas_price,
 }
@@ -288,14 +268,6 @@ CHAIN: Final = (
 )
 """Settings with which a command checks that it talks to one deployment's chain."""
 CHAIN_AND_API: Final = (*CHAIN, "SERVICE_API_BASE_URL")
-
-
-def _settlement_of(chain_id: ChainId) -> ChainId | None:
-    """The chain that a known network's rollup settles on."""
-    from bounty_protocol.chain.rollup import rollup_of  # with the Hub's codecs, and only --forced needs it
-
-    rollup = rollup_of(chain_id)
-    return None if rollup is None else rollup.settlement
 
 
 def load_settings(

@@ -13,7 +13,6 @@ ABOUT: Final[Mapping[tuple[str, ...], str]] = {
     ),
     ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",): "the Hub's reveal delay",
     ("SERVICE_FINALITY_DEPTH",): "after how many blocks one is final, where the chain has no tag for it",
-    ("SERVICE_PORTAL_ADDRESS", "SERVICE_SETTLEMENT_CHAIN_ID"): "only for --forced: the rollup's portal and its chain",
     ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY"): (
         "the beacon's relays, and its key. Never taken from the API: a wrong beacon opens work early or never"
     ),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, NEW_FILE, Value, read_document
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
@@ -158,7 +158,6 @@ def guardian_open(
     "--unpublished", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write your Verdict to FILE (new) instead of publishing it: for when no service is there.",
 )  # fmt: skip
-@click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
 def guardian_verdict(
     bounty_id: BountyId,
@@ -170,7 +169,6 @@ def guardian_verdict(
     unopened: bool,
     as_written: bool,
     unpublished: Path | None,
-    forced: Path | None,
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -195,18 +193,13 @@ def guardian_verdict(
     --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
     until the same command without it publishes them.
 
-    With --forced nothing is sent on the chain: FILE gets the same call as one of the rollup's portal on its settlement
-    layer, which the account sends there itself while the sequencer is away or leaves it out (docs/chain-halts.md).
-
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), but for --template
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR;
-              with --forced SERVICE_PORTAL_ADDRESS
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
     Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace; without consent a
-              Verdict on unopened work, and reasons that are HTML or hold no word; with --forced a contract's account,
-              and a deadline that could pass before
+              Verdict on unopened work, and reasons that are HTML or hold no word
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 awarded --submission 1 --template
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
@@ -218,8 +211,6 @@ def guardian_verdict(
     pair, path = _named(kind, rest, submission)
     if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
-    if forced is not None and (template or path is None):
-        raise argument_error("--forced", "goes with VERDICT_BODY_PATH, and without --template.")
     needs = None if unpublished is None else CHAIN
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
@@ -228,7 +219,6 @@ def guardian_verdict(
     from service_cli.guardian.verdict import (
         named_by,
         print_template,
-        record_forced,
         record_from_editor,
         record_verdict,
     )
@@ -240,8 +230,6 @@ def guardian_verdict(
         meant = named_by(settings, bounty_id, submission, with_api=unpublished is None)
     if template:
         print_template(settings, bounty_id, VerdictKind(kind), meant)
-    elif body is not None and forced is not None:
-        record_forced(settings, bounty_id, meant, filled_in(body), options, forced)
     elif body is not None:
         record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), options)
     else:
@@ -370,28 +358,19 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
 
 
 @command("guardian:claim-fee", "guardian_claim_fee", sends=True)
-@click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.argument("bounty_id", type=BOUNTY_ID)
-def guardian_claim_fee(bounty_id: BountyId, forced: Path | None, network: str | None, max_cost: int | None) -> None:
+def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int | None) -> None:
     """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
 
     An outcome whose block the chain has not finalized is waited for, half an hour at most.
 
-    With --forced nothing is sent on the chain: FILE gets the same call as one of the rollup's portal on its settlement
-    layer, which the account sends there itself while the sequencer is away or leaves it out (docs/chain-halts.md).
-
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --forced SERVICE_PORTAL_ADDRESS
-    Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned; with
-              --forced a contract's account
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
     Examples: service-cli guardian:claim-fee 7
     """
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.guardian.fee import claim_fee, claim_fee_forced
+    from service_cli.guardian.fee import claim_fee
 
-    settings = load_settings(network, None, CHAIN, max_cost=max_cost)
-    if forced is None:
-        claim_fee(settings, bounty_id)
-    else:
-        claim_fee_forced(settings, bounty_id, forced)
+    claim_fee(load_settings(network, None, CHAIN, max_cost=max_cost), bounty_id)

@@ -8,8 +8,8 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
-from service_cli.chain.events import ForcedCall, OpenedFiles
-from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife  # noqa: F401  # for the help
+from service_cli.chain.events import OpenedFiles
+from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, SignOfLife  # noqa: F401  # for the help
 from service_cli.guardian.judgeable_events import (
     JudgeableBounty,  # noqa: F401  # for the help
     OwedDelivery,  # noqa: F401  # for the help
@@ -183,12 +183,6 @@ def after_verdict(bounty_id: BountyId, ended: BountyEnd | None) -> Iterator[Show
         yield following(f"guardian:deliver-key {bounty_id}")
     yield Field("Your share", f"service-cli guardian:claim-fee {bounty_id}", whole=True)
     yield Field("The winner" if ended.is_awarded else "The Poster", f"runs service-cli claim {bounty_id}", whole=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ForcedVerdict(ForcedCall):
-    __doc__ = ForcedCall.__doc__
-    EVENT: ClassVar[str] = "guardian_verdict.forced_call_written"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 Both need only the chain. Run again after an interruption, each continues its own transaction.
 """
 
-from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.blocks import header_at
@@ -12,7 +11,6 @@ from bounty_protocol.domain.hub_events import GuardianFeeClaimed, GuardianHeartb
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.chain.about import about_sent
-from service_cli.chain.events import ForcedCall
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import Journal
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, prepare, simulate_together, unsent
@@ -24,7 +22,7 @@ from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.claimant.payments import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, ForcedFee, SignOfLife
+from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, SignOfLife
 from service_cli.shell.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
@@ -94,14 +92,6 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
         receipt = send(session, transaction, journal, _STEP)
         journal.forget(*_STEP.entries)
     return _claimed(chain, bounty_id, guardian, receipt)
-
-
-def claim_fee_forced(settings: Settings, bounty_id: BountyId, file: Path) -> ForcedCall | None:
-    """``guardian:claim-fee --forced FILE``; None where it was paid before, which is shown."""
-    from service_cli.forced import Forcing
-
-    forcing = Forcing.open(settings, file, account_of(settings, _KEY), bounty_id)
-    return forcing.write(prepare_fee(settings, bounty_id, forcing.account), ForcedFee)
 
 
 def prepare_fee(settings: Settings, bounty_id: BountyId, guardian: Address | None) -> PreparedAct[ClaimedFee]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
-from service_cli.chain.events import ForcedCall, UnfinalizedOutcome
+from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.shell.event import Event
 from service_cli.shell.items import Field, Shown
 from service_cli.shell.phrases import following, tokens, transaction
@@ -34,12 +34,6 @@ class SignOfLife(Event):
 class AwaitedFee(UnfinalizedOutcome):
     __doc__ = UnfinalizedOutcome.__doc__
     EVENT: ClassVar[str] = "guardian_claim_fee.waiting"
-
-
-@dataclass(frozen=True, slots=True)
-class ForcedFee(ForcedCall):
-    __doc__ = ForcedCall.__doc__
-    EVENT: ClassVar[str] = "guardian_claim_fee.forced_call_written"
 
 
 @dataclass(frozen=True, slots=True)

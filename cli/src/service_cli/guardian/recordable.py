@@ -44,8 +44,6 @@ class VerdictOptions:
     """Record reasons that look like a mistake."""
     unpublished: Path | None = None
     """Write the document to this file instead of publishing it: no service is there to take it."""
-    is_forced: bool = False
-    """By way of the settlement layer, where the chain takes nothing: what waits for it there may wait for ever."""
 
 
 def require_recordable(session: ApiSession[Signer], bounty_id: BountyId, named: Named, *, replace: bool) -> None:

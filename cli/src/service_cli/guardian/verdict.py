@@ -42,10 +42,9 @@ from bounty_protocol.types import (
 from service_cli.api import ApiClient, api_of, bounty_detail, is_page_withheld, withheld_page, withheld_verdict
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent, ended_as
-from service_cli.chain.events import ForcedCall
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
-from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare, program_signer
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
 from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
@@ -65,7 +64,6 @@ from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import (
     AnchoredVerdict,
-    ForcedVerdict,
     PublishedVerdict,
     ReadBackVerdict,
     VerdictCount,
@@ -239,26 +237,6 @@ def prepare_verdict(
     return prepared
 
 
-def record_forced(
-    settings: Settings,
-    bounty_id: BountyId,
-    meant: Meant,
-    body: bytes,
-    options: VerdictOptions,
-    file: Path,
-) -> ForcedCall | None:
-    """``guardian:verdict --forced FILE``: published as ever; None where it is recorded already, which is shown."""
-    from service_cli.forced import Forcing
-
-    key = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    forcing = Forcing.open(
-        settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).judging_deadline
-    )
-    signer = program_signer(None, None, lambda: key)
-    forced = replace(options, is_forced=True)
-    return forcing.write(prepare_verdict(settings, signer, bounty_id, meant, body, forced), ForcedVerdict)
-
-
 def kind_of(meant: Meant) -> VerdictKind:
     """An award of what is meant; of nothing, that no Submission is valid."""
     return VerdictKind.NO_VALID_SUBMISSION if meant is None else VerdictKind.AWARDED
@@ -332,7 +310,7 @@ def _require_alone(session: ApiSession[Signer], verdict: Verdict, options: Verdi
     if not options.replace:
         _refuse_beside_another(session, verdict)
         refuse_second(session.chain, verdict.bounty_id, session.account)
-        if not options.is_forced and await_pending(session):
+        if await_pending(session):
             refuse_second(session.chain, verdict.bounty_id, session.account)
     require_after(session, _earlier_nonces(session, verdict), "another Verdict of yours")
 
@@ -397,12 +375,12 @@ def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> Non
 
 
 def _warn_of_given(session: ApiSession[Signer], verdict: Verdict) -> None:
-    """A Verdict that a wallet or the settlement layer has may come after the one that is to take its place."""
+    """A Verdict that a wallet has may come after the one that is to take its place."""
     for report, is_given in _unseen_others(session, verdict):
         if is_given:  # what was signed here has a nonce, which is looked at
             warn(
-                f"warning: another Verdict of yours, with the reasons {report}, was given out before, to a wallet or "
-                "by --forced. If it is recorded after this one, it counts instead: watch for it (service-cli "
+                f"warning: another Verdict of yours, with the reasons {report}, was given to a wallet before. "
+                "If it is recorded after this one, it counts instead: watch for it (service-cli "
                 f"bounty:watch {verdict.bounty_id}), and run this command again then"
             )
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
-from bounty_protocol.chain.rollup import rollup_of
+from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
@@ -97,7 +97,7 @@ def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[
 
     ``page`` is one that the rules have no issue with. Nothing is known of the local network, which has no sequencer.
     """
-    if (rollup := rollup_of(chain_id)) is None:
+    if (seen := STATED_OUTAGES.get(chain_id)) is None:
         return
     challenge, longest = parse_challenge(page), duration(LONGEST_INCLUSION_SECONDS)
     windows = (
@@ -106,7 +106,7 @@ def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[
     )
     for field, seconds, who in windows:
         if seconds <= LONGEST_INCLUSION_SECONDS:
-            outage = duration(rollup.stated_outage_seconds)
+            outage = duration(seen)
             yield (
                 f"{field} leaves {duration(max(0, seconds))}. Its chain may stand still, as Base did for {outage}, and "
                 f"{who} may then need up to {longest} to be in a block by way of the settlement layer: leave more"

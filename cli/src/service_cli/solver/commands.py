@@ -6,7 +6,7 @@ import click
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
-from service_cli.shell.command import argument_error, command
+from service_cli.shell.command import command
 
 
 @command("solver:submit", "submit", api=True, sends=True)
@@ -19,7 +19,6 @@ from service_cli.shell.command import argument_error, command
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
 @click.option("--use-gitignore", is_flag=True, help="Leave out what .gitignore files name, and .git, too.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
-@click.option("--forced", type=NEW_FILE, help="Write the call for the rollup's portal into FILE; send nothing.")
 @click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -35,7 +34,6 @@ def solver_submit(
     check: bool,
     use_gitignore: bool,
     include_suspicious: bool,
-    forced: Path | None,
     despite_notice: bool,
     network: str | None,
     api_base_url: str | None,
@@ -57,20 +55,16 @@ def solver_submit(
     waits for the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have
     executed it, running the command again finds it.
 
-    With --forced nothing is sent on the chain: FILE gets the same call as one of the rollup's portal on its settlement
-    layer, which the account sends there itself while the sequencer is away or leaves it out (docs/chain-halts.md).
-
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
-              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS; with --forced SERVICE_PORTAL_ADDRESS
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
               look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
               accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
               not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
               derivation; a page whose terms differ from the chain's, unless --accept-term-differences; while a notice
-              about the Hub is in effect, unless --despite-notice; with --forced a contract's account, and a deadline
-              that could pass before
+              about the Hub is in effect, unless --despite-notice
     Examples: service-cli solver:submit --check 7 work/
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
@@ -84,8 +78,6 @@ def solver_submit(
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
-    if forced is not None and (check or solver_address is not None):
-        raise argument_error("--forced", "goes neither with --check nor with --solver-address.")
     check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
     if solver_address is not None and not browser:  # a program reads what the wallet is to sign
         print_json()
@@ -94,12 +86,6 @@ def solver_submit(
     options = SubmitOptions(
         accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
     )
-    if forced is not None:
-        from service_cli.solver.submission import submit_forced
-
-        key = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
-        submit_forced(settings, key, bounty_id, artifact_dir, options, forced)
-        return
     if solver_address is None:
         wallet: AbstractContextManager[Signer] = nullcontext(local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"))
     else:

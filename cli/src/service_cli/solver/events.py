@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
-from service_cli.chain.events import ApprovalRequired, ForcedCall, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
+from service_cli.chain.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.shell.event import Count, Event
 from service_cli.shell.items import Field, Shown, Whole
 from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
@@ -142,12 +142,6 @@ class UnsentSubmission(UnsentCall):
     EVENT: ClassVar[str] = "submit.transaction_prepared"
     WHEN: ClassVar[str] = "with --solver-address"
     args: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ForcedSubmission(ForcedCall):
-    __doc__ = ForcedCall.__doc__
-    EVENT: ClassVar[str] = "submit.forced_call_written"
 
 
 @dataclass(frozen=True, slots=True)

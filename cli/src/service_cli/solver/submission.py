@@ -18,10 +18,9 @@ from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
-from service_cli.chain.events import ForcedCall
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import expect_tasks, require_safe
-from service_cli.chain.prepared import PreparedAct, ProgramSigner, program_signer
+from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     HubCall,
@@ -40,7 +39,7 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.consent import require_consent
 from service_cli.shell.output import Progress, emit, remark, say, warn
 from service_cli.shell.text import About, moment, wei
-from service_cli.solver.events import ForcedSubmission, KeptSubmission, SubmissionPreview, SubmittedWork
+from service_cli.solver.events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.solver.recording import active, drop_replaced, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
     CIPHERTEXT,
@@ -149,22 +148,6 @@ def submit(
         else:
             _print_kept(work, envelope, journal)
         return record(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
-
-
-def submit_forced(
-    settings: Settings, key: LocalSigner, bounty_id: BountyId, directory: Path, options: SubmitOptions, file: Path
-) -> ForcedCall | None:
-    """``solver:submit --forced FILE``: sealed and uploaded as ever; the call is written for the rollup's portal.
-
-    None where the Submission is recorded already, which is shown.
-    """
-    from service_cli.forced import Forcing
-
-    forcing = Forcing.open(
-        settings, file, key.address, bounty_id, lambda chain: chain.bounty(bounty_id).submission_deadline
-    )
-    found = submit(settings, program_signer(None, None, lambda: key), bounty_id, directory, options)
-    return forcing.write(found, ForcedSubmission) if isinstance(found, PreparedAct) else None
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:

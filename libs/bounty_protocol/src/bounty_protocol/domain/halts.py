@@ -8,8 +8,8 @@ from typing import Final
 STANDS_STILL_SECONDS: Final = 120
 """How old a chain's newest block may be; a chain with an older one counts as one that stands still. Indexing and the
 clocks of two machines are no further apart than that either, when all is well."""
-BASE_OUTAGE_SECONDS: Final = 43 * 60
-"""The longest that Base made no block until now: 43 minutes on 5 September 2023; 33 minutes on 5 August 2025."""
+BASE_OUTAGE_SECONDS: Final = 116 * 60
+"""The longest that Base made no block until now: 116 minutes on 25 June 2026."""
 SEQUENCER_WINDOW_SECONDS: Final = 3_600 * 12
 """How long a rollup's sequencer may leave out a deposit: 3,600 blocks of the settlement layer, of 12 seconds each
 (``seq_window_size`` of the OP stack's rollup configuration)."""
