@@ -1249,7 +1249,7 @@ test("a window that an outage could take is named as advice, on a rollup alone",
   }
   assert.deepEqual(named(31337, 60n, 60n), []);
   const [[, text]] = actions.outageAdvice(8453, 5n * 3_600n + 59n, undefined);
-  assert.match(text, /is 5 hours\. .* for 1 hour once, and a Solver may then need up to 13 hours /);
+  assert.match(text, /is 5 hours\. .* for 116 minutes once, and a Solver may then need up to 13 hours /);
 });
 for (const [what, age, hasMovedTime, isShown] of [
   ["a newest block of just before", STILL, false, false],
