@@ -27,7 +27,7 @@ DRILLS: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
     "watchtower": ("The watchtower finds a difference", ("tests/checker/test_stack.py",)),
     "damaged": ("What is kept is damaged", ("tests/api/test_inspecting.py",)),
     "stands-still": ("The chain stands still", ("tests/indexer/test_status.py", "tests/indexer/test_metrics.py")),
-    "lag": ("The index is behind", ("tests/indexer/test_backfill.py", "tests/indexer/test_kills.py")),
+    "lag": ("The index is behind", ("tests/indexer/test_kills.py",)),
     "replica": ("The read replica is behind or away", ("tests/api/test_read_replica.py",)),
     "unproven": ("The index is not proven", ("tests/indexer/test_proving.py",)),
     "endpoints": ("An RPC endpoint lies or fails", ("tests/indexer/test_quorum.py", "tests/indexer/test_replay.py")),

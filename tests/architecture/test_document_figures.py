@@ -28,9 +28,7 @@ from service_common.budgets import Budget
 from service_common.chain import contract_wallets as wallets
 from service_common.web import bodies
 from service_common.web.callers import READ_SECONDS
-from service_indexer.backfill import RANGES_AHEAD
 from service_indexer.settler import SETTLE_GAS
-from service_indexer.stretch import BLOCKS_PER_STEP
 from service_mcp.http import CALLS_IN_A_MINUTE
 from service_reviewer.providers.bounded import CPU_SECONDS
 
@@ -150,8 +148,6 @@ SENTENCES: Final[dict[str, list[str]]] = {
     "docs/indexer.md": [
         f"at most {MAX_FEE_WEI // GWEI} gwei for at most {SETTLE_GAS:,} gas; the tip is",
         f"the median of the last 20 blocks, and {MAX_TIP_WEI // GWEI} gwei at most, a quarter of that at first.",
-        f"more than {BLOCKS_PER_STEP} blocks behind, other workers of queue `index` read up to",
-        f"read up to {COUNTS[RANGES_AHEAD]} ranges of {BLOCKS_PER_STEP} final blocks",
     ],
     "docs/operations.md": [
         f"Each network has {CALLS_IN_A_MINUTE} calls a minute, then 429.",

@@ -68,7 +68,7 @@ def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: W
     kept = conduct_of(endpoints)
     assert "secret-key" not in kept
     redis.set(conduct_key(world.chain_id), kept)
-    for _ in range(2):  # jobs that read ahead
+    for _ in range(2):  # followers that ended
         note_contradictions(redis, world.chain_id, endpoints)
     registry = scraped(world, redis, [ONE, TWO])
 

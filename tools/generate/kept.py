@@ -116,7 +116,7 @@ KEPT: Final = (
         "only by a reorg",
     ),
     KeptRow(
-        "`hub_index.head`, `hub_index.blocks`, `hub_index.proofs`, `hub_index.backfill`, `hub_index.heartbeats`",
+        "`hub_index.head`, `hub_index.blocks`, `hub_index.proofs`, `hub_index.heartbeats`",
         "nobody: the indexer's own",
         "recent blocks",
         "by the indexer",

@@ -7,22 +7,21 @@ finalized log that this release does not know: the Hub is of another release.
 
 import time
 from dataclasses import dataclass, replace
-from typing import Final, Protocol
+from typing import Final
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import UnknownLog
 from bounty_protocol.chain.json_rpc import ChainUnavailable
-from bounty_protocol.types import BlockNumber, Bytes32
+from bounty_protocol.types import BlockNumber
 from psycopg import DataError, IntegrityError
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 from service_common.traces import port as traces
 
-from service_indexer.backfill import Backfill
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
 from service_indexer.stretch import BLOCKS_PER_STEP, PROVEN_PER_STEP, Stretch, check_links, read_stretch
-from service_indexer.writer import CopyStep, ProvenHead, Standing
+from service_indexer.writer import CopyStep, ProvenHead, Standing, Writer
 
 MIN_PAUSE_SECONDS: Final = 0.1
 MAX_PAUSE_SECONDS: Final = 1.0
@@ -37,28 +36,6 @@ log = get_logger(__name__)
 
 class Halted(Exception):
     """The chain contradicts what was finalized, or is of another release; an operator has to decide."""
-
-
-class Copy(Protocol):
-    """The copy as a step needs it: ``Writer``'s, or one that only remembers."""
-
-    def standing(self, final: BlockNumber) -> Standing | None:
-        """Where the copy stands, with its hash of the block that the chain calls final."""
-
-    def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
-        """Hashes of the kept blocks of a range."""
-
-    def known(self, until: BlockNumber) -> ProvenHead | None:
-        """The newest proof of a block up to this one."""
-
-    def first_proof_above(self, number: BlockNumber) -> StorageProof | None:
-        """The oldest proof of a block above this one."""
-
-    def apply(self, step: CopyStep) -> None:
-        """Move the copy."""
-
-    def halt(self, reason: str) -> None:
-        """Keep why the copy no longer moves."""
 
 
 @dataclass
@@ -89,9 +66,8 @@ class Rest:
         return before
 
 
-def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest: Rest | None = None) -> bool:
-    """Take one step; True when there was something to do. ``backfill`` may have read the next stretch already;
-    ``rest`` is kept by a caller that looks often."""
+def advance(source: Source, writer: Writer, rest: Rest | None = None) -> bool:
+    """Take one step; True when there was something to do. ``rest`` is kept by a caller that looks often."""
     rest = rest or Rest()
     tip = source.tip()
     if rest.at(tip):
@@ -111,7 +87,7 @@ def advance(source: Source, writer: Copy, backfill: Backfill | None = None, rest
         return False
     with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
         ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
-        latest = _move(source, writer, standing, tip, final, backfill, ancestor)
+        latest = _move(source, writer, standing, tip, final, ancestor)
     if latest is not None and latest.hash == tip.latest.hash:
         rest.note(tip, reached=head.block_hash != latest.hash)
     return latest is not None
@@ -135,11 +111,10 @@ def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
 
 def _move(
     source: Source,
-    writer: Copy,
+    writer: Writer,
     standing: Standing,
     tip: Tip,
     final: BlockNumber,
-    backfill: Backfill | None,
     parent: Header | None,
 ) -> Header | None:
     """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do. ``parent``
@@ -158,8 +133,7 @@ def _move(
         stretch = read_stretch(source, ancestor, last, final, _replacing(source, writer, ancestor, last, tip))
     else:
         read = [tip.latest] if parent is not None else None
-        kept = _already_read(source, backfill, ancestor, final)
-        stretch = read_stretch(source, ancestor, last, final, read) if kept is None else kept.up_to(last)
+        stretch = read_stretch(source, ancestor, last, final, read)
         _check_branch(stretch.headers, tip)
     # 3. That nothing is missing in it, where that can be shown.
     known = standing.proven if ancestor.number == head.block_number else writer.known(ancestor.number)
@@ -193,7 +167,7 @@ def _move(
     return latest
 
 
-def _common_ancestor(source: Source, writer: Copy, head: Head, tip: Tip) -> Header:
+def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> Header:
     """The newest block that the copy and the chain share; usually the copy's own head."""
     high = BlockNumber(min(head.block_number, tip.latest.number))
     stride = 1
@@ -218,7 +192,7 @@ def _blocks_of_step(source: Source, ancestor: Header, tip: Tip) -> int:
     return PROVEN_PER_STEP if source.proofs is not None and is_near else BLOCKS_PER_STEP
 
 
-def _replacing(source: Source, writer: Copy, ancestor: Header, last: BlockNumber, tip: Tip) -> list[Header]:
+def _replacing(source: Source, writer: Writer, ancestor: Header, last: BlockNumber, tip: Tip) -> list[Header]:
     """The headers above ``ancestor``, whole, in place of the copy's own blocks there.
 
     Several nodes may answer behind one address: raises ``ChainUnavailable`` where they show the copy's own block after
@@ -239,20 +213,9 @@ def _check_branch(headers: list[Header], tip: Tip) -> None:
         raise ChainUnavailable("the chain moved while its blocks were read")
 
 
-def _already_read(source: Source, backfill: Backfill | None, ancestor: Header, final: BlockNumber) -> Stretch | None:
-    """The blocks above ``ancestor`` that a backfill job read, if it still is what the chain shows."""
-    if backfill is None or ancestor.number >= final:
-        return None
-    stretch = backfill.after(ancestor, final)
-    if stretch is None:
-        return None
-    last = stretch.headers[-1]
-    return stretch if source.headers(last.number, last.number)[0].hash == last.hash else None
-
-
 def _proven(
     source: Source,
-    writer: Copy,
+    writer: Writer,
     known: ProvenHead | None,
     ancestor: Header,
     stretch: Stretch,
@@ -276,7 +239,7 @@ def _proven(
     return replace(stretch, logs=logs), proof
 
 
-def _begun(proofs: Proofs, writer: Copy, known: ProvenHead | None, ancestor: Header) -> Begun | None:
+def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: Header) -> Begun | None:
     """The proven state of the block at which a stretch begins."""
     if known is not None and known.proof.hash == ancestor.hash:
         return Begun(known.proof.since, known.proof.storage_root)

@@ -74,7 +74,6 @@ def ensure_following(config: IndexerConfig, redis: Redis) -> bool:
         f"follow-{config.chain.chain_id}",
         seconds=LEASE_JOB_SECONDS + 60,
         dead_after=timedelta(0),  # no lease: the worker is gone
-        first=True,  # a lone worker would read ahead what the follower before has passed
     )
 
 

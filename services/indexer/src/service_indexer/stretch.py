@@ -36,11 +36,6 @@ class Stretch:
     logs: list[Log]
     checked: bool = False
 
-    def up_to(self, last: BlockNumber) -> "Stretch":
-        """Its beginning."""
-        headers = [header for header in self.headers if header.number <= last]
-        return Stretch(headers, _up_to(last, self.logs), self.checked)
-
 
 def read_stretch(
     source: Source, parent: Header, last: BlockNumber, final: BlockNumber, known: list[Header] | None = None

@@ -179,17 +179,7 @@ proofs = Table(
 )
 """The Hub's storage root after a block, proven. Nothing is missing from the copy between the block ``since`` and this
 one; ``since`` 0: nothing at all."""
-backfill = Table(
-    "backfill",
-    metadata,
-    Column("chain_id", BigInteger, autoincrement=False),
-    _number("first_block"),
-    _number("last_block"),
-    _text("stretch"),
-    PrimaryKeyConstraint("chain_id", "first_block"),
-    info=_info("a range of final blocks read ahead, not facts"),
-)
-"""Ranges of final blocks that were read ahead and wait for the follower; not facts, and deleted once applied."""
+
 logs = _fact(
     "logs",
     RowMeaning("the raw log, for digests and audits", tuple(EVENT_FIELDS)),
@@ -307,7 +297,7 @@ changes = Table(
 reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
 numbers are this copy's own, so a replay has none."""
 
-_NO_FACTS = (head, backfill, blocks, changes, open_bounties, proofs)
+_NO_FACTS = (head, blocks, changes, open_bounties, proofs)
 FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)
 """Every table whose rows a reorg retracts."""
 EVENT_TABLES: Final[Mapping[type[HubEvent], Table]] = {

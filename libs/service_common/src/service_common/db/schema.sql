@@ -169,14 +169,6 @@ CREATE TABLE delivery.wraps (
 -- The copy of the Hub's events. Written by the indexer.
 CREATE SCHEMA hub_index;
 
-CREATE TABLE hub_index.backfill (
-    chain_id bigint NOT NULL,
-    first_block bigint NOT NULL,
-    last_block bigint NOT NULL,
-    stretch text NOT NULL,
-    PRIMARY KEY (chain_id, first_block)
-);
-
 CREATE TABLE hub_index.blocks (
     number bigint PRIMARY KEY,
     hash text NOT NULL,
