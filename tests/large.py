@@ -8,6 +8,7 @@ from pathlib import Path
 import psycopg
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.types import Address, ChainId
+from service_api.searching import folded_page
 
 GUARDIANS = tuple(Address("0x" + f"{number:02x}" * 20) for number in range(0xA1, 0xA6))
 POSTER, SOLVER = Address("0x" + "00" * 19 + "07"), Address("0x" + "00" * 19 + "08")
@@ -25,4 +26,9 @@ def fill(url: str, chain_id: ChainId, hub: Address, bounties: int) -> None:
         sql = sql.replace(name, str(value))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(sql.encode())
+        pages = connection.execute("SELECT spec_commitment, title, summary FROM app.challenge_summaries").fetchall()
+        connection.cursor().executemany(
+            "UPDATE app.challenge_summaries SET folded = %s, grams = %s WHERE spec_commitment = %s",
+            [(*folded_page(title, summary), commitment) for commitment, title, summary in pages],
+        )
         connection.execute("VACUUM ANALYZE")

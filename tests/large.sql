@@ -12,8 +12,9 @@ CREATE TEMPORARY TABLE many AS
 INSERT INTO hub_index.head
     (chain_id, hub_address, block_number, block_hash, block_time, finalized_number, finalized_time, fence)
     SELECT :chain_id, ':hub', max(block) + 4, pg_temp.hash(0), max(time) + 600, max(block) + 4, max(time) + 600, 1 FROM many;
-INSERT INTO hub_index.rosters (version, guardian_roster_hash, quorum, block_number, block_hash, log_index, tx_hash, time)
-    VALUES (1, pg_temp.hash(1), 2, 1, pg_temp.hash(1), 0, pg_temp.hash(1), 1);
+INSERT INTO hub_index.rosters
+    (version, guardian_roster_hash, quorum, block_number, block_hash, log_index, tx_hash, time, effective_from)
+    VALUES (1, pg_temp.hash(1), 2, 1, pg_temp.hash(1), 0, pg_temp.hash(1), 1, 1);
 INSERT INTO hub_index.roster_members
     (version, position, guardian, encryption_public_key, block_number, block_hash, log_index, tx_hash, time)
     SELECT 1, p, pg_temp.guardian(p), pg_temp.hash(p), 1, pg_temp.hash(1), 0, pg_temp.hash(1), 1 FROM generate_series(0, 4) AS p;
@@ -54,8 +55,8 @@ INSERT INTO hub_index.totals
     SELECT n, n, 0, n, n, 0, 0, 0, block + 3, hash, 0, hash, time + 180 FROM many;
 INSERT INTO app.challenge_pages (spec_commitment, content)
     SELECT pg_temp.hash(n), decode(repeat('61', 400), 'hex') FROM many;
-INSERT INTO app.challenge_summaries (spec_commitment, title, summary)
-    SELECT pg_temp.hash(n), 'A bounty for number ' || n, 'What is asked of word' || n % 977 || ' here' FROM many;
+INSERT INTO app.challenge_summaries (spec_commitment, title, summary, folded, grams)
+    SELECT pg_temp.hash(n), 'A bounty for number ' || n, 'What is asked of word' || lpad((n % 977)::text, 3, '0') || ' here', '', '{}' FROM many;
 INSERT INTO app.submission_envelopes (bounty_id, solver, submission_commitment, content, storage_locator)
     SELECT bounty_id, solver, submission_commitment, '', 'a/' || bounty_id || solver FROM hub_index.submissions;
 INSERT INTO app.recorded_envelopes SELECT bounty_id, solver, submission_commitment FROM app.submission_envelopes;

@@ -12,10 +12,7 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.cursor import BountySort, Cursor
 from service_api.searching import MOST_FOLDED, fold, folded_page, grams
-from service_api.usecases.pages import fill_summaries, store_page
-from service_common.db import app as t
-from service_common.db.engine import writing
-from sqlalchemy import delete, insert, update
+from service_api.usecases.pages import store_page
 
 from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for
@@ -99,19 +96,6 @@ def test_search__in_any_script__finds_parts_of_words(
 ) -> None:
     bounty_id = published(service, f"{title} {word}")
     assert ids(service, f"search={quote(f'{search} {word}')}") == ([str(bounty_id)] if found else [])
-
-
-def test_search__of_a_row_of_the_release_before__finds_whole_words_until_it_is_filled(
-    service: Service, word: str
-) -> None:
-    bounty_id = published(service, f"A parser {word}")
-    summaries = t.challenge_summaries
-    with writing(service.dependencies.engine) as connection:
-        connection.execute(update(summaries).where(summaries.c.title.contains(word)).values(folded=None, grams=None))
-    assert ids(service, f"search=parser+{word}") == [str(bounty_id)]
-    assert ids(service, f"search=pars+{word}") == []
-    fill_summaries(service.dependencies.engine)
-    assert ids(service, f"search=pars+{word[:-1]}") == [str(bounty_id)]
 
 
 def test_page__of_letters_that_fold_to_many__is_kept_within_bounds() -> None:
@@ -213,26 +197,6 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
     assert [listed(service, f"search={word}&status={each}")["total_count"] for each in ("open", "final")] == [2, 1]
     found = [int(item["bounty_id"]) for item in listed(service, f"search={word}")["items"]]
     assert found == [made[2], made[1], made[0]]
-
-
-def test_summaries__of_pages_that_a_former_release_kept__are_filled_in_but_for_altered_bytes(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = service.dependencies.engine
-    kept, altered = published(service, "Kept before"), published(service, "Altered since")
-    titles = {item["facts"]["spec_commitment"]: item["title"] for item in listed(service, "limit=2")["items"]}
-    (commitment,) = (each for each, title in titles.items() if title == "Altered since")
-    pages, summaries = t.challenge_pages, t.challenge_summaries
-    with writing(engine) as connection:
-        connection.execute(delete(summaries).where(summaries.c.spec_commitment.in_(titles)))
-        connection.execute(update(pages).where(pages.c.spec_commitment == commitment).values(content=b"other"))
-    with writing(engine) as connection:  # more than one batch that is left alone, before the others in any order
-        rows = [{"spec_commitment": f"0x{n:064x}", "content": b"", "submission_deadline": 0} for n in range(3)]
-        connection.execute(insert(pages), rows)
-    monkeypatch.setattr("service_api.usecases.pages.BATCH", 2)
-    assert fill_summaries(engine) >= 5
-    found = {item["bounty_id"]: item["title"] for item in listed(service, "limit=2")["items"]}
-    assert found == {str(kept): "Kept before", str(altered): None}
 
 
 def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> None:

@@ -23,6 +23,7 @@ from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.metrics import DefectCollector, PendingCollector, WithheldCollector
+from service_api.searching import grams
 from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.usecases.defects import Walk
 from service_api.usecases.inspecting import AT_A_RUN, inspect_kept
@@ -58,7 +59,8 @@ GROWING = {
 }  # fmt: skip
 LISTS = [
     "", "sort=deadline", "sort=award", "status=open", "status=final", "status=open&sort=deadline", "accepting=true",
-    "judgeable=true", "accepting=true&sort=deadline", "search=word12", "search=nothing-of-it", "status=open&sort=award",
+    "judgeable=true", "accepting=true&sort=deadline", "search=word012", "search=nothing-of-it",
+    "status=open&sort=award",
     f"poster_address={large.POSTER}", f"poster_address={large.POSTER}&sort=award", f"solver_address={large.SOLVER}",
     f"guardian_address={large.GUARDIANS[0]}", "guardian_address=0x" + "99" * 20,
 ]  # fmt: skip
@@ -175,13 +177,14 @@ def client(deployment: tuple[Dependencies, Statements]) -> FlaskClient:
 
 
 OPEN, FINAL = BountyId(BOUNTIES), BountyId(10)
-CROWDED = "word13"
+CROWDED = "word013"
 """In the texts of a few bounties, and of many pages that nobody funded."""
 UNFUNDED = f"""
     INSERT INTO app.challenge_pages (spec_commitment, content)
         SELECT '0xee' || lpad(n::text, 62, '0'), '' FROM generate_series(1, 1500) AS n;
-    INSERT INTO app.challenge_summaries (spec_commitment, title, summary)
-        SELECT spec_commitment, '{CROWDED}', '' FROM app.challenge_pages WHERE content = '';
+    INSERT INTO app.challenge_summaries (spec_commitment, title, summary, folded, grams)
+        SELECT spec_commitment, '{CROWDED}', '', '{CROWDED}', ARRAY{grams(CROWDED)}
+        FROM app.challenge_pages WHERE content = '';
     ANALYZE app.challenge_pages, app.challenge_summaries;
 """
 
@@ -208,13 +211,13 @@ def test_search__of_a_word_in_few_pages__finds_each_open_ones_first_through_all_
 ) -> None:
     having = [bounty for bounty in range(BOUNTIES, 0, -1) if bounty % 977 == number]
     expected = sorted(having, key=lambda bounty: bounty % 100 != 0)  # large.sql leaves one of a hundred open
-    found, address = [], f"/api/bounties?limit=2&search=word{number}"
+    found, address = [], f"/api/bounties?limit=2&search=word{number:03}"
     while address:
         answer = client.get(address).json or {}
         assert answer["total_count"] == len(expected)
         found += [int(item["bounty_id"]) for item in answer["items"]]
         cursor = answer["next_cursor"]
-        address = cursor and f"/api/bounties?limit=2&search=word{number}&cursor={cursor}"
+        address = cursor and f"/api/bounties?limit=2&search=word{number:03}&cursor={cursor}"
     assert found == expected
 
 

@@ -1,14 +1,10 @@
 """What the writer keeps beside the facts: totals of all bounties, and the feed of changes."""
 
 import pytest
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_indexer.replay import rebuild_copy
-from service_indexer.writer import only_writer
-from sqlalchemy import Engine, delete, func, select, text
+from sqlalchemy import Engine, select, text
 
-from tests.indexer.replay import contents
 from tests.indexer.test_replay import config_of
 from tests.world import ESCROW, World
 
@@ -50,25 +46,6 @@ def test_totals__over_bounties_that_end_and_pay__follow_each_event(world: World)
     award, refund = (int(row.amount) for row in claims[::-1])  # winner_award, poster_refund
     assert newest(engine) == {**expected, "unawarded": 1, "awards_paid": award, "refunds_paid": refund}
     assert 0 < award < refund == ESCROW
-
-
-def test_derived__of_a_copy_that_a_former_release_wrote__is_made_up_for_when_the_next_writer_begins(
-    world: World,
-) -> None:
-    engine = world.engine("service_indexer")
-    awarded(world)
-    world.create()
-    world.index()
-    rows = contents(engine)["totals"]
-    with engine.begin() as connection:
-        first = connection.execute(select(func.min(t.totals.c.block_number))).scalar_one()
-        connection.execute(delete(t.totals).where(t.totals.c.block_number > first))
-        connection.execute(delete(t.changes).where(t.changes.c.block_number > first))
-    assert len(contents(engine)["totals"]) == 1
-    world.writer_lock.close()
-    with only_writer(engine, world.chain_id, world.hub_address, header_at(world.rpc, BlockNumber(0))):
-        assert contents(engine)["totals"] == rows
-        assert len(changes(engine)) == len(contents(engine)["logs"])
 
 
 def test_totals__of_what_a_reorg_takes_out__are_taken_back(world: World) -> None:

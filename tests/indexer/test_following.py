@@ -19,7 +19,7 @@ from service_common.db.hub_reads import (
     read_submission_history,
 )
 from service_indexer.follower import Rest, advance, pause_after_block, pause_between_looks
-from sqlalchemy import select, update
+from sqlalchemy import select
 
 from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, replayed
@@ -203,16 +203,3 @@ def test_copy__of_a_withdrawn_delivery_key__has_none_until_the_next_takes_effect
         assert world.contract.call("deliveryKey") == bytes(32)
         assert read_delivery_keys(connection, UnixSeconds(effective - 1)).paused
         assert read_delivery_keys(connection, UnixSeconds(effective)).current == world.delivery.public_key
-
-
-def test_copy__with_rows_of_the_release_before__takes_them_as_in_effect_from_their_block(world: World) -> None:
-    with world.engine("service_indexer").begin() as connection:
-        for table in (t.rosters, t.delivery_keys):
-            connection.execute(update(table).values(effective_from=None))
-    with world.engine("service_api").connect() as connection:
-        (published,) = connection.execute(select(t.rosters.c.time)).scalars()
-        roster = read_current_roster(connection, UnixSeconds(published))
-        assert roster is not None
-        assert roster.version == 1
-        assert read_current_roster(connection, UnixSeconds(published - 1)) is None
-        assert read_delivery_keys(connection, world.time()).current == world.delivery.public_key

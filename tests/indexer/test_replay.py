@@ -118,7 +118,7 @@ ALTERED = {
         "rosters",
         """
         UPDATE {} SET guardian_roster_hash = guardian_roster_hash || '|' || quorum,
-            quorum = effective_from, effective_from = NULL""",
+            quorum = effective_from, effective_from = 0""",
     ),
     "a Submission of a block to come": (
         "submissions",

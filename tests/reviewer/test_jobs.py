@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.rubric import Rubric, current_rubric, known_rubrics
+from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.types import Address
 from demo.examples import EXAMPLES
 from redis import Redis
@@ -63,17 +63,6 @@ def test_review__without_a_judgement__is_its_code_and_no_row(
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
     assert review(job())["code"] == "orchestrator_unconfigured"
     assert rows(configured) == []
-
-
-@pytest.mark.parametrize("place", range(len(known_rubrics())))
-def test_review__asked_for_by_either_release_of_an_upgrade__is_held_against_the_rubric_it_names(
-    configured: Database, place: int
-) -> None:
-    rubric = known_rubrics()[place]
-    assert review(job(rubric=rubric)) == ReviewEnding().to_json()
-    with configured.engine("service_reviewer").connect() as connection:
-        row = connection.execute(select(reviews)).one()
-    assert (row.rubric_version, row.rubric_hash, row.prompt_hash) == (rubric.version, rubric.hash, rubric.hash)
 
 
 def test_message__of_an_unknown_version__is_parked_as_failed_and_visible(redis: Redis) -> None:

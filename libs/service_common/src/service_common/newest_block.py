@@ -1,7 +1,4 @@
-"""The time of the chain's newest block, as the follower of the index was shown it last; Redis carries it.
-
-It is apart from the follower's report about its endpoints, which a release before reads in another form.
-"""
+"""The time of the chain's newest block, as the follower of the index was shown it last; Redis carries it."""
 
 from typing import Final
 

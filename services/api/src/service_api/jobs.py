@@ -16,14 +16,12 @@ from service_api.usecases.ciphertexts import known_good, verify
 from service_api.usecases.inspecting import inspect_kept
 from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
-from service_api.usecases.pages import fill_summaries
 from service_api.usecases.pending import settle_pending
 
 PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", every_seconds=600, run_seconds=600),
-    Periodic(QueueName.ARTIFACTS, "service_api.jobs.summarize_pages", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.inspect", every_seconds=3_600, run_seconds=3_500),
 )
 
@@ -69,14 +67,6 @@ def settle_kept(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return settle_pending(deps.engine)
-
-
-@left_to_the_next
-def summarize_pages(received: Mapping[str, object]) -> int:
-    """Write what lists show of pages that a release before stored; how many there were."""
-    check_message(received)
-    with _dependencies() as deps:
-        return fill_summaries(deps.engine)
 
 
 @left_to_the_next

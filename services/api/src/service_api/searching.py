@@ -12,7 +12,7 @@ import zlib
 from typing import Final, NamedTuple
 
 from service_common.db import app
-from sqlalchemy import ColumnElement, Integer, and_, func, literal, not_, or_, true
+from sqlalchemy import ColumnElement, Integer, and_, func, literal, not_, true
 from sqlalchemy.dialects.postgresql import ARRAY
 
 MOST_FOLDED: Final = 4_000
@@ -69,8 +69,7 @@ def _has(term: str) -> ColumnElement[bool]:
     if not wanted:  # one letter, or two of a script with spaces: as a word
         return whole_word
     candidate = _TEXTS.grams.contains(literal(wanted, ARRAY(Integer)))
-    within = and_(candidate, func.strpos(_TEXTS.folded, term) > 0)
-    return or_(within, and_(_TEXTS.folded.is_(None), whole_word))
+    return and_(candidate, func.strpos(_TEXTS.folded, term) > 0)
 
 
 class FoldedPage(NamedTuple):

@@ -92,8 +92,6 @@ def note_contradictions(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -
     for each in endpoints.all:
         if each.contradictions:
             redis.hincrby(_noted_key(chain_id), _fingerprint(each.url), each.contradictions)
-            # By place, of the release before. Where that one still runs beside this one, it begins anew.
-            redis.delete(f"contradictions:{chain_id}")
 
 
 def hand_over(redis: Redis, chain_id: ChainId, endpoints: Endpoints) -> None:

@@ -1,6 +1,6 @@
 """Values derived from the copy and kept beside it: the totals of all bounties, and the feed of changes.
 
-Both go on from their newest row, so that what a release before did not write is made up for by the next writer.
+Both go on from their newest row.
 """
 
 from typing import Any, Final

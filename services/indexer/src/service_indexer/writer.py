@@ -249,7 +249,7 @@ def _newest_proof(until: ColumnElement[int] | int) -> LateralFromClause:
 def _proven_head(row: Row[Any]) -> ProvenHead | None:
     """Of a row of ``_newest_proof`` with what the head has beside it."""
     if row.number is None or (row.kept != row.hash and row.number >= row.finalized_number):
-        return None  # there is none, or a release before 0014 moved the copy in between
+        return None  # there is none
     return ProvenHead(_proof_of(row), row.quiet)
 
 
@@ -301,7 +301,6 @@ def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: 
     found = connection.execute(changed.returning(t.head.c.hub_address)).first()
     if found is None:
         _begin_copy(connection, chain_id, hub, start, fence)
-    keep_up(connection)  # with what a release before did not write
     if found is not None and found.hub_address != hub:
         raise NoCopy("the copy in this database is of another Hub")
     return fence

@@ -15,7 +15,7 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.rubric import Rubric, known_rubrics
+from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.types import Bytes32, UnixSeconds, parse_address
 from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
@@ -69,7 +69,8 @@ def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
 def _review(received: Mapping[str, object]) -> ReviewEnding:
     config = read_config(os.environ)
     asked = _asked(received)
-    if (rubric := _rubric_of(asked)) is None:
+    rubric = current_rubric()
+    if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), rubric.hash):
         log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
         return ReviewEnding("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
@@ -106,14 +107,6 @@ def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judg
     except ServiceError as error:
         raise ProviderError("invalid_orchestrator_output") from error
     return provider.judge(Material(challenge, page, **circumstances.to_fields()))  # type: ignore[arg-type]
-
-
-def _rubric_of(asked: Asked) -> Rubric | None:
-    """The rubric that the review's identifier names; the requesting api may be of the release before."""
-    page = spec_commitment(asked.page)
-    return next(
-        (known for known in known_rubrics() if asked.review_id == review_id(asked.poster, page, known.hash)), None
-    )
 
 
 def _asked(received: Mapping[str, object]) -> Asked:

@@ -7,7 +7,7 @@ operator wanted it).
 
 from pathlib import Path
 
-from bounty_protocol.rubric import Rubric, current_rubric, known_rubrics
+from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.types import Bytes32, UnixSeconds
 from service_common.reviews import Circumstances
 from sqlalchemy import Engine
@@ -31,7 +31,7 @@ def replay(config: ReviewerConfig, engine: Engine, review_id: Bytes32, page_file
         raise ReplayError(f"there is no record of a review {review_id}")
     page = _page(record, page_file)
     circumstances = record.circumstances or Circumstances(UnixSeconds(0), 0, "USDC", 6)
-    rubric = next((known for known in known_rubrics() if known.hash == record.rubric_hash), current_rubric())
+    rubric = current_rubric()
     try:
         judgement = judge(_provider(config, record, rubric), page, circumstances)
     except ProviderError as error:

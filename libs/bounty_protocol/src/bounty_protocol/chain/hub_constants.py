@@ -126,7 +126,7 @@ def constant_calls(hub: Hub, token: Address) -> list[Call]:
 
 
 def read_publication_delay(hub: Hub) -> int:
-    """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub of a release before it had one."""
+    """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub that has none."""
     try:
         return hub.publication_delay()
     except RpcRefused as error:

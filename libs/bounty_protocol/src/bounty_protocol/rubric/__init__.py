@@ -1,8 +1,4 @@
-"""The readiness rubric: one versioned file, applied by the reviewer and served to everyone by the api.
-
-The file of the release before is kept beside it: while an upgrade goes on, or is taken back, processes of both releases
-request reviews, and each review is held against the text that it was requested for.
-"""
+"""The readiness rubric: one versioned file, applied by the reviewer and served to everyone by the api."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -24,17 +20,7 @@ class Rubric:
 @cache
 def current_rubric() -> Rubric:
     """The rubric of this release."""
-    return _read("readiness.md")
-
-
-@cache
-def known_rubrics() -> tuple[Rubric, ...]:
-    """The rubrics of this release: its own rubric, and the one of the release before."""
-    return current_rubric(), _read("former.md")
-
-
-def _read(name: str) -> Rubric:
-    data = (files(__package__) / name).read_bytes()
+    data = (files(__package__) / "readiness.md").read_bytes()
     text = data.decode()
     version = text.splitlines()[0].rsplit(" ", 1)[-1]
     return Rubric(version, bytes32(keccak256(data)), text)

@@ -1,8 +1,7 @@
 """Schema ``app``: the bytes and results the api stores. Sole writer: the api and its worker.
 
 Never consulted for authorization: who may do what comes from ``hub_index`` alone. The rows of every table that anyone
-can fill are deleted in the end: ``service_api.usecases.lifetimes``. Columns that a release before did not write may be
-null.
+can fill are deleted in the end: ``service_api.usecases.lifetimes``.
 """
 
 from datetime import datetime
@@ -68,8 +67,8 @@ challenge_summaries = Table(
     Column("title", Text, nullable=False),
     Column("summary", Text, nullable=False),
     Column("tags", ARRAY(Text), nullable=False, server_default="{}"),
-    Column("folded", Text),
-    Column("grams", ARRAY(Integer)),
+    Column("folded", Text, nullable=False),
+    Column("grams", ARRAY(Integer), nullable=False),
     Column(
         "words", TSVECTOR, Computed("to_tsvector('simple', title || ' ' || summary)", persisted=True), nullable=False
     ),
@@ -84,7 +83,7 @@ processed_approvals = Table(
     Column("approval_digest", Text, primary_key=True),
     Column("poster", Text, key="signer", nullable=False),
     _created_at(),
-    Column("block_number", BigInteger),
+    Column("block_number", BigInteger, nullable=False),
 )
 """Signed requests that count once: publications by their digest, registrations and other secrets of webhooks by digest
 and signer. The column ``poster`` is named after the first."""

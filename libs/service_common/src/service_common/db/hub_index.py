@@ -125,11 +125,6 @@ def _fact(name: str, meaning: RowMeaning, *items: SchemaItem) -> Table:
     return Table(name, metadata, *own, *origin, *rest, Index(f"{name}_block", "block_number"), info=info)
 
 
-def _effective_from() -> Column[int]:
-    """When a publication takes effect. A row of a release before 0009 has none: it took effect in its block."""
-    return Column("effective_from", BigInteger)
-
-
 def _origin_key() -> PrimaryKeyConstraint:
     return PrimaryKeyConstraint("block_number", "log_index")
 
@@ -207,7 +202,7 @@ open_bounties = Table(
     "open_bounties",
     metadata,
     Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
-    *(Column(name, BigInteger) for name in ("submission_deadline", "reveal_at", "judging_deadline")),
+    *map(_number, ("submission_deadline", "reveal_at", "judging_deadline")),
     info=_info("a bounty without a row in `finalizations`, with its times; kept by triggers of the database"),
 )
 """Each bounty without a row in ``finalizations``, with its times. Nobody writes it: triggers keep it."""
@@ -242,7 +237,7 @@ rosters = _fact(
     _number("version"),
     _text("guardian_roster_hash"),
     Column("quorum", Integer, nullable=False),
-    _effective_from(),
+    _number("effective_from"),
     PrimaryKeyConstraint("version"),
 )
 roster_members = _fact(
@@ -265,7 +260,7 @@ delivery_keys = _fact(
     "delivery_keys",
     RowMeaning("a delivery public key, and from when it takes effect", (DeliveryKeyPublished,), from_fields=True),
     _text("key"),
-    _effective_from(),
+    _number("effective_from"),
 )
 delivery_key_withdrawals = _event(
     "delivery_key_withdrawals", DeliveryKeyWithdrawn, "a delivery public key that was withdrawn at once"

@@ -223,9 +223,8 @@ def read_announced_roster(connection: Connection, now: UnixSeconds) -> Announced
 def _publications() -> Subquery:
     """Every roster version with the moments from which it takes effect and at which the next one was published."""
     c = t.rosters.c
-    effective = func.coalesce(c.effective_from, c.time).label("effective_from")
     following = func.lead(c.time).over(order_by=c.version).label("replaced_at")
-    return select(c.version, c.guardian_roster_hash, effective, following).subquery("publications")
+    return select(c.version, c.guardian_roster_hash, c.effective_from, following).subquery("publications")
 
 
 def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int) -> Select[Any]:
@@ -359,13 +358,7 @@ def _place(row: RowMapping) -> tuple[int, int]:
 def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:
     """The delivery keys at ``now``, the newest indexed block's time."""
     keys, gone = t.delivery_keys.c, t.delivery_key_withdrawals.c
-    published = select(
-        keys.key,
-        keys.time,
-        keys.block_number,
-        keys.log_index,
-        func.coalesce(keys.effective_from, keys.time).label("at"),
-    )
+    published = select(keys.key, keys.time, keys.block_number, keys.log_index, keys.effective_from.label("at"))
     withdrawn = select(gone.key, gone.time, gone.block_number, gone.log_index, null().label("at"))
     both = union_all(published, withdrawn).subquery()
     rows = connection.execute(select(both).order_by(both.c.block_number, both.c.log_index))

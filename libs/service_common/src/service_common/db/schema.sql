@@ -23,8 +23,8 @@ CREATE TABLE app.challenge_summaries (
     summary text NOT NULL,
     words tsvector NOT NULL GENERATED ALWAYS AS (to_tsvector('simple', title || ' ' || summary)) STORED,
     tags text[] NOT NULL DEFAULT '{}',
-    folded text,
-    grams integer[]
+    folded text NOT NULL,
+    grams integer[] NOT NULL
 );
 CREATE INDEX challenge_summaries_grams ON app.challenge_summaries USING gin (grams);
 CREATE INDEX challenge_summaries_tags ON app.challenge_summaries USING gin (tags);
@@ -65,7 +65,7 @@ CREATE TABLE app.processed_approvals (
     approval_digest text PRIMARY KEY,
     poster text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
-    block_number bigint
+    block_number bigint NOT NULL
 );
 
 CREATE TABLE app.published_pages (
@@ -246,7 +246,7 @@ CREATE TABLE hub_index.delivery_keys (
     log_index bigint NOT NULL,
     tx_hash text NOT NULL,
     time bigint NOT NULL,
-    effective_from bigint,
+    effective_from bigint NOT NULL,
     PRIMARY KEY (block_number, log_index)
 );
 CREATE INDEX delivery_keys_block ON hub_index.delivery_keys (block_number);
@@ -332,9 +332,9 @@ CREATE INDEX logs_of_no_bounty ON hub_index.logs ((topics[1]), block_number, log
 
 CREATE TABLE hub_index.open_bounties (
     bounty_id bigint PRIMARY KEY,
-    submission_deadline bigint,
-    reveal_at bigint,
-    judging_deadline bigint
+    submission_deadline bigint NOT NULL,
+    reveal_at bigint NOT NULL,
+    judging_deadline bigint NOT NULL
 );
 
 CREATE TABLE hub_index.proofs (
@@ -368,7 +368,7 @@ CREATE TABLE hub_index.rosters (
     log_index bigint NOT NULL,
     tx_hash text NOT NULL,
     time bigint NOT NULL,
-    effective_from bigint
+    effective_from bigint NOT NULL
 );
 CREATE INDEX rosters_block ON hub_index.rosters (block_number);
 

@@ -41,7 +41,7 @@ from sqlalchemy import (
     tuple_,
 )
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
-from sqlalchemy.sql.functions import FunctionElement, coalesce
+from sqlalchemy.sql.functions import FunctionElement
 
 from service_api.matching import HAS_PAGE
 from service_api.usecases.defects import Walk
@@ -177,8 +177,6 @@ def _may_be_null(column: Any, outer: frozenset[FromClause]) -> bool:
     """Whether an expression can have no value; of a choice by a value, every value of the Hub's is named."""
     if isinstance(column, Column):
         return bool(column.nullable) or column.table in outer
-    if isinstance(column, coalesce):
-        return all(_may_be_null(each, outer) for each in column.clauses)
     if isinstance(column, FunctionElement | ScalarSelect):
         return True
     if isinstance(column, Case):
@@ -340,7 +338,7 @@ def _rosters() -> Select[tuple[object, ...]]:
         r.version,
         r.guardian_roster_hash,
         r.quorum,
-        func.coalesce(r.effective_from, r.time).label("effective_from"),
+        r.effective_from,
         r.block_number,
         r.block_hash,
         r.tx_hash,
@@ -384,7 +382,7 @@ def _delivery_keys() -> Select[tuple[object, ...]]:
     return select(
         _id(k.block_number, k.log_index),
         k.key.label("delivery_public_key"),
-        func.coalesce(k.effective_from, k.time).label("effective_from"),
+        k.effective_from,
         k.block_number,
         k.log_index,
         k.block_hash,

@@ -264,13 +264,7 @@ def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextR
             deps.redis,
             QueueName.ARTIFACTS,
             "service_api.jobs.verify_artifact",
-            # The digest and the length are read by the release before alone.
-            message(
-                storage_locator=info.locator,
-                sha256=wanted.sha256,
-                byte_length=wanted.byte_length,
-                by_solver=by_solver,
-            ),
+            message(storage_locator=info.locator, by_solver=by_solver),
             _job_id(info, wanted),
             seconds=JOB_SECONDS,
             first=True,

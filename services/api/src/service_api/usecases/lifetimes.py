@@ -63,11 +63,10 @@ def delete_expired(deps: Dependencies) -> int:
 
 
 def _approvals(deps: Dependencies, head: Head) -> ColumnElement[bool]:
-    """A signature over a block that is older than the window, and final, proves nothing any more. A release before did
-    not write the block."""
+    """A signature over a block that is older than the window, and final, proves nothing any more."""
     c = t.processed_approvals.c
     stale = min(head.finalized_number, head.block_number - deps.config.chain.freshness_window)
-    return _older(c.created_at, APPROVAL_DAYS) & or_(c.block_number < stale, c.block_number.is_(None))
+    return _older(c.created_at, APPROVAL_DAYS) & (c.block_number < stale)
 
 
 def _charges(_: Dependencies, __: Head) -> ColumnElement[bool]:
