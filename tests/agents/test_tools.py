@@ -18,7 +18,6 @@ from service_cli.claimant import claim as claiming
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
 from service_cli.guardian.events import OpenedBounty
-from service_cli.wallet_page import server
 from service_mcp import plans
 from service_mcp.policy import Role
 from service_mcp.reading import Limits
@@ -28,8 +27,6 @@ from tests.agents.conftest import Agent, MakeScene, Refused, policy_for
 from tests.cli.api_twin import refusal
 from tests.cli.ledger import ESCROW
 from tests.cli.scenes import Case, Stage, claim, fund, judge, open_work, receive, seal
-from tests.cli.wallet_page.browser import Wallet, started
-from tests.waiting import wait_until
 
 AWARD = ESCROW * 96 // 100
 
@@ -367,55 +364,16 @@ def test_plan__of_nobody__is_unknown(scene: MakeScene) -> None:
         assert refused.value.code == "plan_unknown"
 
 
-def test_claim__without_a_policy__is_sent_by_the_wallet_on_a_page_of_this_machine(
-    scene: MakeScene, stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_claim_without_policy_is_paid_on_the_pages(scene: MakeScene, stage: Stage) -> None:
     found = scene(claim)
-    opener = tmp_path / "open"
-    opener.write_text("#!/bin/sh\n")
-    opener.chmod(0o700)
-    monkeypatch.setenv("BROWSER", f"{opener} %s")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setattr(server, "FAREWELL_SECONDS", 30.0)  # the page shows the end, however late its browser comes
-    agent = replace(found.agent, server=make_server(found.agent.options))
-    before = stage.ledger.token.call("balanceOf", found.case.account)
+    agent = found.agent
     plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
     assert plan["signed_by"] == "wallet"
     waiting = agent.call("carry_out", plan_id=plan["plan_id"])
-    assert (waiting["state"], waiting["address"][:8]) == ("needs_wallet", "file:///")
-    assert agent.call("carry_out", plan_id=plan["plan_id"])["address"] == waiting["address"]  # the same page
-    key = found.case.home.environment["SERVICE_CLAIMANT_PRIVATE_KEY"]
-    with started(tmp_path) as browser:
-        browser.wallet = Wallet(stage.ledger.node.url, key, chain_id=stage.ledger.node.chain_id, shows="")
-        browser.open("first", waiting["address"])
-        browser.press("first", "Done")
-        wait_until(lambda: agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED)
-    done = agent.call("carry_out", plan_id=plan["plan_id"])
-    assert (done["state"] in ENDED, browser.wallet.sent) == (True, [done["tx_hash"]])
-    assert stage.ledger.token.call("balanceOf", found.case.account) == before + AWARD
-
-
-@pytest.mark.parametrize(
-    ("error", "code"),
-    [(OSError("no port"), "wallet_page_failed"), (CommandRefused("gone", "It is.", next_action="Wait."), "gone")],
-)
-def test_claim__whose_page_fails__is_refused_and_begun_again(
-    scene: MakeScene, monkeypatch: pytest.MonkeyPatch, error: Exception, code: str
-) -> None:
-    found, begun = scene(claim), list[object]()
-
-    def fail(*_arguments: object, **_more: object) -> NoReturn:
-        begun.append(None)
-        raise error
-
-    agent = replace(found.agent, server=make_server(found.agent.options))
-    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
-    monkeypatch.setattr(service_cli.Client, "claim", fail)
-    for _ in range(2):
-        with pytest.raises(Refused) as refused:
-            agent.call("carry_out", plan_id=plan["plan_id"])
-        assert refused.value.code == code
-    assert len(begun) == 2
+    assert waiting["state"] == "needs_wallet"
+    assert waiting["address"].endswith(f"/bounties/{found.bounty_id}")
+    found.case.home.run("claim", str(found.bounty_id))
+    assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
 @pytest.mark.parametrize(

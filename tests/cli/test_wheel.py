@@ -149,7 +149,6 @@ def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: P
     assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {
         "service_cli", "service_checker", "service_common",
     }  # fmt: skip
-    assert {"service_cli/wallet_page/page.html", "service_cli/wallet_page/page.js"} <= set(names)
     assert not [name for name in names if "__pycache__" in name or "test" in name]
 
 

@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from service_cli.bounty.events import FinalBounty, ShownVerdict
     from service_cli.bounty.settling import SettledBounty
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
-    from service_cli.chain.signer import Signer
     from service_cli.claimant.claim import ClaimPreview
     from service_cli.claimant.events import ClaimTotal, PaidClaim
     from service_cli.guardian.events import AnchoredVerdict, DeliveredKey, OpenedBounty, OpenedSubmission
@@ -80,7 +79,6 @@ class Client:
         on_progress: Callable[[ProgressReport], None] = lambda _: None,
         on_event: Callable[[Event], None] = lambda _: None,
         on_message: Callable[[str], None] = lambda _: None,
-        on_page: Callable[[str], None] = lambda _: None,
         before_signing: Callable[[ToBeSigned], None] = lambda _: None,
     ) -> None:
         """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
@@ -90,15 +88,14 @@ class Client:
         ``max_cost``: what each transaction may cost for gas, in wei; without it 0.003 ether. ``state_directory``: where
         acts are remembered, instead of the command's; two programs with one account need the same one.
 
-        ``on_progress``, ``on_event`` (each step of an act as it is done), ``on_message`` (sentences for people) and
-        ``on_page`` (where a browser wallet's page was opened) are called from the thread of the call, and so is
-        ``before_signing`` with each transaction or authorization of the token that a key here is about to sign: with a
-        ``Refused`` that it raises, nothing is signed.
+        ``on_progress``, ``on_event`` (each step of an act as it is done) and ``on_message`` (sentences for people) are
+        called from the thread of the call, and so is ``before_signing`` with each transaction or authorization of the
+        token that a key here is about to sign: with a ``Refused`` that it raises, nothing is signed.
         """
         self._environment = Environment(dict(values), {})
         self._network, self._max_cost, self._state = network, max_cost, state_directory
         self._before_signing = before_signing
-        self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)), on_page)
+        self._sink = OutputSink(on_event, on_message, lambda *step: on_progress(ProgressReport(*step)))
 
         self._reading: ApiClient | None = None
         self._is_checked = False
@@ -324,15 +321,13 @@ class Client:
         despite_notice: bool = False,
         without_api: bool = False,
         in_place_of: Bytes32 | None = None,
-        wallet: Address | None = None,
     ) -> "SubmittedWork":
         """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``.
 
         With ``in_place_of``, the commitment that a preview named as ``replaces`` (32 zero bytes for none), it is
         refused with ``submission_exists`` once the Hub records another one.
-
-        With ``wallet``, an account, a page opens in this machine's browser, whose wallet signs and sends.
         """
+        from service_cli.chain.signer import local_signer
         from service_cli.solver.events import SubmittedWork
         from service_cli.solver.submission import SubmitOptions, submit
 
@@ -341,8 +336,7 @@ class Client:
             in_place_of,
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            with _signer(settings, "SERVICE_SOLVER_PRIVATE_KEY", wallet) as signer:
-                done = submit(settings, signer, bounty_id, directory, options)
+            done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
             if not isinstance(done, SubmittedWork):
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
@@ -435,18 +429,12 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account)
 
-    def claim(
-        self, bounty_id: BountyId, *, account: Address | None = None, wallet: Address | None = None
-    ) -> "PaidClaim":
-        """The award or the refund of one bounty, with the key of ``account`` and no other; with ``wallet``, an account,
-        a page opens in this machine's browser, whose wallet sends."""
-        from service_cli.chain.outside import external_signer
+    def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> "PaidClaim":
+        """The award or the refund of one bounty, with the key of ``account`` and no other."""
         from service_cli.claimant.claim import claim
 
-        with ExitStack() as stack:
-            settings = stack.enter_context(self._at_work(CHAIN))
-            outside = wallet and stack.enter_context(external_signer(settings, wallet, browser=True, safe_file=None))
-            if (done := claim(settings, bounty_id, outside or None, account)) is None:
+        with self._at_work(CHAIN) as settings:
+            if (done := claim(settings, bounty_id, None, account)) is None:
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
 
@@ -640,18 +628,6 @@ def _program_signer(
 
 Named = tuple[Address, Bytes32] | str | None
 """A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
-
-
-@contextmanager
-def _signer(settings: Settings, variable: str, wallet: Address | None) -> Iterator["Signer"]:
-    from service_cli.chain.outside import external_signer
-    from service_cli.chain.signer import local_signer
-
-    if wallet is None:
-        yield local_signer(settings, variable)
-        return
-    with external_signer(settings, wallet, browser=True, safe_file=None) as signer:
-        yield signer
 
 
 def _meant(settings: Settings, bounty_id: BountyId, winner: Named) -> "Meant":

@@ -42,8 +42,7 @@ A key is never an argument. It is taken out of the environment of child
 processes, and looked for in everything that you publish or submit.
 
 Solvers and Claimants need no key here: --solver-address and --claimant-address
-name the account of a wallet, which signs on a page of this machine with
---browser, or executes a file as a Safe with --safe FILE.
+name the account of a wallet, and what it is to sign and send is printed.
 """
 
 

@@ -1,26 +1,18 @@
 """``claim --all``: every role's money by few transactions, what is refused named, and nothing paid twice."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import parse_address
-from service_cli import collecting, settings_of
 from service_cli.chain import sender
-from service_cli.chain.outside import ExternalSigner
 from service_cli.claimant import claim_all
-from service_cli.wallet_page.server import WalletTask
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import new_ledger
-from tests.cli.kill import wait_until_mined
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
 from tests.cli.terminal import Ran, Terminal
-from tests.cli.wallet_page.browser import Wallet
-from tests.safe.wallet import make_safe
 
 SHARE = ESCROW * 300 // 10_000 // 3
 AWARD = ESCROW * 96 // 100
@@ -274,65 +266,3 @@ def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
 @pytest.mark.parametrize("words", [(), ("7", "--all"), ("7", "--by-log")])
 def test_claim__of_one_and_all_or_neither__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
     assert shell.run("claim", *words, code=2).events == ()
-
-
-class SendingPage:
-    """A page whose wallet sends what it is asked to."""
-
-    def __init__(self, wallet: Wallet) -> None:
-        self.wallet = wallet
-
-    def ask(self, task: WalletTask) -> str:
-        answer = self.wallet.answer(task.method, list(task.params))
-        wait_until_mined(self.wallet.node_url, answer["result"])
-        return str(answer["result"])
-
-
-def test_claim_all__by_a_browser_wallet__waits_for_each_transaction_and_reports_each_part(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solver.run("claim", "--all")
-    monkeypatch.setattr(claim_all, "MOST_CLAIMS", 2)
-    monkeypatch.setenv("XDG_STATE_HOME", str(solver.home / "state"))
-    bounties, person = [awarded(ledger) for _ in range(3)], ledger.people.solvers[0].wallet
-    wallet = Wallet(ledger.node.url, person.private_key, 31337)
-    signer = ExternalSigner(parse_address(person.address), SendingPage(wallet))  # type: ignore[arg-type]
-    values = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
-    with collecting() as events:
-        claim_all.claim_all(settings_of(values, needs=None), signer)
-    claimed = [event for event in events if event["event"] == "claim.part_claimed"]
-    assert {event["bounty_id"] for event in claimed} == {str(bounty) for bounty in bounties}
-    assert [event["tx_hash"] for event in claimed] == [wallet.sent[0], wallet.sent[0], wallet.sent[1]]
-    assert (events[-1]["parts"], events[-1]["amount"]) == (3, str(3 * AWARD))
-    assert solver.run("claim", "--all").last["parts"] == 0
-
-
-def test_claim_all__by_a_safe__writes_one_call_and_reports_its_parts_once_it_is_executed(
-    ledger: Ledger, solver: Terminal
-) -> None:
-    payer = ledger.people.owner.wallet
-    payer.forget_nonce()
-    safe = make_safe(ledger.node.w3, payer)
-    bounties = set()
-    for _ in range(2):
-        bounty, _ = ledger.fund(seconds=100)
-        commitment, roster = keccak256(bounty.to_bytes(2, "big")), bytes.fromhex(ledger.hub.roster_hash[2:])
-        payer.forget_nonce()
-        call_data = ledger.contract.encode("submit", bounty, commitment, roster)
-        safe.execute(payer, ledger.contract.address, call_data)
-        ledger.reveal(bounty)
-        ledger.award(bounty, safe.address, "0x" + commitment.hex())
-        bounties.add(str(bounty))
-    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
-    home, words = Terminal(solver.home, keyless), ("claim", "--all", "--claimant-address", safe.address, "--safe")
-    ran = home.run(*words, "all.json")
-    assert ran.names == ["claim.due", "claim.due", "claim.transaction_prepared", "claim.total"]
-    (call,) = json.loads((home.home / "all.json").read_text())["transactions"]
-    assert call["data"] == ran.event("claim.transaction_prepared")["data"]
-    assert home.run(*words, "all.json").names == ran.names
-    payer.forget_nonce()
-    safe.execute(payer, call["to"], bytes.fromhex(call["data"][2:]))
-    done = home.run(*words, "all.json")
-    assert {event["bounty_id"] for event in done.events if event["event"] == "claim.part_claimed"} == bounties
-    assert (done.last["amount"], balance(ledger, safe.address)) == (str(2 * AWARD), 2 * AWARD)
-    assert home.run(*words, "all.json").names == ["claim.total"]

@@ -95,7 +95,6 @@ def bash(shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         ("service-cli solver:submit 7 wor", "service-cli solver:submit 7 work/"),
         ("service-cli poster:open-winning-submission 7 wor", "service-cli poster:open-winning-submission 7 work/"),
         ("service-cli guardian:verdict 7 awarded not", "service-cli guardian:verdict 7 awarded notes.md"),
-        ("service-cli claim --safe not", "service-cli claim --safe notes.md"),
         ("service-cli --network stag", "service-cli --network staging"),
         ("service-cli doctor --network stag", "service-cli doctor --network staging"),
         ("service-cli help guardian:heart", "service-cli help guardian:heartbeat"),

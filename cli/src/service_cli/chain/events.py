@@ -77,11 +77,11 @@ class UnsentCall(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRequired(Event):
-    """Only with `--solver-address` and without `--browser`: sign `typed_data` in the wallet and answer with one line
+    """Only with `--solver-address`: sign `typed_data` in the wallet and answer with one line
     of hex on stdin. `typed_data` keeps the key names of EIP-712."""
 
     EVENT: ClassVar[str] = "submit.approval_required"
-    WHEN: ClassVar[str] = "with --solver-address; answer on stdin, or with --browser on the page instead"
+    WHEN: ClassVar[str] = "with --solver-address; answer on stdin"
     FOR_PROGRAMS: ClassVar[bool] = True
     solver: Address
     typed_data: JsonObject

@@ -11,7 +11,6 @@ as paid, so nothing can be paid twice, even where another program claims at the 
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final, NoReturn
 
 from bounty_protocol.chain.abi import hub_abi
@@ -32,8 +31,7 @@ from service_cli.api import api_of
 from service_cli.bounty.facts import LONG_LOG
 from service_cli.bounty.listing import listed, require_deployment
 from service_cli.chain.about import about_chain, about_sent
-from service_cli.chain.journal import Journal, JournalEntry, open_journal
-from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.sender import send
@@ -231,12 +229,10 @@ class _RunTotals:
         return total
 
 
-def claim_all(settings: Settings, external: ExternalSigner | None, *, by_log: bool = False) -> ClaimTotal:
-    """The command ``claim --all``; with ``external`` the transactions are only given to that wallet."""
-    if external is not None and (external.page is not None or external.safe_file is not None):
-        return _claim_all_by_wallet(ChainClient.checked(settings), external, by_log=by_log)
-    if external is not None:
-        return _prepare_all(ChainClient.checked(settings), external.address, by_log=by_log)
+def claim_all(settings: Settings, wallet: Address | None, *, by_log: bool = False) -> ClaimTotal:
+    """The command ``claim --all``; with ``wallet`` the transactions are only shown, for that account to send."""
+    if wallet is not None:
+        return _prepare_all(ChainClient.checked(settings), wallet, by_log=by_log)
     session = Session.open(settings, claiming_signer(settings, _ambiguous))
     chain, tally = session.chain, _RunTotals(session.account)
     with session.journal("claimall", session.account) as journal:
@@ -284,35 +280,6 @@ def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> Claim
             advise_wallet(chain, account, call)
             show_transaction(chain, call)
             tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
-    return tally.finish(chain, due)
-
-
-def _claim_all_by_wallet(chain: ChainClient, wallet: ExternalSigner, *, by_log: bool) -> ClaimTotal:
-    """Each transaction given to a wallet; what an earlier run gave it is looked for first.
-
-    A file for a Safe has one transaction: once that is executed, the next run writes the next one.
-    """
-    account = wallet.address
-    tally = _RunTotals(account)
-    with open_journal(chain.chain_id, chain.hub.address, "claimall", account) as journal:
-        batch = journal.get(BATCH)
-        if batch and (receipt := done_by_wallet(chain, _proof(batch, account), journal)) is not None:
-            _report(chain, receipt, batch, tally)
-            journal.forget(BATCH, GIVEN)
-        due = _find(chain, account, by_log=by_log)
-        left = [part for part in due.parts if (part.kind, part.bounty_id) not in tally.claimed]
-        for first in range(0, len(left), MOST_CLAIMS):
-            if not (accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally)):
-                continue
-            call = _call(accepted)
-            advise_wallet(chain, account, call)
-            journal.note(BATCH, accepted)
-            proof, show = _proof(accepted, account), partial(show_transaction, chain, call)
-            if (receipt := give_to_wallet(chain, wallet, call, proof, journal, show)) is None:
-                tally.claimed |= {(part.kind, part.bounty_id): part.amount for part in accepted}
-                break
-            _report(chain, receipt, accepted, tally)
-            journal.forget(BATCH, GIVEN)
     return tally.finish(chain, due)
 
 

@@ -5,30 +5,23 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
 from service_cli.shell.command import argument_error, command
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from service_cli.chain.outside import ExternalSigner
-    from service_cli.config.settings import Settings
+    pass
 
 
 @command("claim", "claim", api=True, sends=True)
 @click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
 @click.option("--by-log", is_flag=True, help="With --all: find the bounties in the Hub's own log; ask no API.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
-@click.option("--browser", is_flag=True, help="With --claimant-address: send on a page, in a browser wallet.")
-@click.option("--safe", "safe_file", type=NEW_FILE, help="With --claimant-address: write the call for a Safe, too.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def claim(
     bounty_id: BountyId | None,
     claimant_address: Address | None,
     everything: bool,
     by_log: bool,
-    browser: bool,
-    safe_file: "Path | None",
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -39,9 +32,8 @@ def claim(
     an award the Poster claims, too: the shares of Guardians who recorded no Verdict. An outcome whose block the chain
     has not finalized is waited for, half an hour at most (not_finalized); run it again to go on waiting.
 
-    With --claimant-address a wallet sends. --browser opens a page of this machine for a browser wallet and waits for
-    the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have executed
-    it, running the command again finds it.
+    With --claimant-address the call is printed for an external wallet to send. Running the command again finds what
+    was sent.
 
     With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
     transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
@@ -66,25 +58,17 @@ def claim(
         raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")
     if by_log and not everything:
         raise argument_error("--by-log", "goes with --all.")
-    check_wallet_options("--claimant-address", claimant_address, browser=browser, safe_file=safe_file)
-    if claimant_address is not None and not browser:  # a program reads what the wallet is to send
+    if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
-    if claimant_address is None:
-        _claim(settings, bounty_id, None, by_log=by_log)
-        return
     from service_cli.chain.outside import external_signer
 
-    with external_signer(settings, claimant_address, browser=browser, safe_file=safe_file) as signer:
-        _claim(settings, bounty_id, signer, by_log=by_log)
-
-
-def _claim(settings: "Settings", bounty_id: BountyId | None, wallet: "ExternalSigner | None", *, by_log: bool) -> None:
+    wallet = None if claimant_address is None else external_signer(settings, claimant_address)
     if bounty_id is None:
         from service_cli.claimant.claim_all import claim_all
 
-        claim_all(settings, wallet, by_log=by_log)
+        claim_all(settings, None if wallet is None else wallet.address, by_log=by_log)
         return
-    from service_cli.claimant.claim import claim
+    from service_cli.claimant.claim import claim as claim_one
 
-    claim(settings, bounty_id, wallet)
+    claim_one(settings, bounty_id, wallet)

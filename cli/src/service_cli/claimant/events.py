@@ -42,7 +42,7 @@ class PreparedClaim(Event):
 
 @dataclass(frozen=True, slots=True)
 class UnsentClaim(UnsentCall):
-    """Only with `--claimant-address` and without `--browser`: the simulated call for the wallet to send."""
+    """Only with `--claimant-address`: the simulated call for the wallet to send."""
 
     EVENT: ClassVar[str] = "claim.transaction_prepared"
     WHEN: ClassVar[str] = "with --claimant-address"

@@ -147,17 +147,6 @@ DOCUMENT: Final = Value("a document", str, offers=offer_files)
 """The path of a text, or - for stdin."""
 
 
-def check_wallet_options(option: str, account: object, *, browser: bool, safe_file: object) -> None:
-    """A usage error where the wallet's account is not named, or two ways to it are."""
-    if browser and safe_file is not None:
-        raise click.BadParameter(
-            "goes without --safe: a Safe's owners sign in their own wallets.", param_hint="--browser"
-        )
-    for name, is_given in (("--browser", browser), ("--safe", safe_file is not None)):
-        if is_given and account is None:
-            raise click.BadParameter(f"needs {option}, the account that the wallet has.", param_hint=name)
-
-
 MAX_BYTES: Final = 256 * 1024
 
 

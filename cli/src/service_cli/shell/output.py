@@ -53,8 +53,6 @@ class OutputSink(NamedTuple):  # no dataclass: see OutputChoice
     text: Callable[[str], None]
     progress: Callable[[str, int, int], None] = lambda _what, _done, _total: None
     """Takes what is at work, the bytes that are done, and how many there are."""
-    page: Callable[[str], None] = lambda _address: None
-    """Takes the address of a page that was opened for a browser wallet."""
 
 
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
@@ -77,12 +75,6 @@ def redirected(sink: OutputSink) -> Iterator[None]:
 def is_redirected() -> bool:
     """Whether a program that calls the client takes what is printed."""
     return _SINK.get() is not None
-
-
-def announce_page(address: str) -> None:
-    """A page was opened for a browser wallet; a program that calls the client may lead its person there."""
-    if (sink := _SINK.get()) is not None:
-        sink.page(address)
 
 
 def set_quiet(quiet: bool) -> None:

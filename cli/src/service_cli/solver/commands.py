@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 from bounty_protocol.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, NEW_FILE, check_wallet_options
+from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
 from service_cli.shell.command import command
 
 
 @command("solver:submit", "submit", api=True, sends=True)
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
-@click.option("--browser", is_flag=True, help="With --solver-address: sign and send on a page, in a browser wallet.")
-@click.option("--safe", "safe_file", type=NEW_FILE, help="With --solver-address: write the call for a Safe, too.")
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
 @click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
@@ -26,8 +24,6 @@ def solver_submit(
     bounty_id: BountyId,
     artifact_dir: Path,
     solver_address: Address | None,
-    browser: bool,
-    safe_file: Path | None,
     accept_term_differences: bool,
     without_api: bool,
     replace: bool,
@@ -51,9 +47,8 @@ def solver_submit(
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
 
-    With --solver-address a wallet signs and sends. --browser opens a page of this machine for a browser wallet and
-    waits for the transaction; --safe writes the call for the transaction builder of a Safe, and once its owners have
-    executed it, running the command again finds it.
+    With --solver-address an external wallet signs and sends: what it signs and the call are printed. Running the
+    command again finds what was sent.
 
     \b
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
@@ -70,30 +65,27 @@ def solver_submit(
               service-cli solver:submit --without-api 7 work/
               service-cli solver:submit --replace 7 work/
     """
-    from contextlib import AbstractContextManager, nullcontext
-
     from service_cli.chain.outside import external_signer
     from service_cli.chain.signer import Signer, local_signer
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
     from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
 
-    check_wallet_options("--solver-address", solver_address, browser=browser, safe_file=safe_file)
-    if solver_address is not None and not browser:  # a program reads what the wallet is to sign
+    if solver_address is not None:  # a program reads what the wallet is to sign
         print_json()
     needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     options = SubmitOptions(
         accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
     )
+    signer: Signer
     if solver_address is None:
-        wallet: AbstractContextManager[Signer] = nullcontext(local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"))
+        signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
     else:
-        wallet = external_signer(settings, solver_address, browser=browser, safe_file=safe_file)
-    with wallet as signer:
-        if check:
-            from service_cli.solver.submission import check_submission
+        signer = external_signer(settings, solver_address)
+    if check:
+        from service_cli.solver.submission import check_submission
 
-            check_submission(settings, signer, bounty_id, artifact_dir, options)
-        else:
-            submit(settings, signer, bounty_id, artifact_dir, options)
+        check_submission(settings, signer, bounty_id, artifact_dir, options)
+    else:
+        submit(settings, signer, bounty_id, artifact_dir, options)

@@ -136,7 +136,7 @@ class CheckedEnvelope(Event):
 
 @dataclass(frozen=True, slots=True)
 class UnsentSubmission(UnsentCall):
-    """Only with `--solver-address` and without `--browser`: the call for the wallet to send, once. Printed again
+    """Only with `--solver-address`: the call for the wallet to send, once. Printed again
     until it is mined."""
 
     EVENT: ClassVar[str] = "submit.transaction_prepared"

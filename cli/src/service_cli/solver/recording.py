@@ -15,7 +15,7 @@ from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 from service_cli.api_session import ApiSession
 from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, journal_in
-from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, give_to_wallet
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, note_given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, prepare
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import require_after, send
@@ -121,7 +121,7 @@ def record(
         receipt = _found(work, commitment, journal)
     elif isinstance(signer, ProgramSigner):
         return _for_program(work, envelope, call, journal)
-    elif isinstance(signer, ExternalSigner) and (given := _by_wallet(work, signer, call, commitment, journal)):
+    elif isinstance(signer, ExternalSigner) and (given := _by_wallet(work, call, commitment, journal)):
         receipt = given
     else:
         return None
@@ -154,10 +154,8 @@ def _for_program(work: Work, envelope: Envelope, call: HubCall, journal: Journal
     return act
 
 
-def _by_wallet(
-    work: Work, signer: ExternalSigner, call: HubCall, commitment: Bytes32, journal: Journal
-) -> Receipt | None:
-    """Give the wallet the same call each time, until it is mined; None where nobody waits for that."""
+def _by_wallet(work: Work, call: HubCall, commitment: Bytes32, journal: Journal) -> Receipt | None:
+    """Show the wallet's call, the same each time, until it is mined."""
     proof = _recorded(work, commitment)
     given = journal.get(GIVEN)
     if given is not None and given.data == call.data:
@@ -169,15 +167,13 @@ def _by_wallet(
     simulate(work.chain, work.solver, call)
     was_shown = journal.get(SHOWN) == call.data
     journal.note(SHOWN, call.data)
-
-    def show() -> None:
-        emit(unsent(work.chain, call))
-        until = moment(work.bounty.submission_deadline, work.chain.latest().time)
-        say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
-        if was_shown:
-            say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
-
-    return give_to_wallet(work.chain, signer, call, proof, journal, show)
+    note_given(work.chain, call, journal)
+    emit(unsent(work.chain, call))
+    until = moment(work.bounty.submission_deadline, work.chain.latest().time)
+    say(f"send this transaction from your wallet before {until}: until then nothing is recorded")
+    if was_shown:
+        say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+    return None
 
 
 def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> SubmittedWork:

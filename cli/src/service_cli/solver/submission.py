@@ -19,7 +19,6 @@ from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_page
 from service_cli.chain.journal import Journal
-from service_cli.chain.outside import expect_tasks, require_safe
 from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
@@ -46,7 +45,6 @@ from service_cli.solver.sealing import (
     CONTENT,
     PREPARED,
     SEALED,
-    UPLOADED,
     Work,
     content_of,
     fits,
@@ -140,8 +138,6 @@ def submit(
             _confirm_secrets(suspicious, options)
         tell_who_vouches(work, terms, api)
         envelope = seal(work, terms, selection, content, journal)
-        requests = 0 if api is None else 1 if journal.get(UPLOADED) == envelope.ciphertext.sha256 else 2
-        expect_tasks(signer, requests + (active(work) != envelope.commitment()))
         if api is not None:
             with _hint_without_api():
                 upload_and_prepare(work, api, envelope, journal)
@@ -153,7 +149,6 @@ def submit(
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     """The bounty and its roster, as the checked chain has them."""
     session = ApiSession.open(settings, signer)
-    require_safe(session.chain, signer)
     bounty = agreed_bounty(session.chain, bounty_id)
     return Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
 

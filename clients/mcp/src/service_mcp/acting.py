@@ -1,23 +1,20 @@
 """The tools that act for a role: prepare a plan, carry it out, open work, deliver a key.
 
-Nothing is signed here unless a policy permits exactly that; otherwise a person approves in a wallet, on the client's
-own page for a Solver or a claim, on the service's pages for a Poster or a Guardian. What came of it is read from the
-chain, whoever signed it.
+Nothing is signed here unless a policy permits exactly that; otherwise a person approves in a wallet, on the service's
+pages. What came of it is read from the chain, whoever signed it.
 """
 
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future, wait
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock
 from typing import Annotated, Final
 
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
 from service_cli.bounty.events import ShownVerdict
@@ -96,7 +93,6 @@ class Acting:
     ) -> None:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
         self._accounts, self._pages = accounts, pages
-        self._wallets: dict[str, _AtWallet] = {}
         self._signed = set[tuple[str, int | None]]()
         self._lock = Lock()
 
@@ -169,7 +165,7 @@ class Acting:
         if (content := plans.begun(plan_id, request, signer)) is None:
             content = self._begun(plan_id, kept, actor, signer)
         if signer == "wallet":
-            return self._by_wallet(plan_id, kept, content)
+            return self._by_pages(plan_id, kept, content)
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
@@ -490,15 +486,13 @@ class Acting:
                 paid = client.claim(_bounty(request), account=kept.exact.account)
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
-    def _submitted(
-        self, client: Client, plan_id: str, kept: KeptPlan, content: Content, wallet: Address | None = None
-    ) -> CarriedOut:
+    def _submitted(self, client: Client, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """In no other place than the plan's: what was recorded since it was prepared is newer work."""
         allowed = self._policy is not None and self._policy.allow_secret_files
         place = kept.exact.replaces or ZERO_BYTES32
         try:
             work = client.submit(
-                _bounty(kept.request), content.directory, include_suspicious=allowed, in_place_of=place, wallet=wallet
+                _bounty(kept.request), content.directory, include_suspicious=allowed, in_place_of=place
             )
         except CommandRefused as refused:
             if refused.code != "submission_exists":
@@ -512,22 +506,46 @@ class Acting:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_wallet(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
-        match kept.request.action:
-            case "fund" | "verdict":
-                return self._by_pages(plan_id, kept, content)
-            case _:
-                return self._by_own_page(plan_id, kept, content)
-
     def _by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
         """On the service's own pages; what came of it is read from the chain."""
-        request, account = kept.request, kept.exact.account
-        if request.action == "fund":
-            if before := self._client.preview_funding(content.page, account).funded_as:
-                return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
-            words = f"{account} publishes and funds this page there, with the wallet's approval."
-            return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
-        bounty_id = _bounty(request)
+        match kept.request.action:
+            case "fund":
+                return self._fund_by_pages(plan_id, kept, content)
+            case "submit":
+                return self._submit_by_pages(plan_id, kept)
+            case "verdict":
+                return self._judge_by_pages(plan_id, kept)
+            case "claim":
+                return self._claim_by_pages(plan_id, kept)
+
+    def _fund_by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+        account = kept.exact.account
+        if before := self._client.preview_funding(content.page, account).funded_as:
+            return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
+        words = f"{account} publishes and funds this page there, with the wallet's approval."
+        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
+
+    def _submit_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
+        bounty_id, account = _bounty(kept.request), kept.exact.account
+        active = {each.solver_address: each for each in self._client.bounty(bounty_id).active_submissions}
+        if account in active and active[account].submission_commitment != kept.exact.replaces:
+            words = f"A Submission of {account} is recorded since; its person knows whether it is this work."
+            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
+        words = f"{account} submits these files there, with the wallet's approval."
+        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
+
+    def _claim_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
+        bounty_id, account = _bounty(kept.request), kept.exact.account
+        if self._client.prepare_claim(bounty_id, account).calls:
+            words = f"{account} claims there, with the wallet's approval."
+            return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
+        return self._noted(plan_id, CarriedOut(plan_id, "recorded", "The amount is paid.", bounty_id=bounty_id))
+
+    def _page_of(self, bounty_id: BountyId) -> str:
+        return f"{self._pages}/bounties/{bounty_id}"
+
+    def _judge_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
+        bounty_id, account = _bounty(kept.request), kept.exact.account
         recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
         # The document names all that it decides.
         if any(each.report_commitment == kept.exact.content for each in recorded):
@@ -546,7 +564,7 @@ class Acting:
             )
             raise Refusal("verdict_differs", message, next_action=next_action)
         words = f"{account} records this Verdict there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/bounties/{bounty_id}")
+        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
 
     def _decides_as(self, recorded: ShownVerdict, kept: KeptPlan) -> bool:
         """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
@@ -564,34 +582,6 @@ class Acting:
         )
         return report_commitment(render_verdict(written)) == kept.exact.content
 
-    def _by_own_page(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
-        """On a page of this machine, as ``--browser`` of the command; it is asked for once at a time."""
-        with self._lock:
-            at_work = self._wallets.get(plan_id)
-            if at_work is None:
-                at_work = _AtWallet(lambda on_page: self._with_wallet(plan_id, kept, content, on_page))
-                self._wallets[plan_id] = at_work
-                at_work.start()
-        at_work.wait(10.0)
-        if at_work.ended.done():
-            try:
-                return self._noted(plan_id, at_work.ended.result())
-            except ServiceError:
-                with self._lock:
-                    self._wallets.pop(plan_id, None)  # the next call begins again
-                raise
-        words = "A page is open in the browser of this machine: its person approves there with the wallet."
-        return CarriedOut(plan_id, "needs_wallet", words, at_work.address)
-
-    def _with_wallet(
-        self, plan_id: str, kept: KeptPlan, content: Content, on_page: Callable[[str], None]
-    ) -> CarriedOut:
-        client, bounty_id, account = self._make(on_page=on_page), _bounty(kept.request), kept.exact.account
-        if kept.request.action == "claim":
-            paid = client.claim(bounty_id, wallet=account)
-            return self._recorded(plan_id, paid.block_number, paid.tx_hash, bounty_id, "The amount is paid.")
-        return self._submitted(client, plan_id, kept, content, account)
-
     # --- what is done
 
     def _done(self, plan_id: str) -> CarriedOut | None:
@@ -607,8 +597,6 @@ class Acting:
             return done
         block = None if done.tx_hash is None else self._client.mined_in(Bytes32(done.tx_hash))
         if block is None:
-            with self._lock:
-                self._wallets.pop(plan_id, None)
             return None
         return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
 
@@ -617,43 +605,6 @@ class Acting:
         if done.state == "finalized":
             plans.forget_content(plan_id)
         return done
-
-
-class _AtWallet:
-    """An act that waits for a wallet, in a thread of its own."""
-
-    def __init__(self, act: "Callable[[Callable[[str], None]], CarriedOut]") -> None:
-        self._act = act
-        self.address: str | None = None
-        self.ended: Future[CarriedOut] = Future()
-        """What came of it, or why nothing did."""
-
-    def start(self) -> None:
-        Thread(target=self._run, daemon=True, name="wallet").start()
-
-    def wait(self, seconds: float) -> None:
-        """Until it has ended or its page is open, at most so long."""
-        step = 0.1
-        while seconds > 0 and not self.ended.done() and self.address is None:
-            wait([self.ended], step)
-            seconds -= step
-        if self.address is not None:
-            wait([self.ended], step)
-
-    def _run(self) -> None:
-        try:
-            self.ended.set_result(self._act(self._set_address))
-        except ServiceError as error:
-            self.ended.set_exception(error)
-        except Exception as error:  # noqa: BLE001  # whatever it is: no person can go on with an act that has ended
-            message = f"The page for the wallet ended with {type(error).__name__}."
-            next_action = "Call again: what was sent is found, and nothing is sent twice."
-            failed = Refusal("wallet_page_failed", message, next_action=next_action)
-            failed.__cause__ = error
-            self.ended.set_exception(failed)
-
-    def _set_address(self, address: str) -> None:
-        self.address = address
 
 
 def _files_of(directory: Path) -> tuple[list[str], str]:
