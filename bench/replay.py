@@ -15,7 +15,6 @@ from bounty_protocol.types import BlockNumber
 from local_stack import postgres
 from service_common import log
 from service_common.chain.settings import ChainSettings
-from service_common.traces.settings import TraceSettings
 from service_indexer import replay
 from service_indexer.config import IndexerConfig
 
@@ -62,6 +61,5 @@ def _config(copied: Copied) -> IndexerConfig:
         redis_url="",
         settler_key=None,
         internal_port=0,
-        traces=TraceSettings(),
         log_level=logging.ERROR,
     )

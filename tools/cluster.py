@@ -41,7 +41,7 @@ TOP: Final = Path(__file__).resolve().parent.parent
 K8S: Final = TOP / "deploy/k8s"
 DEFINITIONS: Final = TOP / ".local/definitions"
 OVERLAYS: Final = {name: K8S / "overlays" / name for name in ("staging", "mainnet", "small")} | {
-    name: TOP / "tests/deploy" / name for name in ("complete", "traced", "former")
+    name: TOP / "tests/deploy" / name for name in ("complete", "former")
 }
 """Between them they have every component but one of ``ENTRANCES``."""
 PROGRAMS: Final = ("etcd", "kube-apiserver", "kubectl")

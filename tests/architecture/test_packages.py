@@ -41,7 +41,6 @@ DISTRIBUTIONS = {
     "google": "google-cloud-storage",
     "google_crc32c": "google-crc32c",
     "graphql": "graphql-core",
-    "opentelemetry": "opentelemetry-sdk",
     "markdown_it": "markdown-it-py",
     "re2": "google-re2",
     "werkzeug": "flask",

@@ -8,9 +8,7 @@ from local_stack.services import SERVICES
 from .conftest import REPOSITORY
 
 K8S = REPOSITORY / "deploy/k8s"
-FOLDERS = {name: K8S / "overlays" / name for name in ("staging", "mainnet", "small")} | {
-    "traced": REPOSITORY / "tests/deploy/traced"
-}
+FOLDERS = {name: K8S / "overlays" / name for name in ("staging", "mainnet", "small")}
 OVERLAYS = {name: render(folder) for name, folder in FOLDERS.items()}
 ENTRY_POINTS = {process.name: process.command for process in SERVICES}
 

@@ -3,9 +3,9 @@
 import pytest
 from kustomization.render import Object
 
-from .manifests import ENTRY_POINTS, OVERLAYS, SCRATCH, by_name, environment, own_containers
+from .manifests import OVERLAYS, SCRATCH, by_name, environment, own_containers
 
-PUBLIC, POSTGRES, REDIS, DELIVERY, COLLECTOR = "the internet", "postgresql", "redis", "delivery", "the collector"
+PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
 API, REVIEWER = "api", "reviewer"
 IDENTITY = "the metadata server"
 METADATA_SERVERS = {"169.254.169.254/32", "169.254.169.252/32"}
@@ -20,7 +20,6 @@ EDGE_OF_VARIABLE = {
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_API_URL": API,
     "SERVICE_REVIEWER_URL": REVIEWER,
-    "SERVICE_OTLP_ENDPOINT": COLLECTOR,
     "SERVICE_WEBHOOK_PRIVATE_KEYS": PUBLIC,
 }
 """What a process that is told this reaches."""
@@ -42,10 +41,6 @@ def _goal(peer: Object, port: int) -> str:
     if "podSelector" in peer:
         name = str(peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"])
         return REDIS if name == "valkey" else name
-    if "namespaceSelector" in peer:
-        assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "observability"}
-        assert port == 4318
-        return COLLECTOR
     if peer["ipBlock"]["cidr"] == "2000::/3":
         assert port == 443
         return PUBLIC
@@ -116,17 +111,7 @@ def test_reviewers_service__that_judges_what_strangers_write__reaches_nothing_an
     overlay: str,
 ) -> None:
     ways = {goal for name, goal in edges_of_policies(overlay) if name == "reviewer"}
-    assert ways == ({COLLECTOR} if overlay == "traced" else set())
+    assert ways == set()
     ((pod, container),) = [(pod, one) for name, pod, one in own_containers(overlay) if name == "reviewer"]
     assert not any("secret" in each for each in pod["volumes"])
     assert not any(name.endswith("_FILE") for name in environment(overlay, container))
-
-
-def test_endpoint__of_the_collector__is_told_to_every_process_where_the_component_is_and_to_none_elsewhere() -> None:
-    for overlay in OVERLAYS:
-        told = {
-            name
-            for name, _, container in own_containers(overlay)
-            if "SERVICE_OTLP_ENDPOINT" in environment(overlay, container)
-        }
-        assert told == (set(ENTRY_POINTS) if overlay == "traced" else set())

@@ -64,11 +64,9 @@ def test_reviewer__started_as_a_deployment_does__answers_and_is_scraped(
         "SERVICE_HOST": HOST,
         "SERVICE_INTERNAL_HOST": HOST,
         "PROMETHEUS_MULTIPROC_DIR": str(tmp_path),
-        "SERVICE_OTLP_ENDPOINT": "",
     }
-    assert set(own) - {"SERVICE_OTLP_ENDPOINT", "SERVICE_PORT"} <= set(variables), where
-    told = {name: value for name, value in {**variables, **own}.items() if name != "SERVICE_OTLP_ENDPOINT"}
-    started = start(runtime, "reviewer", told, "service-reviewer", *arguments)
+    assert set(own) - {"SERVICE_PORT"} <= set(variables), where
+    started = start(runtime, "reviewer", {**variables, **own}, "service-reviewer", *arguments)
     runtime.family.wait(started.child, lambda: _serves(started.port), 60.0)
     require_whole(f"http://{HOST}:{port}")
     assert scrape(started.port)

@@ -204,9 +204,7 @@ def test_alerts__about_an_old_newest_block__begin_where_the_protocol_has_a_chain
 def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_traffic(overlay: str) -> None:
     scalers = [each for each in OVERLAYS[overlay] if each["kind"] == "ScaledObject"]
     triggers = [(s, t) for s in scalers for t in s["spec"]["triggers"] if t["type"] == "prometheus"]
-    assert [s["metadata"]["name"] for s, _ in triggers] == (
-        ["api", "delivery"] if overlay in {"mainnet", "traced"} else []
-    )
+    assert [s["metadata"]["name"] for s, _ in triggers] == (["api", "delivery"] if overlay == "mainnet" else [])
     for scaler, trigger in triggers:
         query, name = trigger["metadata"]["query"], scaler["spec"]["scaleTargetRef"]["name"]
         assert trigger["metricType"] == "Value"

@@ -7,8 +7,7 @@ from kustomization.render import containers, pod_spec, render
 
 from tools.generate.derived import TOP, part, table
 
-_EVERYTHING: Final = "tests/deploy/traced"
-"""An overlay with every ConfigMap that a Deployment may read."""
+_EVERYTHING: Final = "deploy/k8s/overlays/mainnet"
 
 
 def _table() -> Iterator[str]:

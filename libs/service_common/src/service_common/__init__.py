@@ -1,4 +1,4 @@
-"""Settings, database, jobs, traces and web of the services.
+"""Settings, database, jobs and web of the services.
 
 The packages here build on each other in one direction: the import contracts in ``pyproject.toml`` list them.
 

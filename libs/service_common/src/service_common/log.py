@@ -1,7 +1,7 @@
 """Structured logs: one JSON object per line on stderr.
 
-Every line carries time, level, service, event, and the correlation id of the request or job it belongs to; where traces
-are on, also the id of its trace. Callers never log bodies, signatures, keys, RPC addresses or the WSGI environ.
+Every line carries time, level, service, event, and the correlation id of the request or job it belongs to.
+Callers never log bodies, signatures, keys, RPC addresses or the WSGI environ.
 """
 
 import io
@@ -13,7 +13,6 @@ from typing import Final
 import structlog
 
 correlation_id: Final[ContextVar[str]] = ContextVar("correlation_id", default="")
-trace_id: Final[ContextVar[str]] = ContextVar("trace_id", default="")
 
 _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": logging.WARNING, "error": logging.ERROR}
 
@@ -42,8 +41,6 @@ def configure(service: str, level: int = logging.INFO) -> None:
         line["service"] = service
         if identifier := correlation_id.get():
             line["correlation_id"] = identifier
-        if trace := trace_id.get():
-            line["trace_id"] = trace
         return line
 
     shared: list[structlog.typing.Processor] = [

@@ -17,7 +17,6 @@ from service_common.common_settings import (
 )
 from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_switch
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
-from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.callers import CallerBudgets
 from service_common.web.neighbours import Neighbours, read_neighbours
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
@@ -111,7 +110,6 @@ class ApiConfig:
     report_address: str | None
     """Where unlawful text is reported."""
     neighbours: Neighbours
-    traces: TraceSettings
     log_level: int
 
 
@@ -177,7 +175,6 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         webhooks=read_webhook_settings(reader, chain.chain_id),
         report_address=read_report_address(reader),
         neighbours=read_neighbours(reader, chain.hub_address, web.public_host),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()

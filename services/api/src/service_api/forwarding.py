@@ -13,7 +13,6 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import AnswerRefused, TimelyHttp
 from flask import Request, Response
 from service_common.log import correlation_id, get_logger
-from service_common.traces import port as traces
 from service_common.web.outcomes import excuse
 
 _PASSED: Final = ("Authorization", "Content-Type")
@@ -30,10 +29,7 @@ def forward(http: TimelyHttp, origin: str, request: Request, body: bytes) -> Res
     query = request.query_string.decode("latin-1")
     url = origin + request.path + (f"?{query}" if query else "")
     try:
-        with traces.client(f"forward {request.method}", {"http.request.method": request.method}) as span:
-            headers |= traces.carrier()
-            answer = http.exchange(request.method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
-            span.note({"http.response.status_code": answer.status})
+        answer = http.exchange(request.method, url, most_bytes=_MAX_ANSWER, body=body, headers=headers)
     except AnswerRefused as error:
         raise ServiceError("delivery_unavailable", "The delivery service gave no usable answer.") from error
     except urllib3.exceptions.HTTPError as error:

@@ -19,7 +19,6 @@ from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.memory import keep_memory_private
-from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_api import jobs
@@ -74,7 +73,6 @@ def _serve(environment: Environment) -> None:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
-    start_traces("api", config.traces)
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(DefectCollector(engine)))
@@ -105,7 +103,6 @@ def _webhooks(environment: Environment) -> None:
     config = read_webhooks_config(environment)
     keep_memory_private()
     log.configure("webhooks", config.log_level)
-    start_traces("webhooks", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="webhooks-health", pool_size=1)
     REGISTRY.register(BoundedCollector(metrics.WebhookCollector(engine, config.chain_id)))

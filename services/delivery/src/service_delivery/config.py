@@ -10,7 +10,6 @@ from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_database_url, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader
-from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.settings import WebSettings, read_web_settings
 
 KEY_GRACE_SECONDS: Final = 7 * 86_400
@@ -27,7 +26,6 @@ class DeliveryConfig:
     keyring: tuple[Identity, ...] = field(repr=False)
     key_grace_seconds: int
     """For how long after its retirement a key still takes new wraps."""
-    traces: TraceSettings
     log_level: int
 
 
@@ -46,7 +44,6 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
             KEY_GRACE_SECONDS,
             "how long a retired key still takes new wraps",
         ),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()

@@ -14,7 +14,6 @@ from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
 from service_common.memory import keep_memory_private
-from service_common.traces.setup import start_traces
 from service_common.web.hub_witness import CONTRADICTED
 from service_common.web.server import serve
 
@@ -48,7 +47,6 @@ def _serve(environment: Environment) -> None:
 
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
-    start_traces("delivery", config.traces)
     serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
     start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (WRAPS, CONTRADICTED)

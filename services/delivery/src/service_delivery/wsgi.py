@@ -4,7 +4,6 @@ import os
 
 from service_common import log
 from service_common.memory import keep_memory_private
-from service_common.traces.setup import start_traces
 from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
 
@@ -16,7 +15,6 @@ keep_memory_private()
 prepare_process()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
-start_traces("delivery", _config.traces)
 end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))
 freeze_start()

@@ -237,7 +237,7 @@ class ChainReader:
         ]
         prompt = {each.place for each in asked if each.place not in self._sent or _has_answer(self._sent[each.place])}
         pool = ThreadPoolExecutor(max(1, len(asked)))
-        # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
+        # Each in a copy of the caller's context: what is logged there belongs to the caller.
         sent = {each.place: pool.submit(copy_context().run, self._ask_beside, each, question) for each in asked}
         pool.shutdown(wait=False)
         for place, future in sent.items():

@@ -7,7 +7,6 @@ from bounty_protocol.auth.signature import parse_private_key
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader, parse_count, parse_switch
-from service_common.traces.settings import TraceSettings, read_trace_settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,6 @@ class IndexerConfig:
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
     internal_port: int
-    traces: TraceSettings
     log_level: int
 
 
@@ -60,7 +58,6 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
             shown="none",
         ),
         internal_port=read_internal_port(reader),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):

@@ -16,7 +16,6 @@ from bounty_protocol.types import BlockNumber
 from psycopg import DataError, IntegrityError
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
-from service_common.traces import port as traces
 
 from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
 from service_indexer.source import Source, Tip
@@ -85,9 +84,8 @@ def advance(source: Source, writer: Writer, rest: Rest | None = None) -> bool:
     if tip.latest.hash == head.block_hash and final == head.finalized_number:
         rest.note(tip)
         return False
-    with traces.step("index step", {"index.block": head.block_number, "index.tip": tip.latest.number}):
-        ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
-        latest = _move(source, writer, standing, tip, final, ancestor)
+    ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
+    latest = _move(source, writer, standing, tip, final, ancestor)
     if latest is not None and latest.hash == tip.latest.hash:
         rest.note(tip, reached=head.block_hash != latest.hash)
     return latest is not None

@@ -16,7 +16,6 @@ from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
-from service_common.traces.setup import start_traces
 
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.due import has_work
@@ -66,7 +65,6 @@ def _settler(environment: Environment) -> None:
 
 
 def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Counter) -> None:
-    start_traces("indexer", config.traces)
     redis = connect(config.redis_url)
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
     chain = config.chain
@@ -88,7 +86,6 @@ def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Count
 
 def _scheduler(environment: Environment) -> None:
     config = _configured(environment)
-    start_traces("indexer", config.traces)
     serve_internal_port(config.internal_port, {"redis": connect(config.redis_url).ping})
     run_scheduler(config)
 

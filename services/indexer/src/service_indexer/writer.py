@@ -275,7 +275,7 @@ def only_writer(
     another one left is deleted first.
     """
     with ExitStack() as session:
-        with translated("locking"):
+        with translated():
             lock = session.enter_context(engine.connect())
             taken = try_chain_lock(lock, space, chain_id)
             lock.commit()

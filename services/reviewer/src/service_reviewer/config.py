@@ -15,7 +15,6 @@ from service_common.common_settings import (
     read_redis_url,
 )
 from service_common.config import EnvironmentReader, within
-from service_common.traces.settings import TraceSettings, read_trace_settings
 
 PROVIDERS: Final = ("rules", "openai")
 MAX_TIMEOUT_SECONDS: Final = 80
@@ -47,7 +46,6 @@ class ReviewerConfig:
     model: ModelSettings | None
     daily_cap: int
     internal_port: int
-    traces: TraceSettings
     log_level: int
 
 
@@ -58,7 +56,6 @@ class ServingConfig:
     host: str
     port: int
     internal_port: int
-    traces: TraceSettings
     log_level: int
 
 
@@ -81,7 +78,6 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
             "SERVICE_REVIEW_DAILY_CAP", parse_decimal, 500, "paid reviews of the deployment in a rolling 24 hours"
         ),
         internal_port=read_internal_port(reader),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()
@@ -102,7 +98,6 @@ def serving_config(reader: EnvironmentReader) -> ServingConfig:
         host=read_host(reader),
         port=read_port(reader),
         internal_port=read_internal_port(reader),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
 

@@ -14,7 +14,6 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs.periodic import start_periodic
 from service_common.jobs.queues import QueueName, connect
 from service_common.jobs.worker import run_worker
-from service_common.traces.setup import start_traces
 from service_common.web.server import serve
 
 from service_reviewer import jobs
@@ -41,7 +40,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _worker(environment: Environment) -> None:
     config = read_config(environment)
     log.configure("reviewer", config.log_level)
-    start_traces("reviewer", config.traces)
     if config.model is not None:
         import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
     serve_internal_port(config.internal_port, _checks(config))

@@ -3,7 +3,6 @@
 import os
 
 from service_common import log
-from service_common.traces.setup import start_traces
 from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
 
@@ -13,7 +12,6 @@ from service_reviewer.config import read_serving_config
 prepare_process()
 _config = read_serving_config(os.environ)
 log.configure("reviewer", _config.log_level)
-start_traces("reviewer", _config.traces)
 end_slow_connections(_config.port)
 application = make_app()
 freeze_start()

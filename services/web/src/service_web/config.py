@@ -12,7 +12,6 @@ from service_common.chain.settings import read_hub
 from service_common.common_settings import parse_contact, read_budget_factor, read_log_level, read_report_address
 from service_common.config import EnvironmentReader
 from service_common.storage_settings import read_bucket, read_storage_endpoint
-from service_common.traces.settings import TraceSettings, read_trace_settings
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 from service_web.sponsors import Sponsor, parse_page, read_sponsor
@@ -52,7 +51,6 @@ class PagesConfig:
     bucket_url: str
     """Below which pages upload and download ciphertexts; ends with a slash."""
     budget_factor: int
-    traces: TraceSettings
     log_level: int
 
     @property
@@ -139,7 +137,6 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
         beacon=read_beacon_record(reader, chain_id),
         bucket_url=f"{endpoint or GOOGLE}/{bucket}/",
         budget_factor=read_budget_factor(reader),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()

@@ -3,7 +3,6 @@
 import os
 
 from service_common import log
-from service_common.traces.setup import start_traces
 from service_common.web.process import freeze_start, prepare_process
 from service_common.web.slow import end_slow_connections
 
@@ -14,7 +13,6 @@ from service_web.dependencies import make_dependencies
 prepare_process()
 _config = read_config(os.environ)
 log.configure("web", _config.log_level)
-start_traces("web", _config.traces)
 end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))
 freeze_start()

@@ -12,8 +12,7 @@ error of its own (a revert, a method it does not have).
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from contextvars import copy_context
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -53,15 +52,6 @@ _SILENT: Final = (
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 Call = tuple[str, list[object]]
-Watch = Callable[[Sequence[Call], int], AbstractContextManager[object]]
-
-
-def _unwatched(_calls: Sequence[Call], _place: int) -> AbstractContextManager[object]:
-    return nullcontext()
-
-
-watch: Watch = _unwatched
-"""A context around each request, given its calls and the endpoint's place; a service with traces puts a span here."""
 
 
 class ChainUnavailable(Exception):
@@ -204,7 +194,7 @@ class JsonRpc:
 
         endpoints = self.endpoints.awake(least)
         with ThreadPoolExecutor(len(endpoints)) as pool:
-            # Each in a copy of the caller's context: what is logged and traced there belongs to the caller.
+            # Each in a copy of the caller's context: what is logged there belongs to the caller.
             asked = [pool.submit(copy_context().run, self._attempt_of, each, calls) for each in endpoints]
             return [answers for each in asked if (answers := each.result()) is not None]
 
@@ -253,8 +243,7 @@ class JsonRpc:
         """The same of one endpoint, once; what becomes of one that fails is left to the caller."""
         problem, host = f"RPC endpoint {endpoint.place} gave no usable answer", host_of(endpoint.url)
         try:
-            with watch(calls, endpoint.place):
-                answers = self._send(endpoint.url, calls)
+            answers = self._send(endpoint.url, calls)
         except (urllib3.exceptions.HTTPError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             cause = unreachable(error) if isinstance(error, urllib3.exceptions.HTTPError) else str(error)
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"

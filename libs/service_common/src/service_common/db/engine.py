@@ -21,7 +21,6 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from service_common.db.errors import DatabaseFailure, DatabaseUnavailable
 from service_common.log import get_logger
-from service_common.traces import port as traces
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
 CHECKED_AFTER_SECONDS: Final = 1.0
@@ -164,39 +163,37 @@ def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterat
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
     """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
-    with translated("reading"), engine.connect() as connection:
+    with translated(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
     """A connection in one transaction, committed at the end, rolled back on any error."""
-    with translated("writing"), engine.begin() as connection:
+    with translated(), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def single(engine: Engine) -> Iterator[Connection]:
     """A connection for one statement that is its own transaction: half the way to the database and back."""
-    with translated("single"), engine.connect() as connection:
+    with translated(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
 
 @contextmanager
-def translated(access: str) -> Iterator[None]:
-    """Raise ``DatabaseUnavailable`` for what fails inside because the database does not answer; ``access`` names it in
-    traces."""
-    with traces.client(f"database {access}", {"db.system.name": "postgresql", "db.operation.name": access}):
-        try:
-            yield
-        except (OperationalError, InterfaceError, PoolTimeoutError, *_OF_THE_DRIVER) as error:
+def translated() -> Iterator[None]:
+    """Raise ``DatabaseUnavailable`` for what fails inside because the database does not answer."""
+    try:
+        yield
+    except (OperationalError, InterfaceError, PoolTimeoutError, *_OF_THE_DRIVER) as error:
+        _log(error)
+        raise DatabaseUnavailable("the database did not answer", _failure(error)) from error
+    except DBAPIError as error:
+        if error.connection_invalidated:
             _log(error)
-            raise DatabaseUnavailable("the database did not answer", _failure(error)) from error
-        except DBAPIError as error:
-            if error.connection_invalidated:
-                _log(error)
-                raise DatabaseUnavailable("the database connection was lost") from error
-            raise
+            raise DatabaseUnavailable("the database connection was lost") from error
+        raise
 
 
 def _failure(error: Exception) -> DatabaseFailure:

@@ -1,8 +1,7 @@
 """Queue names and access to them.
 
-Every queue and worker uses JSON, never pickle; a job's one argument is a versioned object. The trace it belongs to is
-not part of that: it is metadata, which a release that does not know it ignores. Redis holds no fact: anything that is
-lost with it is found again from PostgreSQL or the chain.
+Every queue and worker uses JSON, never pickle; a job's one argument is a versioned object. Redis holds no
+fact: anything that is lost with it is found again from PostgreSQL or the chain.
 """
 
 from collections.abc import Mapping
@@ -16,12 +15,10 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from rq import Queue
-from rq.exceptions import DuplicateJobError
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
 from service_common.jobs.stored import StoredJob
-from service_common.traces import port as traces
 
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
@@ -72,15 +69,8 @@ def queue_of(job: Job) -> Queue | None:
 
 
 def enqueue(queue: Queue, function: str, argument: Mapping[str, object], **options: Any) -> Job:
-    """Put a job into a queue, as part of the current trace; ``options`` are RQ's."""
-    attributes = {"messaging.system": "rq", "messaging.destination.name": queue.name, "code.function.name": function}
-    with traces.producer(f"send {queue.name}", attributes) as span:
-        try:
-            return queue.enqueue(function, argument, meta=traces.carrier(), **options)
-        except DuplicateJobError as error:  # no failure: the work is in progress
-            span.note({"messaging.duplicate": True})
-            duplicate = error
-    raise duplicate
+    """Put a job into a queue; ``options`` are RQ's."""
+    return queue.enqueue(function, argument, **options)
 
 
 def message(**fields: str | int | None) -> dict[str, str | int | None]:

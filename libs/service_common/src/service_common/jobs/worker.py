@@ -2,8 +2,7 @@
 
 A job runs in a forked child, so that a crash or an endless loop ends one job and not the worker; SIGTERM lets the
 running job finish within its own bound; failed jobs stay visible in their queue's failed registry. A queue server that
-goes away, also in the middle of a job, ends neither the job nor the worker: it starts again. Where traces are on, a job
-is a span in the trace that it was enqueued in.
+goes away, also in the middle of a job, ends neither the job nor the worker: it starts again.
 
 Redis is believed about what there is to do, not about what that means: a worker has its service's Secrets, and RQ would
 call whatever function of Python a job names. It calls the functions of one module alone, and none before or after.
@@ -11,8 +10,8 @@ call whatever function of Python a job names. It calls the functions of one modu
 
 import gc
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from importlib import import_module
 from inspect import isfunction
 from typing import ClassVar, Final
@@ -36,8 +35,6 @@ from service_common.jobs.periodic import note_ended_well
 from service_common.jobs.queues import QueueName, open_queue
 from service_common.jobs.stored import StoredJob
 from service_common.log import correlation_id, get_logger
-from service_common.traces import port as traces
-from service_common.traces.setup import in_forked_child
 
 JOB_SECONDS: Final = Histogram(
     "service_job_seconds",
@@ -69,7 +66,7 @@ class OwnJob(StoredJob):
 
 
 class _CorrelatedWorker(Worker):
-    """A worker whose log lines and spans name the job, reports which it runs, and adds what it counted."""
+    """A worker whose log lines name the job, reports which it runs, and adds what it counted."""
 
     tally: Tally
     in_steps: Collection[str] = ()
@@ -120,9 +117,8 @@ class _CorrelatedWorker(Worker):
         """In the job's own process."""
         correlation_id.set(job.id)
         goes_on = _function(job) in self.in_steps
-        with self.tally.reported(meanwhile=goes_on), job_span(job, queue.name, self.in_steps) as ended:
+        with self.tally.reported(meanwhile=goes_on):
             done = super().perform_job(job, queue)
-            ended(done)
         if done:
             with suppress(RedisError):  # the job is done; the next run notes it again
                 note_ended_well(self.connection, job.id)
@@ -146,8 +142,7 @@ def run_worker(
     """Work until SIGTERM or SIGINT; the internal port shows what the queues hold, and ``counters`` of their jobs.
 
     ``module`` defines the functions that a job may name, every public one.
-    ``in_steps`` are functions whose jobs go on for minutes: they make spans of their steps by themselves, and what they
-    count is shown meanwhile.
+    ``in_steps`` are functions whose jobs go on for minutes: what they count is shown meanwhile.
     """
     tally = Tally(counters)
     REGISTRY.register(BoundedCollector(QueueCollector(names, connection)))
@@ -196,53 +191,8 @@ def must_stop(redis: Redis, worker: str) -> bool:
     return bool(redis.hexists(f"rq:worker:{worker}", "shutdown_requested_date"))
 
 
-@contextmanager
-def job_span(job: Job, queue: str, in_steps: Collection[str]) -> Iterator[Callable[[bool], None]]:
-    """Around one job in its own process; yields what to call with how it ended.
-
-    ``in_steps`` are functions whose jobs go on for long and make spans of their steps by themselves. The forked child
-    sends the span before it ends.
-    """
-    if traces.used.tracer is None:
-        yield _not_traced
-        return
-    with in_forked_child():
-        function = _function(job)
-        if function in in_steps:
-            yield _not_traced
-            return
-        with traces.consumer(f"process {queue}", _attributes(job, queue, function), _carrier(job)) as span:
-
-            def ended(done: bool) -> None:
-                if not done:  # RQ has kept the exception, and its message
-                    span.note({"error.type": "job_failed"})
-                    span.fail()
-
-            yield ended
-
-
-def _not_traced(_done: bool) -> None:
-    """Nothing."""
-
-
 def _function(job: Job) -> str:
     try:
         return str(job.func_name)
     except DeserializationError:
         return "unreadable"  # RQ reports it when it performs the job
-
-
-def _attributes(job: Job, queue: str, function: str) -> dict[str, str]:
-    return {
-        "messaging.system": "rq",
-        "messaging.destination.name": queue,
-        "messaging.message.id": job.id,
-        "code.function.name": function,
-        "service.correlation_id": job.id,
-    }
-
-
-def _carrier(job: Job) -> dict[str, str]:
-    """The trace the job was enqueued in, if its enqueuer was in one."""
-    traceparent = job.meta.get("traceparent")
-    return {"traceparent": traceparent} if isinstance(traceparent, str) else {}

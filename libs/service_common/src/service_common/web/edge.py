@@ -10,8 +10,6 @@
   everybody else wait for the interpreter: 503 for shedding is given to one at a time with a pause, and a network
   address that was refused often waits for each refusal (``callers``).
 - Where the app keeps versions, a public read that is kept and young enough is answered here, without the framework.
-- Where traces are on, each request but those of the liveness route is a span, in the trace that its caller names; a
-  kept read is named ``kept``, since no route was looked for.
 """
 
 import json
@@ -29,7 +27,6 @@ from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from prometheus_client import Counter, Histogram
 
 from service_common.log import correlation_id, get_logger
-from service_common.traces import port as traces
 from service_common.web.at_work import AtWork
 from service_common.web.bodies import OpenBodies, is_left_unread, may_have_body
 from service_common.web.callers import Callers
@@ -96,14 +93,6 @@ class Edge:
         """Headers of every answer of this app, refusals included."""
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        if traces.used.tracer is None or environ["PATH_INFO"] == _ALWAYS:
-            return self._answer(environ, start_response, None)
-        with traces.server(environ.get("HTTP_TRACEPARENT", "")) as span:
-            return self._answer(environ, start_response, span)
-
-    def _answer(
-        self, environ: WSGIEnvironment, start_response: StartResponse, span: traces.Span | None
-    ) -> Iterable[bytes]:
         began = time.perf_counter()
         given = environ.get("HTTP_X_CORRELATION_ID", "")
         identifier = given if _CORRELATION.fullmatch(given) else secrets.token_hex(16)
@@ -117,8 +106,6 @@ class Edge:
             if is_left_unread(environ):
                 headers.append(("Connection", "close"))  # the server ends it, and would not say so
             _record(environ, status[:3], time.perf_counter() - began)
-            if span is not None:
-                _describe(span, environ, int(status[:3]), identifier)
             return start_response(status, headers, exc_info)  # type: ignore[arg-type]
 
         answer = self.kept(environ)
@@ -187,22 +174,6 @@ def _record(environ: WSGIEnvironment, status: str, seconds: float) -> None:
         log.info("answered", route=route, method=method, status=int(status), ms=round(seconds * 1000, 1))
 
 
-def _describe(span: traces.Span, environ: WSGIEnvironment, status: int, identifier: str) -> None:
-    """The fields by which an operator finds a request; none that its caller wrote freely."""
-    method, route = _method(environ), environ.get(ROUTE, _NO_ROUTE)
-    span.rename(f"{method} {route}")
-    span.note(
-        {
-            "http.request.method": method,
-            "http.route": route,
-            "http.response.status_code": status,
-            "service.correlation_id": identifier,
-        }
-    )
-    if status >= 500:
-        span.fail()
-
-
 def _method(environ: WSGIEnvironment) -> str:
     method = str(environ["REQUEST_METHOD"])
     return method if method in _METHODS else "other"
@@ -216,7 +187,6 @@ def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
 
 def _overloaded() -> Answer:
     error = ServiceError("service_overloaded", "This service answers as many requests as it can at the moment.")
-    traces.note({"error.type": error.code})
     body = json.dumps(envelope(error)).encode()
     headers = [
         ("Content-Type", "application/json"),

@@ -20,7 +20,6 @@ from werkzeug.exceptions import HTTPException
 
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
-from service_common.traces import port as traces
 from service_common.web.outcomes import EXCUSED, excuse
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
@@ -90,7 +89,6 @@ def render_problem(error: ServiceError) -> Response:
     ERRORS.labels(error.code).inc()
     if error.code in EXCUSED or not error.is_failure:
         excuse(request.environ)
-    traces.note({"error.type": error.code})
     response = _refusal(error)
     response.status_code = error.status
     if (seconds := retry_after_of(error)) is not None:

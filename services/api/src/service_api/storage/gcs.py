@@ -34,7 +34,6 @@ from google.cloud.storage.retry import DEFAULT_RETRY
 from google.oauth2 import service_account
 from service_common.log import get_logger
 from service_common.storage_settings import StorageSettings
-from service_common.traces import port as traces
 
 from service_api.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, SignedUpload
 
@@ -265,9 +264,8 @@ def _expiry(url: str) -> UnixSeconds:
 @contextmanager
 def _mapped(action: str) -> Iterator[None]:
     """Turn what the library raises into one error that its reader can act on."""
-    with traces.client(f"storage {action}", {"storage.operation": action}):
-        try:
-            yield
-        except (*_FAILURES, *_MALFORMED) as error:
-            log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
-            raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error
+    try:
+        yield
+    except (*_FAILURES, *_MALFORMED) as error:
+        log.warning("storage_failed", action=action, error=type(error).__name__, detail=str(error)[:500])
+        raise ServiceError("storage_unavailable", "The artifact storage does not answer.") from error

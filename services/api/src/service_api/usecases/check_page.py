@@ -1,7 +1,7 @@
 """Checking a page before it is published: its form and the Hub's bounds here, the rules by the reviewer.
 
 The reviewer answers over HTTP, since the caller waits for nothing else and nothing is kept. A page of which the form is
-wrong goes no further than here. Nothing of a page reaches a log, a trace, a queue or a row.
+wrong goes no further than here. Nothing of a page reaches a log, a queue or a row.
 """
 
 import json
@@ -19,7 +19,6 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
 from service_common.log import correlation_id, get_logger
-from service_common.traces import port as traces
 
 from service_api.dependencies import Dependencies
 from service_api.places import place_at
@@ -80,13 +79,8 @@ def _exchange(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSecon
     )
     headers = {"Content-Type": "text/markdown", "X-Correlation-Id": correlation_id.get()}
     try:
-        with traces.client("check page", {"http.request.method": "POST"}) as span:
-            headers |= traces.carrier()
-            url = f"{deps.config.reviewer_url}/findings?{query}"
-            answer = deps.http.exchange(
-                "POST", url, most_bytes=_MAX_ANSWER, body=page, headers=headers, timeout=TIMEOUT
-            )
-            span.note({"http.response.status_code": answer.status})
+        url = f"{deps.config.reviewer_url}/findings?{query}"
+        answer = deps.http.exchange("POST", url, most_bytes=_MAX_ANSWER, body=page, headers=headers, timeout=TIMEOUT)
     except urllib3.exceptions.HTTPError as error:
         log.warning("reviewer unavailable", error=type(error).__name__)
         raise ServiceError(CODE, "The reviewer cannot be reached at the moment.") from error

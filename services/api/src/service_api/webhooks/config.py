@@ -9,7 +9,6 @@ from bounty_protocol.types import Address, ChainId
 from service_common.chain.settings import read_hub
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader
-from service_common.traces.settings import TraceSettings, read_trace_settings
 
 from service_api.webhooks.receivers import ReceiverRules
 from service_api.webhooks.settings import read_receiver_rules
@@ -26,7 +25,6 @@ class WebhooksConfig:
     keyring: tuple[Identity, ...] = field(repr=False)
     rules: ReceiverRules
     internal_port: int
-    traces: TraceSettings
     log_level: int
 
 
@@ -42,7 +40,6 @@ def read_config(environment: Mapping[str, str]) -> WebhooksConfig:
         keyring=_read_keyring(reader),
         rules=read_receiver_rules(reader, chain_id),
         internal_port=read_internal_port(reader),
-        traces=read_trace_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()

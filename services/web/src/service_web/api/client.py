@@ -28,7 +28,6 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.vanished import NEAR_SECONDS, socket_options
 from service_common.log import correlation_id, get_logger
 from service_common.recent import Recent
-from service_common.traces import port as traces
 
 from service_web.metrics import ANSWERS, ApiAnswer
 
@@ -247,25 +246,21 @@ class ApiReader:
         headers |= {"Content-Type": "application/json"} if question.body is not None else {}
         headers |= {"If-None-Match": etag} if etag is not None else {}
         headers |= {"X-Forwarded-For": asking.forwarded_for} if asking.forwarded_for else {}
-        with traces.client(f"api {method}", {"http.request.method": method}) as span:
-            headers |= traces.carrier()
-            exchange = partial(
-                self._http.exchange,
-                method,
-                self._origin + question.path,
-                most_bytes=MAX_ANSWER_BYTES,
-                body=question.body,
-                headers=headers,
-            )
-            try:
-                answer = exchange()
-            except (urllib3.exceptions.ProtocolError, urllib3.exceptions.ConnectTimeoutError):
-                # The pod of a kept connection is gone, and the others of that pod are no better: a new connection
-                # reaches one that is there. Every question only reads, so that it may be asked twice.
-                self._http.clear()
-                answer = exchange()
-            span.note({"http.response.status_code": answer.status})
-        return answer
+        exchange = partial(
+            self._http.exchange,
+            method,
+            self._origin + question.path,
+            most_bytes=MAX_ANSWER_BYTES,
+            body=question.body,
+            headers=headers,
+        )
+        try:
+            return exchange()
+        except (urllib3.exceptions.ProtocolError, urllib3.exceptions.ConnectTimeoutError):
+            # The pod of a kept connection is gone, and the others of that pod are no better: a new connection
+            # reaches one that is there. Every question only reads, so that it may be asked twice.
+            self._http.clear()
+            return exchange()
 
     def _keep(self, question: Question, found: KeptAnswer[T]) -> None:
         with self._lock:

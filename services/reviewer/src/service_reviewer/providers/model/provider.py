@@ -21,7 +21,6 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import Rubric
 from service_common.log import get_logger
-from service_common.traces import port as traces
 
 from service_reviewer.config import ModelSettings
 from service_reviewer.providers.model.answer import Completion, UnusableAnswer, read_completion, read_review
@@ -85,10 +84,7 @@ class ModelProvider:
     def _ask(self, client: openai.OpenAI, asked: Messages, ends: float, *, spent: bool = False) -> Completion:
         """One request, read to its end within the time that is left."""
         try:
-            with traces.client(
-                "model chat", {"gen_ai.operation.name": "chat", "gen_ai.request.model": self._settings.model}
-            ):
-                body = self._send(client, asked, ends)
+            body = self._send(client, asked, ends)
         except openai.RateLimitError as error:
             wait = _asked_wait(error, _BUSY_SECONDS)
             raise _failed("the model's endpoint is too busy", wait, spent=spent) from None
