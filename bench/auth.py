@@ -18,7 +18,7 @@ from bounty_protocol.auth.header import format_header, parse_header
 from bounty_protocol.auth.secp256k1 import BINDING
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import typed_data
-from bounty_protocol.auth.verify import ReceivedRequest, verify_request
+from bounty_protocol.auth.verify import CanonicalBlock, ReceivedRequest, verify_request
 from bounty_protocol.types import BlockNumber, Bytes32, to_bytes
 from local_stack.toolbox import ensure_npm_package, find_npm
 
@@ -61,13 +61,14 @@ def run(report: Report) -> None:
 
 
 class _WarmChain(Chain):
-    """The blocks of the window in a dictionary, as the cache of a process holds them."""
+    """The blocks of the window in a dictionary, as a process keeps them."""
 
     def __init__(self) -> None:
-        self._hashes = {BlockNumber(number): block_hash(number) for number in range(HEAD - 150, HEAD + 1)}
+        numbers = range(HEAD - 150, HEAD + 1)
+        self._blocks = {BlockNumber(n): CanonicalBlock(block_hash(n), 2 * (HEAD - n)) for n in numbers}
 
-    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
-        return self._hashes.get(number)
+    def block_at(self, number: BlockNumber, _named: Bytes32) -> CanonicalBlock | None:
+        return self._blocks.get(number)
 
 
 def _requests() -> tuple[list[ReceivedRequest], list[dict[str, object]]]:

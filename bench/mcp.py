@@ -47,7 +47,7 @@ DEPLOYMENT: Final = Deployment(
     limits=HubLimits(TokenAmount(1), 60, 3_600, 60, 3_600, 1, 1),
     reveal_delay_seconds=5,
     block_time_seconds=2.0,
-    freshness_window_blocks=150,
+    freshness_window_seconds=300,
     beacon=BEACON.info,
     public_host="bounties.example",
 )

@@ -13,7 +13,6 @@ from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
-from bounty_protocol.types import BlockNumber
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
@@ -56,13 +55,10 @@ class Service:
     def get(self, path: str, **headers: str) -> TestResponse:
         return self.client.get(path, headers=headers)
 
-    def authorization(
-        self, private_key: str, method: str, path: str, *, query: str = "", body: bytes = b"", behind: int = 1
-    ) -> str:
-        """An Authorization header with a fresh signature of this key over a block so many behind the tip."""
+    def authorization(self, private_key: str, method: str, path: str, *, query: str = "", body: bytes = b"") -> str:
+        """An Authorization header with a fresh signature of this key."""
         key = Key(bytes.fromhex(private_key.removeprefix("0x")))
-        head = header_at(self.world.rpc, "latest")
-        block = header_at(self.world.rpc, BlockNumber(head.number - behind))
+        block = header_at(self.world.rpc, "latest")
         approval = RequestToSign(method, path, query, body, HOST).approval(block.number, block.hash)
         domain = SigningDomain(self.world.chain_id, self.world.hub_address)
         return approval_header(key.address, key.sign(digest(domain, approval)), approval)

@@ -47,9 +47,9 @@ def test_example__as_it_stands__has_at_most_forty_lines() -> None:
 
 def test_example__against_a_running_server__is_let_in(service: Service, node_program: str, tmp_path: Path) -> None:
     world, solver = service.world, service.world.solver(2)
-    world.node.mine(5)
     bounty_id = world.create(seconds=100_000)
     world.finalize()
+    world.node.mine(31)
     api = _at_its_own_host(service)
     body = tmp_path / "body.json"
     body.write_text('{"ciphertext_sha256": "0x' + "11" * 32 + '", "ciphertext_byte_length": 5}')

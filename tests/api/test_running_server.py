@@ -19,8 +19,6 @@ from tests.scraping import rises_of
 
 ZERO = "0x" + "00" * 32
 CONTENT = f"/api/bounties/4711/submissions/{ZERO}/content"
-BEHIND = 16
-"""Blocks behind the tip that are signed: the server looks for new ones each 250 ms, and tests mine several at once."""
 STORED = (t.challenge_pages, t.submission_envelopes, t.written_verdicts)
 
 
@@ -32,7 +30,7 @@ def rows(service: Service) -> list[int]:
 def ask(service: Service, api: RunningApi, target: str = CONTENT, **changes: str) -> Answer:
     """A signed read of an unknown bounty: 404 shows that the signature was accepted."""
     secret = service.world.people.poster.wallet.private_key
-    authorization = changes.get("authorization") or service.authorization(secret, "GET", CONTENT, behind=BEHIND)
+    authorization = changes.get("authorization") or service.authorization(secret, "GET", CONTENT)
     return api.request("GET", target, ("Authorization", authorization))
 
 
@@ -46,7 +44,7 @@ def test_signed_request__through_the_real_server__is_verified(service: Service, 
 def test_refusals__of_each_check__are_counted_by_their_reason(service: Service, running_api: RunningApi) -> None:
     """Told by the internal port, which is another process than the one that counted; nobody is named."""
     people, publication = service.world.people, "/api/bounty-challenge-specs/prepare-publication"
-    good = service.authorization(people.poster.wallet.private_key, "GET", CONTENT, behind=BEHIND)
+    good = service.authorization(people.poster.wallet.private_key, "GET", CONTENT)
     rises = rises_of(running_api.metrics, "service_signature_refusals_total", "reason")
     assert ask(service, running_api).status == 404
     assert ask(service, running_api, authorization="Bearer x").status == 401
@@ -56,9 +54,7 @@ def test_refusals__of_each_check__are_counted_by_their_reason(service: Service, 
         changed = format_header(replace(fields, block_number=BlockNumber(number), block_hash=Bytes32(ZERO)))
         assert ask(service, running_api, authorization=changed).status == 401
     query = f"poster_address={people.poster.address}"
-    stranger = service.authorization(
-        people.owner.wallet.private_key, "POST", publication, query=query, body=b"page", behind=BEHIND
-    )
+    stranger = service.authorization(people.owner.wallet.private_key, "POST", publication, query=query, body=b"page")
     headers = (("Authorization", stranger), ("Content-Type", "text/markdown"))
     assert running_api.request("POST", f"{publication}?{query}", *headers, body=b"page").status == 403
     assert rises() == {"malformed": 1, "signature": 1, "block_not_canonical": 1, "block_ahead": 1, "forbidden": 1}
@@ -67,7 +63,7 @@ def test_refusals__of_each_check__are_counted_by_their_reason(service: Service, 
 def test_host_headers__of_another_deployment__gain_and_lose_nothing(service: Service, running_api: RunningApi) -> None:
     secret = service.world.people.poster.wallet.private_key
     for host in ("evil.example", HOST, "localhost:1"):
-        authorization = service.authorization(secret, "GET", CONTENT, behind=BEHIND)
+        authorization = service.authorization(secret, "GET", CONTENT)
         request = (
             f"GET {CONTENT} HTTP/1.1\r\nHost: {host}\r\nX-Forwarded-Host: {host}\r\nConnection: close\r\n"
             f"Authorization: {authorization}\r\n\r\n"
@@ -77,7 +73,7 @@ def test_host_headers__of_another_deployment__gain_and_lose_nothing(service: Ser
 
 def test_authorization__twice__is_unauthorized(service: Service, running_api: RunningApi) -> None:
     secret = service.world.people.poster.wallet.private_key
-    good = service.authorization(secret, "GET", CONTENT, behind=BEHIND)
+    good = service.authorization(secret, "GET", CONTENT)
     for pair in ((good, good), (good, "Bearer x"), ("Bearer x", good), (good, ""), ("", good)):
         answer = running_api.request("GET", CONTENT, *(("Authorization", value) for value in pair))
         assert (answer.status, answer.code) == (401, "unauthorized")
@@ -90,7 +86,7 @@ def test_path__in_percent_encoded_twins__is_the_same_path_or_none(service: Servi
     assert ask(service, running_api, CONTENT.replace("bounties", "%62ounties")).status == 404
     secret = service.world.people.poster.wallet.private_key
     twin = CONTENT.replace("bounties", "%62ounties")
-    answer = ask(service, running_api, twin, authorization=service.authorization(secret, "GET", twin, behind=BEHIND))
+    answer = ask(service, running_api, twin, authorization=service.authorization(secret, "GET", twin))
     assert (answer.status, answer.code) == (401, "unauthorized")
     for other in (
         CONTENT.replace("bounties", "%2562ounties"),
@@ -146,9 +142,7 @@ def test_body__that_is_not_as_long_as_its_content_length_says__is_refused(
     poster = service.world.people.poster
     path, query, body = "/api/bounty-challenge-specs/prepare-publication", f"poster_address={poster.address}", b"page"
     before = rows(service)
-    authorization = service.authorization(
-        poster.wallet.private_key, "POST", path, query=query, body=body, behind=BEHIND
-    )
+    authorization = service.authorization(poster.wallet.private_key, "POST", path, query=query, body=body)
     headers = (("Authorization", authorization), ("Content-Type", "text/markdown"))
     short = running_api.request("POST", f"{path}?{query}", *headers, body=body, length=10)
     assert short.status in {0, 400}

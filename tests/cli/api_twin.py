@@ -420,7 +420,7 @@ class ApiTwin:
                 limits=limits,
                 reveal_delay_seconds=self.hub.reveal_delay(),
                 block_time_seconds=1.0,
-                freshness_window_blocks=64,
+                freshness_window_seconds=300,
                 beacon=self.ledger.beacon.info,
                 public_host="127.0.0.1",
             )

@@ -440,6 +440,7 @@ def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
     api: ApiTwin, ledger: Ledger, poster: Terminal, page: Path
 ) -> None:
     api.scripts["publish"] = lambda _request: refusal(403, "forbidden", "Another wallet.")
+    ledger.node.rpc.call("anvil_mine", hex(40), hex(2))
     newest = ledger.node.w3.eth.block_number
     poster.run("poster:publish-fund", str(page), code=1)
     (approval,) = map(parse_header, api.approvals())

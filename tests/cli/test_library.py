@@ -16,7 +16,7 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, ChainId
 from eth_account import Account
-from service_common.chain.block_cache import BlockCache
+from service_common.chain.recent_blocks import RecentBlocks
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
@@ -33,8 +33,8 @@ URL = "https://Bounties.example:8443/api/bounties/7/delivery/wrap?b=2&a"
 def verified(ledger: Ledger, headers: Mapping[str, str], method: str, body: bytes = b"") -> VerifiedRequest:
     domain = SigningDomain(ChainId(ledger.node.chain_id), Address(ledger.contract.address))
     request = ReceivedRequest(method, "/api/bounties/7/delivery/wrap", "b=2&a", body, (headers["Authorization"],))
-    chain = BlockCache(JsonRpc([ledger.node.url]), SystemClock(), window=150, block_time=2.0)
-    return verify_request(request, Authority(domain, "bounties.example:8443", 150), chain, PLAIN_KEYS)
+    chain = RecentBlocks(JsonRpc([ledger.node.url]), SystemClock())
+    return verify_request(request, Authority(domain, "bounties.example:8443"), chain, PLAIN_KEYS)
 
 
 def arguments(ledger: Ledger) -> dict[str, Any]:

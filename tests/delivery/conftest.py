@@ -14,7 +14,7 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.domain.reveal import RevealPolicy
-from bounty_protocol.types import BlockNumber, BountyId, Bytes32, UnixSeconds, parse_address
+from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from flask.testing import FlaskClient
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
@@ -57,7 +57,7 @@ class Delivery:
 
     def header(self, wallet: Wallet, path: str, data: bytes) -> str:
         """An Authorization header for one POST, signed over a block a little behind the tip."""
-        block = header_at(self.world.rpc, BlockNumber(header_at(self.world.rpc, "latest").number - 1))
+        block = header_at(self.world.rpc, "latest")
         approval = RequestToSign("POST", path, "", data, HOST).approval(block.number, block.hash)
         key = Key(bytes.fromhex(wallet.private_key[2:]))
         domain = SigningDomain(self.world.chain_id, self.world.hub_address)

@@ -81,7 +81,7 @@ def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delive
     world.finalize()
     for path, data in ((retrieve, another), (f"/api/bounties/{second}/delivery/retrieve", asked)):
         assert refusal(delivery.send(path, data, signed)) == (401, "unauthorized")
-    world.node.mine(160)
+    world.advance_to(world.time() + 301)
     assert refusal(delivery.send(retrieve, asked, signed)) == (401, "unauthorized")
 
 

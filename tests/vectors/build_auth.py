@@ -110,20 +110,28 @@ def queries() -> dict[str, object]:
 
 
 def freshness() -> dict[str, object]:
-    """Block numbers around the edges of the window."""
-    edges = [0, HEAD - WINDOW - 1, HEAD - WINDOW, HEAD - 3, HEAD, HEAD + 1, 2**63 - 1]
+    """Blocks around the edges of the window, on a chain of 2 s and on one of 0.2 s, whose header times are whole."""
+
+    def chain(block_time: float, head: int, numbers: list[int]) -> dict[str, object]:
+        def time_of(number: int) -> int:
+            return 1_800_000_000 + int(number * block_time)
+
+        def is_fresh(number: int) -> bool:
+            return number <= head and time_of(head) - time_of(number) <= 300
+
+        cases = [{"block_number": n, "block_time": time_of(min(n, head + 1)), "fresh": is_fresh(n)} for n in numbers]
+        return {"block_time_seconds": block_time, "head": head, "head_time": time_of(head), "cases": cases}
+
     return {
         "about": (
-            "The window is ceil(300 / block time in seconds) blocks. A canonical block is fresh when "
-            "head - window <= number <= head."
+            "A canonical block is fresh when it exists and is at most 300 seconds older than the newest one, by the "
+            "times in their headers. At 2 seconds a block these are 150 blocks."
         ),
-        "windows": [
-            {"block_time_seconds": seconds, "window_blocks": -(-300 * 1000 // int(seconds * 1000))}
-            for seconds in (0.25, 1, 2, 7, 12)
+        "window_seconds": 300,
+        "chains": [
+            chain(2, HEAD, [0, HEAD - WINDOW - 1, HEAD - WINDOW, HEAD - 3, HEAD, HEAD + 1, 2**63 - 1]),
+            chain(0.2, 10_000, [0, 8_499, 8_500, 9_000, 9_970, 10_000, 10_001]),
         ],
-        "head": HEAD,
-        "window_blocks": WINDOW,
-        "cases": [{"block_number": number, "fresh": HEAD - WINDOW <= number <= HEAD} for number in edges],
     }
 
 

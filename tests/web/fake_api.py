@@ -271,7 +271,7 @@ class Ledger:
             limits=HubLimits(TokenAmount(1_000_000), 3_600, 2_592_000, 3_600, 7_776_000, 262_144, 1_073_741_824),
             reveal_delay_seconds=60,
             block_time_seconds=2.0,
-            freshness_window_blocks=150,
+            freshness_window_seconds=300,
             beacon=QUICKNET,
             public_host="api.example",
             hub_notices=self.hub_notices,

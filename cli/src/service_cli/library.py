@@ -14,9 +14,8 @@ from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.deployment import SIGNING_OFFSET_BLOCKS
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, quantity
+from bounty_protocol.chain.blocks import block_to_sign
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, parse_address, parse_bounty_id
 
@@ -143,8 +142,7 @@ def _recent_block(rpc: JsonRpc) -> tuple[ChainId, BlockNumber, Bytes32]:
     """The chain, and a block a little behind its tip."""
     try:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))
-        newest = block_number(rpc.call("eth_blockNumber"))
-        block = header_at(rpc, BlockNumber(max(0, newest - SIGNING_OFFSET_BLOCKS)))
+        block = block_to_sign(rpc)
     except (RpcRefused, ValueError, TypeError) as error:
         raise ChainUnavailable("the RPC endpoint refused to answer, or answered in another shape") from error
     return chain_id, block.number, block.hash

@@ -35,8 +35,11 @@ export interface RequestSigner {
 /** What a wallet shows and signs. */
 export type ApprovalTypedData = ReturnType<typeof approvalTypedData>;
 
-/** The number of blocks behind the newest one at which a request is signed. */
-const BLOCKS_BEHIND = 3n;
+/** How much older than the newest block the one to sign with is, so that other endpoints know it, too. */
+const OFFSET_SECONDS = 6n;
+/** The same in blocks of 0.2 s. */
+const OFFSET_BLOCKS = 30n;
+const LEAP_SECONDS = 60n;
 const PRINTABLE = /^[!-~]*$/;
 const TYPES = {
   ApiRequestApproval: [
@@ -89,19 +92,28 @@ export function authorizationHeader(signer: Address, signature: Hex, block: Fres
   return `Service-Approval ${base64.encode(utf8(fields))}`;
 }
 
-/** A block to sign with: three blocks behind the newest one of the deployment's chain. */
+/**
+ * A block to sign with: about six seconds older than the newest one of the deployment's chain. After a stop of the chain
+ * that block is too old to be fresh; then it is the newest one.
+ */
 export async function freshBlock(chain: BlockReader): Promise<FreshnessBlock> {
-  const newest = await chain.getBlockNumber({ cacheTime: 0 });
-  const block = await chain.getBlock({ blockNumber: newest > BLOCKS_BEHIND ? newest - BLOCKS_BEHIND : 0n });
+  const newest = await chain.getBlock();
+  const behind = (blocks: bigint) =>
+    chain.getBlock({ blockNumber: newest.number > blocks ? newest.number - blocks : 0n });
+  let block = await behind(OFFSET_BLOCKS);
+  const passed = newest.timestamp - block.timestamp;
+  if (passed < OFFSET_SECONDS - 2n || passed > 2n * OFFSET_SECONDS) {
+    const seconds = passed > 0n ? passed : 1n;
+    block = await behind((OFFSET_SECONDS * (newest.number - block.number) + seconds - 1n) / seconds);
+  }
+  if (newest.timestamp - block.timestamp > LEAP_SECONDS) block = newest;
   return { number: block.number, hash: block.hash };
 }
 
-/** What is read of a chain to sign: viem's public client, or anything that has these two of it. */
+/** What is read of a chain to sign: viem's public client, or anything that has this of it. */
 export interface BlockReader {
-  /** The newest block's number; `cacheTime` is in milliseconds. */
-  getBlockNumber(options: { readonly cacheTime: number }): Promise<bigint>;
-  /** A block's number and hash. */
-  getBlock(options: { readonly blockNumber: bigint }): Promise<FreshnessBlock>;
+  /** The newest block, or the one at a number. */
+  getBlock(options?: { readonly blockNumber?: bigint }): Promise<FreshnessBlock & { readonly timestamp: bigint }>;
 }
 
 /**

@@ -10,7 +10,7 @@ const signer = privateKeyToAccount(cases.key);
 
 async function signed({ method, url, body, number, hash, chainId, hubAddress }) {
   const block = { number: BigInt(number), hash };
-  const chain = { getBlockNumber: async () => block.number + 3n, getBlock: async () => block };
+  const chain = { getBlock: async (at) => ({ ...block, timestamp: at === undefined ? 6n : 0n }) };
   const request = { method, url, body: Buffer.from(body, "hex") };
   return signRequest(request, { deployment: { chainId, hubAddress }, signer, chain });
 }

@@ -229,7 +229,7 @@ test("many Submissions: each item is the one that was asked for, or is refused",
   const signing = {
     deployment: { chainId: 8453, hubAddress: `0x${"ab".repeat(20)}` },
     signer: account,
-    chain: { getBlockNumber: async () => 9n, getBlock: async () => block },
+    chain: { getBlock: async () => ({ ...block, timestamp: 0n }) },
   };
   const read = (items, ...of) =>
     served(

@@ -62,8 +62,7 @@ expectTypeOf<types.ApprovalTypedData["message"]>().toEqualTypeOf<{
   readonly blockNumber: bigint;
   readonly blockHash: Hex;
 }>();
-expectTypeOf<types.BlockReader["getBlock"]>().returns.toEqualTypeOf<Promise<types.FreshnessBlock>>();
-expectTypeOf<types.BlockReader["getBlockNumber"]>().returns.toEqualTypeOf<Promise<bigint>>();
+expectTypeOf<types.BlockReader["getBlock"]>().returns.resolves.toExtend<types.FreshnessBlock>();
 expectTypeOf<PublicClient<Transport, Chain | undefined>>().toExtend<types.BlockReader>();
 expectTypeOf<types.Deployment>().toEqualTypeOf<{ readonly chainId: number; readonly hubAddress: Address }>();
 expectTypeOf<types.FreshnessBlock>().toEqualTypeOf<{ readonly number: bigint; readonly hash: Hex }>();

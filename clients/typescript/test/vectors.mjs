@@ -43,8 +43,10 @@ test("request_approval: typed data, signature and header are those of the vector
     const block = { number: BigInt(blockNumber), hash: blockHash };
     const body = bytes(request.body);
     const chain = {
-      getBlockNumber: async () => block.number + 3n,
-      getBlock: async ({ blockNumber: number }) => ({ number, hash: blockHash }),
+      getBlock: async (at) =>
+        at === undefined
+          ? { number: block.number + 30n, hash: `0x${"00".repeat(32)}`, timestamp: 6n }
+          : { number: at.blockNumber, hash: blockHash, timestamp: 0n },
     };
     const made = client.approvalTypedData({ method: request.method, url, body }, deployment, block);
     assert.deepEqual({ ...made.message, blockNumber }, typed_data.message);

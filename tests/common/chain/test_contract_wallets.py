@@ -230,7 +230,9 @@ HOME, CAFE, LIBRARY = "203.0.113.7", "198.51.100.1", "198.51.100.2"
 def outcome(asked: ContractWallets, account: Address, signature: bytes, client: str) -> str:
     """``ACCEPTED`` and the like, or the code of the error."""
     try:
-        return asked.of_client(client).ask(account, DIGEST, signature).name
+        view = asked.of_client(client)
+        view.admit(account)
+        return view.ask(account, DIGEST, signature).name
     except ServiceError as error:
         return error.code
 
@@ -273,7 +275,9 @@ def test_checks__that_strangers_ask_for_too_often__are_no_failures_and_those_of_
         for account, client in signatures:
             clock.at += 0.05
             try:
-                asked.of_client(client).ask(account, DIGEST, b"\x01")
+                view = asked.of_client(client)
+                view.admit(account)
+                view.ask(account, DIGEST, b"\x01")
             except ServiceError as error:
                 assert error.code == "service_overloaded"
                 found.add(error.is_failure)

@@ -6,29 +6,29 @@ from dataclasses import dataclass
 from bounty_protocol.auth.header import ApprovalHeader, format_header
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import SigningDomain, digest
-from bounty_protocol.auth.verify import Authority, ReceivedRequest, WalletAnswer
+from bounty_protocol.auth.verify import Authority, CanonicalBlock, ReceivedRequest, WalletAnswer
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, bytes32
 
 from tests.keys import account_of, sign
 
 DOMAIN = SigningDomain(ChainId(31337), Address("0x" + "ab" * 20))
-AUTHORITY = Authority(DOMAIN, "bounties.example:8443", 150)
+AUTHORITY = Authority(DOMAIN, "bounties.example:8443")
 HEAD = BlockNumber(1_000)
 
 
 class Chain:
-    """Blocks 850 to 1000, each hash derived from its number."""
+    """Blocks 0 to 1000, two seconds apart, each hash derived from its number."""
 
-    def head(self) -> BlockNumber:
-        return HEAD
-
-    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
-        return block_hash(number) if HEAD - 150 <= number <= HEAD else None
+    def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
+        return CanonicalBlock(block_hash(number), 2 * (HEAD - number)) if number <= HEAD else None
 
 
 class PlainKeys:
     """A chain on which no account has code."""
+
+    def admit(self, account: Address) -> None:
+        pass
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
         return WalletAnswer.NO_CODE

@@ -6,7 +6,15 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.auth.header import ApprovalHeader, format_header, parse_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest, typed_data
-from bounty_protocol.auth.verify import Reason, ReceivedRequest, Refused, VerifiedRequest, WalletAnswer, verify_request
+from bounty_protocol.auth.verify import (
+    CanonicalBlock,
+    Reason,
+    ReceivedRequest,
+    Refused,
+    VerifiedRequest,
+    WalletAnswer,
+    verify_request,
+)
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId
@@ -21,6 +29,7 @@ from tests.protocol.auth.signing import (
     PLAIN_KEYS,
     REQUEST,
     Chain,
+    PlainKeys,
     block_hash,
     header_for,
     new_key,
@@ -81,7 +90,7 @@ def test_refusal__of_a_signature_for_another_deployment__names_this_one() -> Non
 
 @pytest.mark.parametrize("answer", WalletAnswer)
 def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word(answer: WalletAnswer) -> None:
-    class Wallets:
+    class Wallets(PlainKeys):
         def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
             return answer
 
@@ -173,7 +182,7 @@ def test_block__that_is_not_canonical__is_unauthorized() -> None:
 
 def test_chain__that_cannot_be_asked__is_an_error_and_never_an_answer() -> None:
     class Dead(Chain):
-        def hash_at(self, number: BlockNumber) -> Bytes32 | None:
+        def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
             raise ChainUnavailable("down")
 
     with pytest.raises(ChainUnavailable):
@@ -274,16 +283,31 @@ def test_header__with_spare_bits_set__is_another_text_of_the_same_and_refused(nu
     assert twins >= 16 * 3
 
 
-def test_block__within_the_window_but_unknown_to_the_chain__is_unauthorized() -> None:
-    """A cache that misses a block has nothing to compare the claimed hash with."""
-
+@pytest.mark.parametrize(("block", "reason"), [(None, Reason.AHEAD), (CanonicalBlock(None, 0), Reason.STALE)])
+def test_block__that_the_chain_does_not_show__is_refused(block: CanonicalBlock | None, reason: Reason) -> None:
     class Gap(Chain):
-        def hash_at(self, number: BlockNumber) -> Bytes32 | None:
-            return None
+        def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
+            return block
 
-    with pytest.raises(ServiceError) as caught:
+    with pytest.raises(Refused) as caught:
         verify_request(received(GOOD), AUTHORITY, Gap(), PLAIN_KEYS)
-    assert caught.value.code == "unauthorized"
+    assert (caught.value.code, caught.value.reason) == ("unauthorized", reason)
+
+
+def test_order__forms_and_budget_before_the_chain() -> None:
+    class Unread(Chain):
+        def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
+            raise AssertionError("the chain was read")
+
+    class UsedUp(PlainKeys):
+        def admit(self, account: Address) -> None:
+            raise ServiceError("service_overloaded", "too many")
+
+    for bad in (f"{format_header(GOOD)}!", "Service-Approval x"):
+        with pytest.raises(Refused):
+            verify_request(received(bad), AUTHORITY, Unread(), PLAIN_KEYS)
+    with pytest.raises(ServiceError, match="too many"):
+        verify_request(received(replace(GOOD, address=new_key().address)), AUTHORITY, Unread(), UsedUp())
 
 
 def test_request__with_a_method_or_path_outside_ascii__is_unauthorized() -> None:

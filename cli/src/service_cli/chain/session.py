@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
-from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, SIGNING_OFFSET_BLOCKS, network_named
+from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
 from bounty_protocol.chain.json_rpc import (
     Call,
     ChainUnavailable,
     RpcRefused,
-    block_number,
     host_of,
     quantity,
 )
@@ -204,12 +203,7 @@ class ChainClient:
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
         with chain_errors():
-            number = block_number(self.rpc.call("eth_blockNumber")) - SIGNING_OFFSET_BLOCKS
-            while number in used:
-                number -= 1
-            block = header_at(self.rpc, BlockNumber(max(0, number)))
-            if block.number != max(0, number):
-                raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
+            block = block_to_sign(self.rpc, used)
         return request.approval(block.number, block.hash)
 
     def require_own_rules(self, account: Address) -> None:

@@ -1000,11 +1000,13 @@ export interface components {
         /** @description The facts of this deployment that a client needs. */
         Deployment: {
             beacon: components["schemas"]["BeaconInfo"];
+            /** @description The chain's present pace, measured by two headers. */
             block_time_seconds: number;
             chain_id: number;
             escrow_token: components["schemas"]["TokenDescription"];
             fee_policy: components["schemas"]["CurrentFees"] | null;
-            freshness_window_blocks: number;
+            /** @description How much older than the newest block the block of a signed request may be, by header times. */
+            freshness_window_seconds: number;
             guardian_roster: components["schemas"]["GuardianRoster"] | null;
             hub_address: components["schemas"]["Address"];
             /**

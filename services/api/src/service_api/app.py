@@ -2,8 +2,8 @@
 
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from flask import Flask
-from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
+from service_common.chain.recent_blocks import RecentBlocks
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 from service_common.web.edge import Edge
@@ -50,11 +50,9 @@ ROUTES = tuple(
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
     chain = dependencies.config.chain
-    cache = BlockCache(
-        dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
-    )
-    wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
-    authentication = Authentication(dependencies.authority, cache, wallets)
+    blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
+    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, dependencies.clock)
+    authentication = Authentication(dependencies.authority, blocks, wallets)
     app, api = create_api("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
     attach(app, dependencies)
     if isinstance(app.wsgi_app, Edge):

@@ -13,8 +13,9 @@ import urllib3
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.beacons import beacon_info
+from bounty_protocol.chain.blocks import pace
 from bounty_protocol.chain.hub_constants import HubConstants, read_agreed_constants
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
@@ -26,7 +27,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSecon
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
-from service_common.chain.block_cache import CALL_SECONDS, MAX_ANSWER_BYTES
+from service_common.chain.recent_blocks import CALL_SECONDS, MAX_ANSWER_BYTES
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.jobs.queues import ANSWER_SECONDS, connect
@@ -68,6 +69,8 @@ holds up one read in five seconds."""
 NOTICE_CALL_SECONDS: Final = 3.0
 NOTICE_ANSWER_BYTES: Final = 16_384
 """Of the chain about a notice: its signer may be a contract that answers slowly, or much."""
+PACE_SECONDS: Final = 60.0
+"""For how long the pace of the chain is not measured again."""
 PENDING_SECONDS: Final = 30.0
 """For how long the sum of what waits for its transaction is not made again: what is written meanwhile passes it."""
 
@@ -131,10 +134,13 @@ class Dependencies:
     """Whether a notice about the Hub counts, by the chain."""
     newest: Recent[ChainId, Newest] = field(init=False)
     """The chain's newest block, as the index's follower reports it."""
+    paces: Recent[ChainId, float] = field(init=False)
+    """Seconds between two blocks."""
 
     def __post_init__(self) -> None:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
         self.newest = Recent(NEWEST_SECONDS, 1, self.clock)
+        self.paces = Recent(PACE_SECONDS, 1, self.clock)
         self.notices = Recent(NOTICE_SECONDS, MAX_KEPT, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
@@ -165,6 +171,18 @@ class Dependencies:
         """The chain, for its newest block in the midst of a request."""
         return self.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
 
+    def block_time(self) -> float:
+        """Return the seconds between two blocks: measured, or as configured if the chain does not answer."""
+        chain = self.config.chain
+
+        def measure() -> float:
+            try:
+                return pace(self.head_rpc)
+            except (ChainUnavailable, RpcRefused):
+                return chain.block_time_seconds
+
+        return self.paces.get(chain.chain_id, measure)
+
     @cached_property
     def notice_rpc(self) -> JsonRpc:
         """The chain, for what is asked of it about notices."""
@@ -182,7 +200,7 @@ class Dependencies:
         """The scope that signatures to this deployment must name."""
         chain = self.config.chain
         domain = SigningDomain(chain.chain_id, chain.hub_address)
-        return Authority(domain, self.config.web.public_host, chain.freshness_window)
+        return Authority(domain, self.config.web.public_host)
 
     @cached_property
     def hub(self) -> HubConstants:

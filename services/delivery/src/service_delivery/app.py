@@ -1,8 +1,8 @@
 """The delivery service's Flask app."""
 
 from flask import Flask
-from service_common.chain.block_cache import BlockCache
 from service_common.chain.contract_wallets import ContractWallets
+from service_common.chain.recent_blocks import RecentBlocks
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 
@@ -13,12 +13,9 @@ from service_delivery.usecases import known
 
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
-    chain = dependencies.config.chain
-    cache = BlockCache(
-        dependencies.rpc, dependencies.clock, window=chain.freshness_window, block_time=chain.block_time_seconds
-    )
-    wallets = ContractWallets(dependencies.rpc, cache.head, dependencies.clock)
-    authentication = Authentication(dependencies.authority, cache, wallets)
+    blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
+    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, dependencies.clock)
+    authentication = Authentication(dependencies.authority, blocks, wallets)
     app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
     app.extensions[EXTENSION] = dependencies
     app.extensions[known.EXTENSION] = known.KnownBounties(dependencies.clock)

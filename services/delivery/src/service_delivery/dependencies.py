@@ -39,7 +39,7 @@ class Dependencies:
         """The scope that signatures to this deployment must name."""
         chain = self.config.chain
         domain = SigningDomain(chain.chain_id, chain.hub_address)
-        return Authority(domain, self.config.web.public_host, chain.freshness_window)
+        return Authority(domain, self.config.web.public_host)
 
 
 def make_dependencies(config: DeliveryConfig) -> Dependencies:

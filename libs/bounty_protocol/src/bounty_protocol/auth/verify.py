@@ -8,7 +8,7 @@ accounts taken from the path or from indexed Hub state. Section "Verification or
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum, auto
-from typing import Protocol
+from typing import Final, Protocol
 
 from bounty_protocol.auth.header import ApprovalHeader, parse_header
 from bounty_protocol.auth.query import canonical_query
@@ -16,6 +16,10 @@ from bounty_protocol.auth.signature import recover
 from bounty_protocol.auth.typed_data import Approval, SigningDomain, body_hash, digest, endpoint_id
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32, bytes32
+
+FRESHNESS_SECONDS: Final = 300
+"""How much older than the newest block the named one may be, by the times in their headers. Section "Freshness block"
+of the interface."""
 
 
 class Reason(StrEnum):
@@ -46,18 +50,29 @@ class WalletAnswer(Enum):
     NO_CODE = auto()
 
 
+@dataclass(frozen=True, slots=True)
+class CanonicalBlock:
+    """The chain's own block at a number. ``hash`` is None if the block is known to be older than the window."""
+
+    hash: Bytes32 | None
+    age_seconds: float
+    """How much older it is than the newest block, by header times."""
+
+
 class ChainView(Protocol):
-    """The chain facts a verification needs. Raises for an unreachable chain; that is never an answer."""
+    """The chain facts that a verification needs. Raises if the chain cannot be reached; that is never an answer."""
 
-    def head(self) -> BlockNumber:
-        """The newest block's number."""
-
-    def hash_at(self, number: BlockNumber) -> Bytes32 | None:
-        """The canonical hash at a recent number; None outside the recent blocks."""
+    def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
+        """Return the block at a number; None if the chain has not produced it. ``named`` is the hash in the request:
+        if another one is kept for this number, the chain is read again."""
 
 
 class WalletView(Protocol):
-    """Accounts that are contracts. Raises for an unreachable chain and when there are too many calls at once."""
+    """Accounts that are contracts. Raises if the chain cannot be reached, and if there are too many calls at once."""
+
+    def admit(self, account: Address) -> None:
+        """Charge the caller for the calls about this account, before the first of them; raises if there were too
+        many."""
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
         """The answer of the account's own code about the signature (ERC-1271, before deployment ERC-6492)."""
@@ -65,11 +80,10 @@ class WalletView(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """The scope of one deployment's signatures: its signing domain, its one public host, its window in blocks."""
+    """The scope of one deployment's signatures: its signing domain and its one public host."""
 
     domain: SigningDomain
     audience: str
-    window: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,18 +123,12 @@ class VerifiedRequest:
 def verify_request(
     request: ReceivedRequest, authority: Authority, chain: ChainView, wallets: WalletView
 ) -> VerifiedRequest:
-    """Prove who signed exactly this request, or raise 401 ``unauthorized``."""
+    """Prove who signed exactly this request, or raise 401 ``unauthorized``.
+
+    What costs no call comes first: the forms, and the account that the signature recovers to. A signature of any other
+    account may be a contract's; the caller is charged for its calls before the chain is read.
+    """
     header, query = _parse(request)
-    # 1. The block is canonical: the claimed hash is the real hash at its number.
-    canonical, head = chain.hash_at(header.block_number), chain.head()
-    if canonical is not None and canonical != header.block_hash:
-        raise Refused(Reason.NOT_CANONICAL, "The approval names a block that is not part of this chain.")
-    # 2. The block is fresh: not in the future and not older than the freshness window.
-    if header.block_number > head:
-        raise Refused(Reason.AHEAD, "The approval names a block that this chain has not produced yet.")
-    if canonical is None or header.block_number < head - authority.window:
-        raise Refused(Reason.STALE, "The approval names a block older than the freshness window.")
-    # 3. The signature is valid over the recomputed typed data.
     approval = Approval(
         endpoint_id=endpoint_id(request.method, request.path),
         audience=authority.audience,
@@ -130,8 +138,21 @@ def verify_request(
         block_hash=header.block_hash,
     )
     signed = digest(authority.domain, approval)
-    # A plain key counts whether or not its account has code (EIP-7702); only then is the account itself called.
-    if recover(signed, header.signature) != header.address:
+    is_of_own_key = recover(signed, header.signature) == header.address
+    if not is_of_own_key:
+        wallets.admit(header.address)
+    block = chain.block_at(header.block_number, header.block_hash)
+    # 1. The block is canonical: the claimed hash is the real hash at its number.
+    if block is not None and block.hash not in {None, header.block_hash}:
+        raise Refused(Reason.NOT_CANONICAL, "The approval names a block that is not part of this chain.")
+    # 2. The block is fresh: not in the future and not older than the freshness window.
+    if block is None:
+        raise Refused(Reason.AHEAD, "The approval names a block that this chain has not produced yet.")
+    if block.hash is None or block.age_seconds > FRESHNESS_SECONDS:
+        raise Refused(Reason.STALE, "The approval names a block older than the freshness window.")
+    # 3. The signature is valid over the recomputed typed data. A plain key counts whether or not its account has code
+    # (EIP-7702); only if it did not sign is the account itself called.
+    if not is_of_own_key:
         answer = wallets.ask(header.address, signed, header.signature)
         if answer is not WalletAnswer.ACCEPTED:
             reason = Reason.CONTRACT_WALLET if answer is WalletAnswer.REFUSED else Reason.SIGNATURE

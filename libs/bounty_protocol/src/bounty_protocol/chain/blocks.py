@@ -1,6 +1,10 @@
-"""Block headers as the chain reports them."""
+"""Block headers as the chain reports them, its pace, and the block to sign a request with."""
 
+import math
+from collections.abc import Container
 from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
 
 from bounty_protocol.chain.json_rpc import (
     ChainUnavailable,
@@ -13,6 +17,13 @@ from bounty_protocol.chain.json_rpc import (
     mapping,
 )
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
+
+SIGNING_OFFSET_SECONDS: Final = 6
+"""How far behind the newest block a request is signed, so that other endpoints know the block, too."""
+_PACE_BLOCKS: Final = 150
+_OFFSET_BLOCKS: Final = 30
+"""The signing offset in blocks of 0.2 s."""
+_LEAP_SECONDS: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,3 +72,33 @@ def headers_between(rpc: JsonRpc, first: BlockNumber, last: BlockNumber) -> list
         if isinstance(answer, RpcRefused):
             raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
     return [parse_header(answer) for answer in answers]
+
+
+def pace(rpc: JsonRpc) -> float:
+    """Return the seconds between two blocks, on average of the newest 150, by the times in their headers."""
+    newest = header_at(rpc, "latest")
+    earlier = header_at(rpc, BlockNumber(max(0, newest.number - _PACE_BLOCKS)))
+    return round((newest.time - earlier.time) / max(1, newest.number - earlier.number), 3)
+
+
+def block_to_sign(rpc: JsonRpc, used: Container[BlockNumber] = ()) -> Header:
+    """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
+
+    After a stop of the chain or of its clock that block is too old to be fresh; then it is the newest one.
+    """
+    newest = header_at(rpc, "latest")
+    block = header_at(rpc, BlockNumber(max(0, newest.number - _OFFSET_BLOCKS)))
+    passed = newest.time - block.time
+    behind = newest.number - block.number
+    if not SIGNING_OFFSET_SECONDS - 2 <= passed <= 2 * SIGNING_OFFSET_SECONDS:
+        behind = math.ceil(SIGNING_OFFSET_SECONDS * behind / max(1, passed))
+    for start in (max(0, newest.number - behind), newest.number):
+        nearest = chain(range(start, -1, -1), range(start + 1, newest.number + 1))
+        number = next((BlockNumber(each) for each in nearest if each not in used), newest.number)
+        if number != block.number:
+            block = newest if number == newest.number else header_at(rpc, number)
+        if block.number != number:
+            raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
+        if newest.time - block.time <= _LEAP_SECONDS:
+            break
+    return block

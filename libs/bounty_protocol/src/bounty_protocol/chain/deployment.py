@@ -15,8 +15,6 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, parse_
 LOCAL_CHAIN_ID: Final = ChainId(31337)
 NETWORKS: Final = {"mainnet": ChainId(8453), "staging": ChainId(84532), "local": LOCAL_CHAIN_ID}
 _RECORDED: Final = ("mainnet", "staging")
-FRESHNESS_SECONDS: Final = 300
-SIGNING_OFFSET_BLOCKS: Final = 3
 HUB_HEADER: Final = "X-Hub"
 """Of every answer of an API: which Hub it serves, as ``caip_10`` writes it."""
 
@@ -76,11 +74,6 @@ def parse_network(text: str) -> ChainId:
         return ChainId(int(text))
     *others, last = (f"{name} ({chain_id})" for name, chain_id in NETWORKS.items())
     raise ValueError(f"a network is one of {', '.join(others)} and {last}")
-
-
-def freshness_window(block_time_seconds: float) -> int:
-    """Five minutes in blocks, rounded up: 150 at two seconds a block."""
-    return int(-(-FRESHNESS_SECONDS // block_time_seconds))
 
 
 def _load(name: str) -> DeploymentRecord:

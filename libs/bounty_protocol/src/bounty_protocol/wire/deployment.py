@@ -79,8 +79,10 @@ class Deployment:
     guardian_roster: Roster | None
     limits: HubLimits
     reveal_delay_seconds: int
-    block_time_seconds: float
-    freshness_window_blocks: int
+    block_time_seconds: Annotated[float, Note("The chain's present pace, measured by two headers.")]
+    freshness_window_seconds: Annotated[
+        int, Note("How much older than the newest block the block of a signed request may be, by header times.")
+    ]
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
     hub_notices: HubNotices = ()

@@ -96,17 +96,20 @@ class ContractWallets:
             self._without_code.note(account, head)
         return answer
 
-    @contextmanager
-    def _turn(self, account: Address, client: str | None) -> Iterator[None]:
-        """Have a place for one call, or raise 503: first what this caller has, then what all have together."""
-        is_known_here = self._accepted.knows(account, client)
-        if is_known_here:
+    def admit(self, account: Address, client: str | None = None) -> None:
+        """Charge the caller's budget, and a strange account's own, for what one signature may cost; 503 if used up."""
+        if self._accepted.knows(account, client):
             self._take(OF_KNOWN, f"{account} {client}")
         elif client is not None:
             self._take(OF_ADDRESS, client)
         if not self._accepted.knows(account):
             self._take(OF_ACCOUNT, account)
+
+    @contextmanager
+    def _turn(self, account: Address, client: str | None) -> Iterator[None]:
+        """Have a place for one call among all that are made now, or raise 503."""
         with ExitStack() as places:
+            is_known_here = self._accepted.knows(account, client)
             for share in (self._all,) if is_known_here else (self._strangers, self._all):
                 places.enter_context(share.place())
             yield
@@ -174,6 +177,9 @@ class _OfClient:
 
     wallets: ContractWallets
     client: str | None
+
+    def admit(self, account: Address) -> None:
+        self.wallets.admit(account, self.client)
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
         return self.wallets.ask(account, digest, signature, self.client)

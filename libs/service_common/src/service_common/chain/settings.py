@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from bounty_protocol import web_address
-from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of, freshness_window
+from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of
 from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
@@ -35,11 +35,6 @@ class ChainSettings:
     def first_block(self) -> BlockNumber:
         """The block before the Hub's own, from where it is followed."""
         return BlockNumber(max(0, self.deploy_block - 1))
-
-    @property
-    def freshness_window(self) -> int:
-        """Five minutes in blocks of this chain."""
-        return freshness_window(self.block_time_seconds)
 
     @property
     def unknown_after_seconds(self) -> int:
@@ -78,7 +73,7 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
             "SERVICE_BLOCK_TIME_SECONDS",
             parse_seconds,
             record.block_time_seconds if record is not None else None,
-            "seconds between blocks; the freshness window is five minutes of them",
+            "seconds between blocks, by which the index paces its reads",
         ),
         finality_depth=reader.optional(
             "SERVICE_FINALITY_DEPTH",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
+from bounty_protocol.auth.verify import FRESHNESS_SECONDS
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
@@ -80,8 +81,8 @@ def _describe(deps: Dependencies) -> Deployment:
             max_ciphertext_bytes=MAX_CIPHERTEXT_BYTES,
         ),
         reveal_delay_seconds=hub.reveal_delay,
-        block_time_seconds=chain.block_time_seconds,
-        freshness_window_blocks=chain.freshness_window,
+        block_time_seconds=deps.block_time(),
+        freshness_window_seconds=FRESHNESS_SECONDS,
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,
         hub_notices=shown_notices(deps, notices),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+from bounty_protocol.auth.verify import FRESHNESS_SECONDS
 from bounty_protocol.wire.values import WebhookState
 from service_common.db import app as t
 from service_common.db import hub_index as h
@@ -62,11 +63,11 @@ def delete_expired(deps: Dependencies) -> int:
     return sum(counts.values())
 
 
-def _approvals(deps: Dependencies, head: Head) -> ColumnElement[bool]:
+def _approvals(_: Dependencies, head: Head) -> ColumnElement[bool]:
     """A signature over a block that is older than the window, and final, proves nothing any more."""
     c = t.processed_approvals.c
-    stale = min(head.finalized_number, head.block_number - deps.config.chain.freshness_window)
-    return _older(c.created_at, APPROVAL_DAYS) & (c.block_number < stale)
+    is_stale = c.created_at < func.to_timestamp(head.block_time - 2 * FRESHNESS_SECONDS)  # twice: clocks differ
+    return _older(c.created_at, APPROVAL_DAYS) & is_stale & (c.block_number < head.finalized_number)
 
 
 def _charges(_: Dependencies, __: Head) -> ColumnElement[bool]:

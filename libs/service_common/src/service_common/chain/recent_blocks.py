@@ -1,0 +1,134 @@
+"""The blocks that signed requests name, and how old each is by the times in the chain's headers.
+
+A request costs an endpoint at most two calls: the newest header, read at most once a second in a process, and the named
+block, which is kept while it is fresh. A block that is known to be too old costs none. ``ChainUnavailable`` passes
+through: an unreachable chain is never an answer. Thread-safe.
+"""
+
+from collections.abc import Sequence
+from threading import Lock
+from typing import Final
+
+from bounty_protocol.auth.verify import FRESHNESS_SECONDS, CanonicalBlock
+from bounty_protocol.chain.blocks import Header, parse_header
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.clock import Clock
+from bounty_protocol.types import BlockNumber, Bytes32
+
+NEWEST_SECONDS: Final = 1.0
+"""For how long the newest header is kept, and how often at most a kept block is read again."""
+PATIENT_SECONDS: Final = 5.0
+"""While one caller reads the newest header, the others go on with one that is younger than this."""
+AFTER_FAILURE_SECONDS: Final = 0.25
+CALL_SECONDS: Final = 3.0
+MAX_ANSWER_BYTES: Final = 1 << 20
+
+
+class RecentBlocks:
+    """The ``ChainView`` of request verification."""
+
+    def __init__(self, rpc: JsonRpc, clock: Clock) -> None:
+        self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
+        self._clock = clock
+        self._newest: Header | None = None
+        self._read_at = self._failed_at = self._compared_at = float("-inf")
+        self._fresh: dict[BlockNumber, Header] = {}
+        self._first_fresh = BlockNumber(0)
+        self._absent = BlockNumber(-1), float("-inf")
+        self._lock, self._reading = Lock(), Lock()
+
+    def newest(self) -> Header:
+        """Return the newest header, about a second old at most."""
+        return self._newest_beside(None)
+
+    def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
+        """Return the canonical block at a number; None if no endpoint has it."""
+        if number < self._first_fresh:
+            return CanonicalBlock(None, FRESHNESS_SECONDS)
+        newest = self._newest_beside(number)
+        block = self._fresh.get(number)
+        if block is None or (block.hash != named and self._may_compare()):
+            block = self._read(number, newest)
+        if block is None and number <= newest.number:
+            raise ChainUnavailable("no RPC endpoint shows a block that is older than its newest one")
+        return None if block is None else CanonicalBlock(block.hash, newest.time - block.time)
+
+    def _newest_beside(self, number: BlockNumber | None) -> Header:
+        """Read the newest header if the kept one is too old, in one request with the block that is needed, too."""
+        newest, age = self._newest, self._clock.monotonic() - self._read_at
+        if newest is not None and age < NEWEST_SECONDS:
+            return newest
+        may_wait = newest is None or age >= PATIENT_SECONDS
+        if not self._reading.acquire(blocking=may_wait) and newest is not None:
+            return newest
+        try:
+            if self._newest is not None and self._clock.monotonic() - self._read_at < NEWEST_SECONDS:
+                return self._newest  # another caller read it meanwhile
+            if self._clock.monotonic() - self._failed_at < AFTER_FAILURE_SECONDS:
+                raise ChainUnavailable("the chain did not answer a moment ago")
+            newest, *named = self._ask(["latest"] if number is None or number in self._fresh else ["latest", number])
+            if newest is None:
+                self._rpc.distrust()
+                raise ChainUnavailable("an RPC endpoint has no newest block")
+        except ChainUnavailable:
+            self._failed_at = self._clock.monotonic()
+            raise
+        else:
+            with self._lock:
+                self._newest, self._read_at = newest, self._clock.monotonic()
+                self._keep(newest, *(each for each in named if each is not None))
+            return newest
+        finally:
+            self._reading.release()
+
+    def _keep(self, newest: Header, *others: Header) -> None:
+        """Keep what was read, and forget what is not fresh any more; the caller holds the lock."""
+        self._fresh |= {each.number: each for each in (newest, *others)}
+        stale = [number for number, block in self._fresh.items() if newest.time - block.time > FRESHNESS_SECONDS]
+        if stale:
+            self._first_fresh = BlockNumber(max(self._first_fresh, *stale) + 1)
+            self._fresh = {number: block for number, block in self._fresh.items() if number not in stale}
+
+    def _read(self, number: BlockNumber, newest: Header) -> Header | None:
+        """Read one block of the first endpoint that has it; one that lags lacks what the others show already."""
+        lowest, seen_at = self._absent
+        if number >= lowest and self._clock.monotonic() - seen_at < NEWEST_SECONDS:
+            return None
+        block = self._ask([number])[0]
+        if block is None and len(self._rpc.endpoints.all) > 1:
+            answers = self._rpc.of_each([_header_call(number)])
+            block = next((parse_header(answer) for (answer,) in answers if isinstance(answer, dict)), None)
+        with self._lock:
+            if block is None:
+                self._absent = number, self._clock.monotonic()
+                return None
+            if (kept := self._fresh.get(number)) is not None and kept.hash != block.hash:
+                self._fresh.clear()  # the chain was reorganized
+            self._keep(newest, block)
+        return block
+
+    def _may_compare(self) -> bool:
+        """Whether a kept block may be read again now: a request may name any hash."""
+        with self._lock:
+            if self._clock.monotonic() - self._compared_at < NEWEST_SECONDS:
+                return False
+            self._compared_at = self._clock.monotonic()
+            return True
+
+    def _ask(self, wanted: Sequence[BlockNumber | str]) -> list[Header | None]:
+        """Return a header for each number or tag, in one request; None where the endpoint has none."""
+        try:
+            answers = self._rpc.batch([_header_call(each) for each in wanted])
+            if refused := next((each for each in answers if isinstance(each, RpcRefused)), None):
+                raise ChainUnavailable("an RPC endpoint refused to show a block") from refused
+            headers = [None if answer is None else parse_header(answer) for answer in answers]
+            if any(h is not None and h.number != n for h, n in zip(headers, wanted, strict=True) if n != "latest"):
+                raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
+        except ChainUnavailable as error:
+            self._rpc.distrust()
+            raise error.restated(ChainUnavailable, "the chain's recent blocks could not be read") from error
+        return headers
+
+
+def _header_call(wanted: BlockNumber | str) -> Call:
+    return "eth_getBlockByNumber", [wanted if isinstance(wanted, str) else hex(wanted), False]

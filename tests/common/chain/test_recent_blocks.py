@@ -1,0 +1,306 @@
+"""How fresh a signed request is, on chains of any pace: by the times in their headers, at two calls an endpoint."""
+
+from collections.abc import Callable, Sequence
+from threading import Thread
+
+import pytest
+from bounty_protocol.auth.header import ApprovalHeader
+from bounty_protocol.auth.typed_data import digest
+from bounty_protocol.auth.verify import Reason, Refused, verify_request
+from bounty_protocol.chain.blocks import block_to_sign, header_at, pace
+from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, Bytes32
+from local_stack.anvil import AnvilServer
+from service_common.chain.contract_wallets import OF_ADDRESS, ContractWallets
+from service_common.chain.recent_blocks import RecentBlocks
+
+from tests.clocks import HandClock
+from tests.endpoints import endpoint_before
+from tests.protocol.auth.signing import AUTHORITY, DOMAIN, PLAIN_KEYS, REQUEST, Key, block_hash, new_key, received
+
+BORN = 1_800_000_000
+KEY = new_key()
+
+
+class PacedChain(JsonRpc):
+    """Endpoints of a chain that makes a block each ``block_time`` seconds of ``clock``, with times in whole seconds."""
+
+    def __init__(self, clock: HandClock, block_time: float, *, endpoints: int = 1, largest_batch: int = 2) -> None:
+        super().__init__([f"http://127.0.0.1:{place}" for place in range(1, endpoints + 1)])
+        self.clock, self.block_time, self.largest_batch = clock, block_time, largest_batch
+        self.lag = [0] * endpoints
+        self.calls: list[str] = []
+        self.reorganized_from: int | None = None
+
+    def bounded(self, **_options: object) -> JsonRpc:
+        return self
+
+    @property
+    def height(self) -> int:
+        return 10_000 + int(self.clock.time / self.block_time)
+
+    def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
+        if len(calls) > self.largest_batch:
+            return [RpcRefused(-32600, "batch too large")] * len(calls)
+        self.calls += [method for method, _ in calls]
+        return [self._answer(self.height - self.lag[endpoint.place - 1], params) for _, params in calls]
+
+    def _answer(self, height: int, params: Sequence[object]) -> object:
+        if not isinstance(params[0], str):
+            return "0x" + "00" * 32  # what a contract's check answers: refused
+        number = height if params[0] == "latest" else int(params[0], 16)
+        return self.block(number) if number <= height else None
+
+    def block(self, number: int) -> dict[str, object]:
+        time = BORN + int(number * self.block_time)
+        return {
+            "number": hex(number),
+            "hash": self.hash_at(number),
+            "parentHash": self.hash_at(number - 1),
+            "timestamp": hex(time),
+        }
+
+    def hash_at(self, number: int) -> Bytes32:
+        is_new = self.reorganized_from is not None and number >= self.reorganized_from
+        return block_hash(number + 10**9 if is_new else number)
+
+
+class Service:
+    """What verifies requests in one process."""
+
+    def __init__(self, chain: PacedChain) -> None:
+        self.chain = chain
+        self.blocks = RecentBlocks(chain, chain.clock)
+        self.wallets = ContractWallets(chain, lambda: self.blocks.newest().number, chain.clock)
+
+    def receive(self, header: ApprovalHeader) -> Reason | None:
+        """Why the request is refused; None if it is accepted."""
+        try:
+            verify_request(received(header), AUTHORITY, self.blocks, self.wallets.of_client("198.51.100.1"))
+        except Refused as refused:
+            return refused.reason
+        return None
+
+    def calls_of(self, header: ApprovalHeader) -> int:
+        before = len(self.chain.calls)
+        self.receive(header)
+        return len(self.chain.calls) - before
+
+
+def make(block_time: float = 0.2, **options: int) -> Service:
+    return Service(PacedChain(HandClock(), block_time, **options))
+
+
+def signed(chain: JsonRpc, key: Key = KEY, account: Address | None = None) -> ApprovalHeader:
+    """A request signed now, as the client signs; ``account``: what it names as its signer."""
+    block = block_to_sign(chain)
+    approval = REQUEST.approval(block.number, block.hash)
+    return ApprovalHeader(account or key.address, key.sign(digest(DOMAIN, approval)), block.number, block.hash)
+
+
+@pytest.mark.spec(301, 305, 306, 311, 312, 361, 382)
+@pytest.mark.parametrize("block_time", [0.05, 0.2, 2.0, 12.0])
+def test_request__is_fresh_for_five_minutes(block_time: float) -> None:
+    service = make(block_time)
+    header = signed(service.chain)
+    for seconds, reason in [(31, None), (240, None), (286, None), (310, Reason.STALE), (86_400, Reason.STALE)]:
+        service.chain.clock.time = float(seconds)
+        assert service.receive(header) is reason, seconds
+    assert service.receive(signed(service.chain)) is None
+
+
+def test_request__at_the_edge_of_the_window() -> None:
+    service = make()
+    newest = header_at(service.chain, "latest")
+    approval = REQUEST.approval(newest.number, newest.hash)
+    header = ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), newest.number, newest.hash)
+    service.chain.clock.time = 300.0
+    assert service.receive(header) is None
+    service.chain.clock.time = 301.0
+    assert service.receive(header) is Reason.STALE
+
+
+def test_calls__of_every_kind_of_request() -> None:
+    service = make()
+    clock = service.chain.clock
+    good = signed(service.chain)
+    assert service.calls_of(good) == 2
+    assert service.calls_of(good) == 0
+    clock.sleep(1.0)
+    assert service.calls_of(good) == 1  # the newest header; the named block is kept
+    clock.sleep(60)
+    assert service.calls_of(signed(service.chain)) == 2
+    clock.sleep(1)
+    wrong = signed(service.chain, account=new_key().address)
+    assert service.calls_of(wrong) == 3  # newest header, named block, the account's code
+    assert service.receive(wrong) is Reason.CONTRACT_WALLET
+    clock.sleep(400)
+    service.receive(signed(service.chain))
+    assert service.calls_of(good) == 0
+    assert service.receive(good) is Reason.STALE
+
+
+@pytest.mark.attack
+def test_wrong_signatures__cost_no_call_above_the_budget() -> None:
+    service = make()
+    wrong = signed(service.chain, account=new_key().address)
+    for _ in range(OF_ADDRESS.amount):
+        service.chain.clock.sleep(0.05)
+        assert service.receive(wrong) is not None
+    before = len(service.chain.calls)
+    for _ in range(50):
+        with pytest.raises(ServiceError) as caught:
+            service.receive(signed(service.chain, account=new_key().address))
+        assert caught.value.code == "service_overloaded"
+    assert len(service.chain.calls) - before == 50 * 2  # of those who sign
+
+
+@pytest.mark.attack
+def test_blocks_that_do_not_exist__cost_a_call_a_second() -> None:
+    service = make()
+    assert service.receive(signed(service.chain)) is None
+    before = len(service.chain.calls)
+    for number in range(100):
+        ahead = BlockNumber(service.chain.height + 50 + number)
+        approval = REQUEST.approval(ahead, block_hash(ahead))
+        header = ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), ahead, approval.block_hash)
+        assert service.receive(header) is Reason.AHEAD
+    assert len(service.chain.calls) - before == 1
+
+
+@pytest.mark.attack
+def test_made_up_hashes__cost_a_call_a_second() -> None:
+    service = make()
+    good = signed(service.chain)
+    assert service.receive(good) is None
+    before = len(service.chain.calls)
+    for number in range(100):
+        approval = REQUEST.approval(good.block_number, block_hash(number))
+        header = ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), good.block_number, block_hash(number))
+        assert service.receive(header) is Reason.NOT_CANONICAL
+    assert len(service.chain.calls) - before == 1
+
+
+@pytest.mark.parametrize("turn", range(2))
+@pytest.mark.parametrize("lag", [3, 10])
+@pytest.mark.parametrize("block_time", [0.2, 2.0])
+def test_endpoints__each_in_turn_behind__refuse_nobody(turn: int, lag: int, block_time: float) -> None:
+    service = make(block_time, endpoints=2)
+    ahead = PacedChain(service.chain.clock, block_time)  # the signer's own endpoint
+    for step in range(60):
+        service.chain.lag[(turn + step) % 2], service.chain.lag[(turn + step + 1) % 2] = lag, 0
+        assert service.receive(signed(ahead)) is None
+        service.chain.clock.sleep(0.7)
+
+
+def test_block__replaced_by_a_reorg__counts_by_its_new_hash() -> None:
+    service = make()
+    old = signed(service.chain)
+    assert service.receive(old) is None
+    service.chain.reorganized_from = old.block_number
+    approval = REQUEST.approval(old.block_number, service.chain.hash_at(old.block_number))
+    new = ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), old.block_number, approval.block_hash)
+    assert service.receive(new) is None
+    assert service.receive(old) is Reason.NOT_CANONICAL
+
+
+def test_chain__that_stopped_for_hours__is_signed_at_once() -> None:
+    service = make()
+    chain, clock = service.chain, service.chain.clock
+    block = chain.block
+
+    def after_a_stop(number: int) -> dict[str, object]:
+        made = block(number)
+        return {**made, "timestamp": hex(int(str(made["timestamp"]), 16) + 7_200)} if number > 10_000 else made
+
+    chain.block = after_a_stop  # type: ignore[method-assign]
+    clock.sleep(1.0)
+    assert service.receive(signed(chain)) is None
+
+
+def test_pace__is_measured_by_two_headers() -> None:
+    for block_time in (0.2, 1.0, 2.0):
+        assert pace(PacedChain(HandClock(), block_time)) == pytest.approx(block_time, rel=0.05)
+
+
+@pytest.mark.parametrize("used", [0, 1, 3])
+def test_block_to_sign__is_six_seconds_old_and_unused(used: int) -> None:
+    for block_time, blocks in [(0.2, 30), (1.0, 6), (2.0, 3)]:
+        chain = PacedChain(HandClock(), block_time)
+        taken = [BlockNumber(10_000 - blocks - each) for each in range(used)]
+        assert block_to_sign(chain, taken).number == 10_000 - blocks - used
+
+
+@pytest.mark.parametrize("answer", [None, RpcRefused(-32005, "limit exceeded"), {"number": "0x5"}])
+def test_answer__that_is_no_header__is_never_an_answer(answer: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    chain = PacedChain(HandClock(), 0.2)
+    header = signed(chain)
+    monkeypatch.setattr(chain, "ask", lambda _endpoint, calls: [answer] * len(calls))
+    with pytest.raises(ChainUnavailable):
+        verify_request(received(header), AUTHORITY, RecentBlocks(chain, chain.clock), PLAIN_KEYS)
+
+
+def test_node__that_died__ends_no_request_as_unauthorized(node: AnvilServer) -> None:
+    node.mine(5)
+    clock = HandClock()
+    blocks = RecentBlocks(JsonRpc([node.url]), clock)
+    known = header_at(JsonRpc([node.url]), BlockNumber(3))
+    found = blocks.block_at(known.number, known.hash)
+    assert found is not None
+    assert found.hash == known.hash
+    node.kill()
+    clock.sleep(1.0)
+    for _ in range(3):
+        with pytest.raises(ChainUnavailable):
+            blocks.block_at(known.number, known.hash)
+
+
+def test_real_reorg__is_seen(node: AnvilServer) -> None:
+    node.mine(20)
+    clock, rpc = HandClock(), JsonRpc([node.url])
+    blocks = RecentBlocks(rpc, clock)
+    old = header_at(rpc, BlockNumber(20))
+    assert blocks.newest() == old
+    rpc.call("anvil_reorg", 2, [])
+    clock.sleep(1.0)
+    new = header_at(rpc, BlockNumber(20))
+    found = blocks.block_at(BlockNumber(20), new.hash)
+    assert found is not None
+    assert found.hash == new.hash != old.hash
+
+
+def test_endpoint__whose_answers_cannot_be_used__is_left(node: AnvilServer) -> None:
+    node.mine(20)
+    with endpoint_before(node.url) as broken, endpoint_before(node.url) as sound:
+        broken.change = lambda _method, _params, _result: None
+        clock = HandClock()
+        blocks = RecentBlocks(JsonRpc([broken.url, sound.url]), clock)
+        with pytest.raises(ChainUnavailable):
+            blocks.newest()
+        clock.sleep(0.25)
+        assert blocks.newest().number == 20
+
+
+def test_callers__while_one_reads__go_on_with_the_kept_header() -> None:
+    service = make()
+    good = signed(service.chain)
+    assert service.receive(good) is None
+    service.chain.clock.sleep(2.0)
+    seen: list[Reason | None] = []
+    ask: Callable[..., list[object]] = service.chain.ask
+
+    def slow(endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
+        service.chain.ask = ask  # type: ignore[method-assign]
+        others = [Thread(target=lambda: seen.append(service.receive(good))) for _ in range(4)]
+        for other in others:
+            other.start()
+        for other in others:
+            other.join(timeout=5)
+        assert seen == [None] * 4
+        return ask(endpoint, calls)
+
+    service.chain.ask = slow  # type: ignore[method-assign]
+    assert service.receive(good) is None
+    assert seen == [None] * 4
