@@ -144,14 +144,13 @@ def common(session: nox.Session) -> None:
 @nox.session
 def api(session: nox.Session) -> None:
     """The public API, requests to it made from its document, and the TypeScript client."""
-    hostile = " ".join(f"tests/hostile/test_{name}.py" for name in ("stack", "answers", "memory"))
-    pytest(session, f"tests/api tests/clients {hostile}")
+    pytest(session, "tests/api tests/clients tests/hostile/test_stack.py tests/hostile/test_answers.py", "-n", "2")
 
 
 @nox.session
 def indexer(session: nox.Session) -> None:
     """The indexer."""
-    pytest(session, "tests/indexer")
+    pytest(session, "tests/indexer", "-n", "2")
 
 
 @nox.session
@@ -210,7 +209,13 @@ def deploy(session: nox.Session) -> None:
 @nox.session
 def e2e(session: nox.Session) -> None:
     """Whole bounties through every part."""
-    pytest(session, "tests/e2e")
+    pytest(session, "tests/e2e", "-n", "3", "--dist", "loadfile")
+
+
+@nox.session
+def nightly(session: nox.Session) -> None:
+    """What takes too long for each change: memory under attack, images and a release as they are built."""
+    pytest(session, "tests/hostile tests/deploy", "-m", "nightly")
 
 
 @nox.session
@@ -508,7 +513,7 @@ def pytest(session: nox.Session, paths: str, *options: str) -> None:
     """
     make(session, TESTS)
     with _scratch_in_memory() as variables:
-        arguments = ["--override-ini", f"testpaths={paths}", *(session.posargs or options)]
+        arguments = ["--override-ini", f"testpaths={paths}", *(session.posargs or ("-m", "not nightly", *options))]
         run(session, TESTS, "pytest", *arguments, **variables)
 
 

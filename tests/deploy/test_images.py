@@ -99,6 +99,7 @@ def installed(prefix: Path) -> set[str]:
     return {re.sub(r"[-_.]+", "-", name) for name in json.loads(done.stdout)}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
     found = installed(images[service])
@@ -108,6 +109,7 @@ def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[st
     assert {name for name, where in ONLY_IN.items() if name in found and service not in where} == set()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__has_no_file_of_two_packages(images: dict[str, Path], service: str) -> None:
     """Which of them is written last would differ from build to build."""
@@ -119,6 +121,7 @@ def test_image__of_a_service__has_no_file_of_two_packages(images: dict[str, Path
     assert [file for file, count in owners.items() if count > 1] == []
 
 
+@pytest.mark.nightly
 def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_path: Path) -> None:
     prefix, first = tmp_path / "service", dict[str, str]()
     for _ in range(2):
@@ -135,6 +138,7 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
     assert sources - compiled == set()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
 def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
@@ -147,6 +151,7 @@ def test_image__started_without_configuration__says_what_is_missing(images: dict
     assert missing in done.stderr
 
 
+@pytest.mark.nightly
 def test_stack__of_what_the_images_hold__is_ready(images: dict[str, Path]) -> None:
     programs = {f"service-{service}": prefix / "bin" for service, prefix in images.items() if service in SERVICES}
     with running_stack(StackSettings(programs=programs)) as stack:
@@ -182,6 +187,7 @@ def test_dockerfile__runs_the_tried_script_and_nobody_as_root() -> None:
         assert f"org.opencontainers.image.{label}=" in labels
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__starts_its_one_program(images: dict[str, Path], service: str) -> None:
     entry = tomllib.loads((REPOSITORY / FOLDERS[service] / "pyproject.toml").read_text())["project"]["scripts"]

@@ -42,6 +42,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target / VERSION
 
 
+@pytest.mark.nightly
 def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> None:
     checked = subprocess.run(
         ["sha256sum", "--check", "SHA256SUMS"], cwd=draft, capture_output=True, text=True, check=True
@@ -51,6 +52,7 @@ def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> 
     assert {f"service_cli-{VERSION}-py3-none-any.whl", f"service_cli-{VERSION}.tar.gz", "hub-input.json"} <= names
 
 
+@pytest.mark.nightly
 def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path), "--repository", SOURCES).returncode == 0
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
@@ -72,6 +74,7 @@ def test_documents__of_a_release__are_packed_without_times_or_owners(tmp_path: P
     assert (tmp_path / "once.tar.gz").read_bytes() == (tmp_path / "again.tar.gz").read_bytes()
 
 
+@pytest.mark.nightly
 def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
     with zipfile.ZipFile(draft / f"service_cli-{VERSION}-py3-none-any.whl") as wheel:
         names = wheel.namelist()
@@ -79,6 +82,7 @@ def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> 
     assert not [name for name in names if re.search(r"service_api|/(db|web)/", name)]
 
 
+@pytest.mark.nightly
 def test_entry__of_the_server_for_agents__names_the_package_of_this_release(draft: Path) -> None:
     entry = json.loads((draft / "server.json").read_text())
     (package,) = entry["packages"]
@@ -91,6 +95,7 @@ def test_entry__by_a_name_that_is_none__is_refused(tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path), "--mcp-name", "bounties").returncode == 2
 
 
+@pytest.mark.nightly
 def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path) -> None:
     named, unstated = package_of(draft), json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
     assert named["repository"] == {"type": "git", "url": SOURCES, "directory": "clients/typescript"}
@@ -108,6 +113,7 @@ def package_of(folder: Path) -> dict[str, object]:
         return found
 
 
+@pytest.mark.nightly
 def test_manifests__of_a_release__name_the_images_by_digest(draft: Path) -> None:
     for overlay in ("staging", "mainnet"):
         objects = list(yaml.safe_load_all((draft / f"manifests-{overlay}.yaml").read_text()))

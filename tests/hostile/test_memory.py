@@ -34,7 +34,7 @@ from tests.hostile.memory import MIB, status_of
 from tests.raw_server import raw_server
 from tests.vectors.samples import BEACON
 
-pytestmark = pytest.mark.attack
+pytestmark = [pytest.mark.attack, pytest.mark.nightly]
 LENGTH: Final = 63 * MIB
 CLIENT_BYTES: Final = 160 * MIB
 """What a command may take: it runs on anybody's machine."""
@@ -262,10 +262,10 @@ finally:
 """
 """A command as it is called; its last line is the most that it took."""
 HEADERS: Final = """
-from service_common.chain.block_cache import BlockCache
+from service_common.chain.recent_blocks import RecentBlocks
 from bounty_protocol.clock import SystemClock
-cache = BlockCache(rpc, SystemClock(), window=150, block_time=2.0)
-asked += [lambda: cache.head()]
+cache = RecentBlocks(rpc, SystemClock())
+asked += [lambda: cache.newest()]
 """
 LOGS: Final = f"""
 from dataclasses import replace
