@@ -167,7 +167,7 @@ def delivery(session: nox.Session) -> None:
 
 @nox.session
 def web(session: nox.Session) -> None:
-    """The pages, their feeds and calendars, and all of them in a browser."""
+    """The pages, their feeds, and all of them in a browser."""
     pytest(session, "tests/web")
 
 

@@ -118,7 +118,7 @@ def _reading(stack: Stack, bounty: Funded, folder: Path, seen: _Seen) -> Iterato
     page, ended = f"{stack.pages_url}/bounties/{bounty.bounty_id}", Event()
     asking: list[Callable[[], None]] = [
         lambda: _keep_asking("page", page, seen, ended),
-        lambda: _keep_asking("feed", f"{page}/feed.json", seen, ended),
+        lambda: _keep_asking("feed", f"{page}/feed.atom", seen, ended),
         lambda: asyncio.run(_watch(stack, folder, seen, ended)),
     ]
     with receiving() as receiver, ThreadPoolExecutor(len(asking)) as pool:

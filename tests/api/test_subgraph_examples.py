@@ -8,7 +8,6 @@ import pytest
 
 from tests.api.conftest import Service
 
-PANEL = Path(__file__).parents[2] / "examples/notices/grafana-bounties.json"
 PAGE = (Path(__file__).parents[2] / "docs" / "subgraph.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```graphql\n(.*?)```", PAGE, re.DOTALL)
 
@@ -26,16 +25,3 @@ def test_example__as_it_stands__is_answered(service: Service, query: str) -> Non
     assert response.json is not None
     assert set(response.json) == {"data"}
     assert all(value is not None or name == "bounty" for name, value in response.json["data"].items())
-
-
-def test_panel__of_grafana__reads_columns_that_its_query_answers(service: Service) -> None:
-    service.world.create()
-    service.world.finalize()
-    panel = json.loads(PANEL.read_text(encoding="utf-8"))
-    (target,) = panel["targets"]
-    query = target["url_options"]["body_graphql_query"]
-    answer = service.client.post("/subgraph", json={"query": query}).get_json()
-    for step in target["root_selector"].split("."):
-        answer = answer[step]
-    assert answer
-    assert {column["selector"] for column in target["columns"]} == set(answer[0])

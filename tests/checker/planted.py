@@ -250,10 +250,6 @@ def status_total(name: str, change: Callable[[Any], Any]) -> Altered:
     return at("/api/status", altered)
 
 
-def fewer_entries(found: Any) -> None:
-    found["items"] = [each for each in found["items"] if ":claim:" not in each["id"]]
-
-
 PLANTED: Final[dict[str, tuple[str, Altered]]] = {
     # The service's answers about one bounty.
     "a fee rounded up": ("bounty.facts", detail(fee_up)),
@@ -383,11 +379,6 @@ PLANTED: Final[dict[str, tuple[str, Altered]]] = {
     ),
     "an index that does not say how far it is": ("api.index", header("/api/bounties", "x-index-block", lambda _: "")),
     # Pages.
-    "a feed without the claims": ("pages.feed", at("/bounties/", fewer_entries)),
-    "a calendar in another year": (
-        "pages.calendar",
-        text("/people/", lambda body: body.replace(b"DTEND:20", b"DTEND:21")),
-    ),
     # Secrets.
     "a canary in an answer": (
         "privacy.canary",

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 from service_checker.expected import (
-    MAX_ENTRIES,
     MOST_COUNTED,
     account,
     changes,
-    entry_times,
-    feed_ids,
     log_digest,
     rows,
 )
@@ -19,7 +16,6 @@ from service_checker.hub_log import HubLog, LogPlace
 from service_checker.replay import roster_hash
 
 from tests.checker.logs import (
-    BEGIN,
     END,
     ESCROW,
     GUARDIANS,
@@ -30,7 +26,6 @@ from tests.checker.logs import (
     REVEAL,
     SHARE,
     SOLVER,
-    WORK,
     ZERO,
     Written,
 )
@@ -154,26 +149,6 @@ def test_verdict__put_in_the_place_of_others__is_compared_with_the_last_that_dec
     assert shown == [(at[1], at[0], at[2]), (at[2], at[1], at[3]), (at[3], at[1], at[4]), (at[4], at[3], None)]
     before = [each["replaces"]["time"] for each in changes(history.replay()) if "replaces" in each]
     assert before == at[:4], "the changes name the one directly before"
-
-
-def test_feed__of_a_verdict_replaced_again__has_the_latest_replacement_alone() -> None:
-    history = silent().judged(0).judged(0, awarded=False).judged(0)
-    (bounty,) = history.replay().bounties.values()
-    latest = f"replaced:{GUARDIANS[0]}:{history.logs[-1].place.tx_hash}"
-    assert feed_ids(bounty) == {"created", f"submission:{SOLVER}", f"verdict:{GUARDIANS[0]}", latest}
-
-
-def test_feed__of_more_than_its_entries__has_the_newest() -> None:
-    history = Written().deployed().created()
-    for number in range(MAX_ENTRIES):
-        history.submitted(f"0x{number:040x}", BEGIN + 1)
-    history.submitted(SOLVER, BEGIN + 2)
-    (bounty,) = history.replay().bounties.values()
-    first = [f"submission:0x{number:040x}" for number in range(MAX_ENTRIES - 1)]
-    assert feed_ids(bounty) == {f"submission:{SOLVER}", *first}
-    lost = f"lost:{SOLVER}:{WORK}"
-    assert feed_ids(bounty, {lost, "lost:0x00"}) == {lost, f"submission:{SOLVER}", *first[:-1]}
-    assert "created" in entry_times(bounty)  # an account's feed may have it still
 
 
 def test_account__of_more_bounties_than_are_counted__has_the_newest() -> None:

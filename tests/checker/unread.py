@@ -4,7 +4,6 @@ What they are was decided before the checker was read; how each alters an answer
 """
 
 import json
-import re
 from dataclasses import replace
 from typing import Any, Final
 
@@ -180,14 +179,6 @@ def undecided(found: Any) -> None:
     found["items"] = [each for each in found["items"] if ":decided" not in each["id"]]
 
 
-def an_hour_later(end: re.Match[bytes]) -> bytes:
-    return end[0][:-2] + b"%02d" % ((int(end[0][-2:]) + 1) % 24)
-
-
-def of_a_stranger(found: Any) -> None:
-    found["items"].append({**found["items"][0], "id": found["items"][0]["id"].rsplit(":", 2)[0] + ":9999:created"})
-
-
 def skipping(request: Request) -> bool:
     return b"skip: 0," not in (request[2] or b"") and b"skip: " in (request[2] or b"")
 
@@ -322,12 +313,6 @@ PLANTED_UNREAD: Final[dict[str, tuple[str, Altered]]] = {
             when=lambda found: found["solver"]["won"],
         ),
     ),
-    "feed-entry-left-out": ("pages.feed", at("/bounties/", undecided)),
-    "feed-other-account": ("pages.feed", at("/people/", of_a_stranger, when=lambda found: found["items"])),
-    "calendar-deadline": (
-        "pages.calendar",
-        text("/people/", lambda body: re.sub(rb"DTEND:\d{8}T\d\d", an_hour_later, body)),
-    ),
     "page-challenge": ("pages.challenge", text("/bounties/", lambda body: body + b" ")),
     "x-hub-missing": ("api.hub", header("/api/", "x-hub", lambda _: "eip155:1:" + OTHER)),
 }
@@ -354,7 +339,6 @@ MISSED_AT_FIRST: Final = {
     "list-title-of-another",
     "graphql-skip",
     "graphql-order-desc",
-    "feed-other-account",
     "page-challenge",
     "x-hub-missing",
 }

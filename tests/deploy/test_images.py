@@ -35,7 +35,6 @@ ONLY_IN = {
     "openai": {"reviewer"},
     "eth-account": {"indexer", "mcp"},
     "nh3": {"web"},
-    "pillow": {"web"},
     "sqlalchemy": {"api", "delivery", "indexer", "reviewer"},
     "psycopg": {"api", "delivery", "indexer", "reviewer"},
 }

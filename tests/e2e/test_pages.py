@@ -8,7 +8,6 @@ import urllib3
 from bounty_protocol.domain.commitments import spec_commitment
 from demo.bounty import Cast, Funded
 from demo.examples import EXAMPLES
-from icalendar import Calendar
 
 Get = Callable[[str], bytes]
 
@@ -43,7 +42,3 @@ def test_pages__of_a_funded_bounty__are_made_of_what_its_people_did(cast: Cast) 
 
     entries = feedparser.parse(io.BytesIO(get(f"/bounties/{bounty.bounty_id}/feed.atom"))).entries
     assert [each.title for each in entries] == ["Submission: Look at this page", "New: Look at this page"]
-    events = Calendar.from_ical(get(f"/people/{guardian}/calendar.ics")).walk("VEVENT")
-    assert "Last moment to judge: Look at this page" in {str(each["summary"]) for each in events}
-    for path in ("card.png", "timeline/wide-dark.svg"):
-        assert get(f"/bounties/{bounty.bounty_id}/{path}")

@@ -80,8 +80,8 @@ def everywhere(cast: Cast, bounty: Funded) -> dict[str, str]:
         "page": f"{pages}/bounties/{bounty.bounty_id}",
         "challenge.md": f"{pages}/bounties/{bounty.bounty_id}/challenge.md",
         "pages": f"{pages}/?show=all",
-        "feed": f"{pages}/feed.json",
-        "feed of the bounty": f"{pages}/bounties/{bounty.bounty_id}/feed.json",
+        "feed": f"{pages}/feed.atom",
+        "feed of the bounty": f"{pages}/bounties/{bounty.bounty_id}/feed.atom",
         "person": f"{pages}/people/{cast.address('poster')}",
     }
     return {"graphql": graphql.data.decode(), **{name: page_text(address) for name, address in places.items()}}

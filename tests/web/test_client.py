@@ -190,7 +190,7 @@ def test_good_answer__of_what_is_gone__is_not_shown() -> None:
 
 def test_pages__of_an_api_that_never_answered__say_so_and_stay_up(pages: Pages) -> None:
     pages.api.alter = silent
-    for path in ("/", "/bounties/1", "/guardians", "/deployment", "/feed.atom", "/bounties/1/timeline/wide-light.svg"):
+    for path in ("/", "/bounties/1", "/guardians", "/deployment", "/feed.atom"):
         answered = pages.get(path)
         assert (answered.status_code, answered.headers["Retry-After"]) == (503, "10"), path
         assert "The API does not answer" in answered.get_data(as_text=True)
@@ -246,7 +246,7 @@ MALFORMED: dict[str, Callable[[bytes], bytes]] = {
 def test_pages__of_an_api_out_of_its_mind__show_nothing_wrong(pages: Pages, how: str) -> None:
     pages.ledger.add(submitted=[SOLVERS[0]])
     pages.api.alter = lambda _path, status, body: (status, MALFORMED[how](body))
-    statuses = {pages.get(path).status_code for path in ("/", "/bounties/1", "/guardians", "/feed.json")}
+    statuses = {pages.get(path).status_code for path in ("/", "/bounties/1", "/guardians", "/feed.atom")}
     assert 503 in statuses
     assert statuses <= {200, 503}
     for path in UP_WITHOUT_API:
@@ -268,7 +268,7 @@ def behind_a_proxy() -> Pages:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("path", ["/?show=all", "/feed.atom", f"/people/{SOLVERS[0]}/calendar.ics"])
+@pytest.mark.parametrize("path", ["/?show=all", "/feed.atom", f"/people/{SOLVERS[0]}/feed.atom"])
 def test_questions_of_a_page_count_for_its_reader(path: str) -> None:
     pages = behind_a_proxy()
     pages.ledger.add(page=page_of())

@@ -7,7 +7,7 @@ import pytest
 
 from tests.web.conftest import Pages
 
-PATHS = ("/", "/bounties/1", "/glossary", "/feed.atom", "/feed.json", "/bounties/1/timeline/wide-light.svg")
+PATHS = ("/", "/bounties/1", "/glossary", "/feed.atom")
 BROWSER = "gzip, deflate, br, zstd"
 
 
@@ -45,7 +45,7 @@ def test_version__that_a_browser_has_compressed__is_confirmed_without_a_body(pag
     assert pages.get("/glossary", **{"If-None-Match": etag.removeprefix("W/")}).status_code == 304
 
 
-@pytest.mark.parametrize("path", ["/bounties/1/card.png", "/robots.txt"])
+@pytest.mark.parametrize("path", ["/robots.txt"])
 def test_answer__that_is_no_text_or_short__goes_as_it_is(pages: Pages, path: str) -> None:
     assert "Content-Encoding" not in pages.get(path, **{"Accept-Encoding": BROWSER}).headers
 

@@ -1,11 +1,8 @@
-"""Feeds and calendars, read back by libraries that did not write them."""
+"""Feeds, read back by a library that did not write them."""
 
 import calendar
 import io
-import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
-from xml.etree import ElementTree as Tree
 
 import feedparser
 import pytest
@@ -14,18 +11,14 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.domain.readable import readable_line
 from bounty_protocol.types import BountyId, parse_address
 from html5lib import HTMLParser
-from icalendar import Calendar
-from PIL import Image
 from service_web.api.answers import FEED_LENGTH
 from service_web.challenge import ABSENT_SECONDS
-from service_web.views.card import draw_card
 
 from tests.titles import HOSTILE
 from tests.web.conftest import Pages
 from tests.web.fake_api import CHAIN, GUARDIANS, HUB, NOW, POSTER, SOLVERS, Bounty, Ledger, account, hash_of, page_of
 
 ORIGIN = "https://bounties.example"
-FEEDS = ("/feed", "/bounties/1/feed", f"/people/{POSTER}/feed", f"/people/{SOLVERS[0]}/feed")
 
 
 @pytest.fixture
@@ -131,10 +124,6 @@ def test_feed__of_a_search__follows_what_matched_and_nothing_else(lived: Pages) 
         f"{ORIGIN}/?show=all&search=awarded", f"{ORIGIN}/feed.atom?search=awarded",
     }  # fmt: skip
     assert followed.feed.title == "Bounties, Search: awarded – Bounty Escrow"
-    by_json = lived.get("/feed.json?search=awarded").json
-    assert by_json is not None
-    assert [each["id"] for each in by_json["items"]] == [entry.id for entry in followed.entries]
-    assert by_json["feed_url"] == f"{ORIGIN}/feed.json?search=awarded"
 
 
 def test_tags__of_a_page__are_links_of_the_list_and_categories_of_its_feed(pages: Pages) -> None:
@@ -146,8 +135,6 @@ def test_tags__of_a_page__are_links_of_the_list_and_categories_of_its_feed(pages
     assert '<a rel="tag" href="/?show=all&amp;tag=parser">parser</a>' in shown
     assert "Plain" not in shown
     assert '<a rel="tag" href="/?show=all&amp;tag=csv">csv</a>' in pages.get("/bounties/1").get_data(as_text=True)
-    (item,) = json.loads(pages.get("/feed.json?tag=csv").get_data())["items"]
-    assert item["tags"] == ["parser", "csv"]
     assert "is not a tag" in pages.text("/?tag=no+tag")
 
 
@@ -185,18 +172,8 @@ def test_entry__after_a_reorg__is_the_same_one_corrected(lived: Pages) -> None:
     assert {name.rpartition(":")[2] for name in moved} == {"created", SOLVERS[0]}
 
 
-@pytest.mark.parametrize("path", FEEDS)
-def test_json_feed__beside_atom__has_the_same_entries(lived: Pages, path: str) -> None:
-    answer = lived.get(f"{path}.json")
-    assert answer.mimetype == "application/feed+json"
-    found = json.loads(answer.data)
-    assert found["version"] == "https://jsonfeed.org/version/1.1"
-    assert [each["id"] for each in found["items"]] == [each.id for each in atom(lived, path).entries]
-    assert all(each["url"].startswith(f"{ORIGIN}/bounties/") for each in found["items"])
-
-
 def test_feed__unchanged__is_not_sent_again(lived: Pages) -> None:
-    for path in ("/feed.atom", "/feed.json", f"/people/{SOLVERS[0]}/calendar.ics"):
+    for path in ("/feed.atom", f"/people/{SOLVERS[0]}/feed.atom"):
         etag = lived.get(path).headers["ETag"]
         assert lived.get(path, **{"If-None-Match": etag}).status_code == 304
 
@@ -217,101 +194,13 @@ def test_feed__of_a_hostile_title__is_well_formed_text(pages: Pages) -> None:
 
 
 @pytest.mark.attack
-def test_title__that_is_hostile__is_readable_in_feeds_calendars_and_previews(pages: Pages) -> None:
+def test_title__that_is_hostile__is_readable_in_feeds_and_previews(pages: Pages) -> None:
     for title in HOSTILE.values():
         pages.ledger.add(page=page_of(title=title))
     shown = {readable_line(title) for title in HOSTILE.values()}
     assert {entry.title.partition(": ")[2] for entry in atom(pages, "/feed").entries} == shown
-    items = json.loads(pages.get("/feed.json").data)["items"]
-    assert {item["title"].partition(": ")[2] for item in items} == shown
-    events = Calendar.from_ical(pages.get(f"/people/{POSTER}/calendar.ics").data).walk("VEVENT")
-    assert {str(event["summary"]).partition(": ")[2] for event in events} == shown
     for number, title in enumerate(HOSTILE.values(), 1):
         head = HTMLParser(namespaceHTMLElements=False).parse(pages.get(f"/bounties/{number}").data).find("head")
         preview = {meta.get("property"): meta.get("content") for meta in head.iter("meta")}
         assert preview["og:title"] == readable_line(title)
         assert head.findtext("title") == f"{readable_line(title)} – Bounty Escrow"
-
-
-def test_calendar__of_a_guardian__has_the_deadlines_to_judge_with_reminders(lived: Pages) -> None:
-    found = Calendar.from_ical(lived.get(f"/people/{GUARDIANS[0]}/calendar.ics").data)
-    by_summary = {str(event["summary"]): event for event in found.walk("VEVENT")}
-    assert set(by_summary) == {"Submissions close: Open work", "Last moment to judge: Open work"}
-    event = by_summary["Last moment to judge: Open work"]
-    deadline = datetime.fromtimestamp(NOW + 3_600 + 60 + 7_200, UTC)
-    end: Any = event["dtend"]
-    assert end.dt == deadline
-    assert event["url"] == f"{ORIGIN}/bounties/2"
-    start: Any = event["dtstart"]
-    triggers: list[Any] = [alarm["trigger"] for alarm in event.walk("VALARM")]
-    alarms = [start.dt + trigger.dt for trigger in triggers]
-    assert alarms == [deadline - timedelta(days=1), deadline - timedelta(hours=1)]
-
-
-def test_calendar__of_a_solver__keeps_its_ids_and_leaves_out_what_is_decided(lived: Pages) -> None:
-    path = f"/people/{SOLVERS[0]}/calendar.ics"
-    found = Calendar.from_ical(lived.get(path).data).walk("VEVENT")
-    uids = {str(event["uid"]) for event in found}
-    assert uids == {f"{CHAIN}-{HUB}-2-{kind}@bounty-escrow" for kind in ("submission", "decided")}
-    lived.clock.at += 600
-    assert {str(event["uid"]) for event in Calendar.from_ical(lived.get(path).data).walk("VEVENT")} == uids
-
-
-def test_calendar__of_a_hostile_title__has_one_event_still(pages: Pages) -> None:
-    pages.ledger.add(page=page_of(title="x\\nEND:VEVENT; BEGIN:VEVENT, SUMMARY:y"))
-    found = Calendar.from_ical(pages.get(f"/people/{POSTER}/calendar.ics").data).walk("VEVENT")
-    assert len(found) == 2
-    assert "x\\nEND:VEVENT; BEGIN:VEVENT, SUMMARY:y" in str(found[0]["summary"])
-
-
-@pytest.mark.parametrize("title", ["A fast parser", "x" * 200, "東京の仕事", "<script>", "W" * 40 + " " + "i" * 100])
-def test_card__of_any_title__is_a_picture_of_the_announced_size(pages: Pages, title: str) -> None:
-    pages.ledger.add(page=page_of(title=title))
-    answer = pages.get("/bounties/1/card.png")
-    assert answer.mimetype == "image/png"
-    with Image.open(io.BytesIO(answer.data)) as picture:
-        picture.load()
-        assert (picture.size, picture.format) == ((1200, 630), "PNG")
-    assert f'content="{ORIGIN}/bounties/1/card.png"' in pages.get("/bounties/1").get_data(as_text=True)
-
-
-@pytest.mark.parametrize("title", ["W" * 200, "WWW " * 50, "i" * 200, "Halve the size of our tile set", "\u0152" * 9])
-def test_card__of_wide_letters__keeps_its_margins(title: str) -> None:
-    with Image.open(io.BytesIO(draw_card(title, "Bounty 1", "25 USDC", "until then"))) as picture:
-        drawn = picture.convert("L").point(lambda shade: 0 if shade < 200 else 255)
-        assert set(drawn.crop((1_200 - 72 + 4, 20, 1_200, 430)).tobytes()) == {255}
-        assert set(drawn.crop((72, 136, 1_128, 430)).tobytes()) == {0, 255}
-
-
-def test_card__of_an_unverified_page__shows_the_number_alone(pages: Pages) -> None:
-    pages.ledger.add(is_published=False, page=page_of(title="Never shown"))
-    other = Pages(Ledger())
-    other.ledger.add(is_published=False, page=page_of(title="Something else"))
-    assert pages.get("/bounties/1/card.png").data == other.get("/bounties/1/card.png").data
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("shape", ["wide", "narrow"])
-def test_timeline__drawn__is_an_image_that_can_do_nothing(lived: Pages, shape: str, theme: str) -> None:
-    for path in (f"/bounties/1/timeline/{shape}-{theme}.svg", f"/how-it-works/{shape}-{theme}.svg"):
-        answer = lived.get(path)
-        assert answer.mimetype == "image/svg+xml"
-        root = Tree.fromstring(answer.data)  # noqa: S314  # our own
-        kinds = {found.tag.rpartition("}")[2] for found in root.iter()}
-        assert kinds <= {"svg", "line", "circle", "text", "path", "rect"}
-        names = {name for found in root.iter() for name in found.attrib}
-        assert not {name for name in names if name == "style" or name.startswith("on") or "href" in name}
-
-
-def test_timeline__of_an_open_bounty__marks_the_present_between_its_moments(lived: Pages) -> None:
-    assert ">now<" in lived.get("/bounties/2/timeline/wide-light.svg").get_data(as_text=True)
-    bounty = lived.ledger.bounties[min(lived.ledger.bounties)]
-    assert ">not yet<" in lived.get("/bounties/1/timeline/wide-light.svg").get_data(as_text=True)
-    bounty.claims = [
-        (AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000), (AmountKind.POSTER_REFUND, POSTER, 250_000),
-        (AmountKind.GUARDIAN_FEE, GUARDIANS[0], 250_000), (AmountKind.GUARDIAN_FEE, GUARDIANS[1], 250_000),
-        (AmountKind.PROTOCOL_FEE, lived.ledger.deployment().fee_policy.protocol_fee_recipient, 250_000),  # type: ignore[union-attr]
-    ]  # fmt: skip
-    paid = lived.get("/bounties/1/timeline/wide-light.svg").get_data(as_text=True)
-    assert ">now<" not in paid
-    assert ">not yet<" not in paid

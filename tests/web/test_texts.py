@@ -1,7 +1,6 @@
 """The pages in another language: every text is translated, and a catalogue cannot do more than say something."""
 
 import io
-import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -19,7 +18,6 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.errors import ServiceError
 from hatchling.builders.wheel import WheelBuilder
 from html5lib import HTMLParser
-from icalendar import Calendar
 from service_common.config import ConfigurationError
 from service_web.config import read_config
 from service_web.texts import ENGLISH
@@ -42,8 +40,6 @@ UNTRANSLATED: Final = {
 """Words outside of the catalogue: names, a unit, values of addresses; what the token and strangers are called here."""
 SHOWN_AS_IT_IS: Final = {"script", "style", "code", "pre"}
 ATTRIBUTES: Final = ("title", "alt", "aria-label", "placeholder")
-DRAWINGS: Final = ("timeline/wide-light.svg", "timeline/narrow-dark.svg")
-FEEDS: Final = ("feed.atom", "feed.json")
 
 
 def marks(text: str) -> str:
@@ -85,36 +81,15 @@ def _text(element: Any) -> Iterator[str]:
             yield " " if each.tag not in {"a", "bdi", "code", "span", "strong", "time"} else ""
 
 
-def of_svg(text: str) -> Iterator[str]:
-    yield " ".join(Tree.fromstring(text).itertext())  # noqa: S314  # our own
-
-
 def of_atom(text: str) -> Iterator[str]:
     for element in Tree.fromstring(text).iter():  # noqa: S314  # our own
         if element.tag.rpartition("}")[2] in {"title", "summary", "subtitle"}:
             yield element.text or ""
 
 
-def of_json_feed(text: str) -> Iterator[str]:
-    feed = json.loads(text)
-    yield feed["title"]
-    for item in feed["items"]:
-        yield from (item["title"], item["content_text"])
-
-
-def of_calendar(text: str) -> Iterator[str]:
-    calendar = Calendar.from_ical(text)
-    yield str(calendar["X-WR-CALNAME"])
-    for part in calendar.walk():
-        yield from (str(part[name]) for name in ("SUMMARY", "DESCRIPTION") if name in part)
-
-
 READERS: Final[dict[str, Callable[[str], Iterator[str]]]] = {
     "text/html": of_html,
-    "image/svg+xml": of_svg,
     "application/atom+xml": of_atom,
-    "application/feed+json": of_json_feed,
-    "text/calendar": of_calendar,
 }
 
 
@@ -168,10 +143,9 @@ def test_page__in_another_language__has_no_word_outside_of_the_catalogue(tmp_pat
     numbers = range(1, 1 + len(pages.ledger.bounties))
     accounts = (POSTER, *SOLVERS, *GUARDIANS)
     assert words_of(pages, *EVERY_PAGE, *(f"/bounties/{number}" for number in numbers)) == {}
-    assert words_of(pages, *(f"/bounties/{number}/{name}" for number in numbers for name in DRAWINGS + FEEDS)) == {}
-    people = [f"/people/{each}{name}" for each in accounts for name in ("", "/feed.atom", "/calendar.ics")]
-    assert words_of(pages, *people, "/feed.atom", "/feed.json") == {}
-    assert words_of(pages, "/how-it-works/wide-light.svg", "/how-it-works/narrow-dark.svg") == {}
+    assert words_of(pages, *(f"/bounties/{number}/feed.atom" for number in numbers)) == {}
+    people = [f"/people/{each}{name}" for each in accounts for name in ("", "/feed.atom")]
+    assert words_of(pages, *people, "/feed.atom") == {}
 
 
 def test_page__in_a_rare_state__has_no_word_outside_of_the_catalogue(tmp_path: Path) -> None:
@@ -237,9 +211,7 @@ def test_language__of_a_deployment__is_stated_by_all_it_answers(
     pages = spoken(tmp_path, language, ledger=lived())
     html = HTMLParser(namespaceHTMLElements=False).parse(pages.get("/").text)
     assert (html.get("lang"), html.get("dir")) == (language, direction)
-    assert pages.get("/feed.json").json["language"] == language  # type: ignore[index]
     assert f'xml:lang="{language}"' in pages.get("/feed.atom").text
-    assert f"//{language.upper()}\r\n" in pages.get(f"/people/{POSTER}/calendar.ics").text
     asked = pages.get("/", **{"Accept-Language": "en"})
     assert asked.data == pages.get("/").data
     assert "Accept-Language" not in asked.headers.get("Vary", "")
@@ -330,7 +302,6 @@ def test_translation__that_looks_like_markup__is_text_wherever_it_is_shown(tmp_p
             shown = pages.get(path).text
             assert elements(shown) == elements(english.get(path).text), path
             assert said in " ".join(of_html(shown))
-    assert said in " ".join(of_svg(pages.get("/how-it-works/wide-light.svg").text))
 
 
 def elements(html: str) -> list[tuple[str, list[str]]]:
@@ -369,9 +340,3 @@ def test_plural__by_a_rule_that_divides_by_zero__is_refused_at_start(tmp_path: P
     compile_catalogue(tmp_path, made)
     with pytest.raises(ConfigurationError, match="rule for plurals"):
         read_config(settings(tmp_path, "de"))
-
-
-def test_card__in_letters_that_its_font_lacks__is_in_english(tmp_path: Path) -> None:
-    english = Pages(lived()).get("/bounties/1/card.png").data
-    assert spoken(tmp_path, "de", ledger=lived()).get("/bounties/1/card.png").data != english
-    assert spoken(tmp_path, "el", lambda text: f"Ω{text}", lived()).get("/bounties/1/card.png").data == english

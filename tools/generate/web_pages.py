@@ -8,7 +8,7 @@ from typing import Final
 from tools.generate.derived import TOP, part, table
 
 _ROUTES: Final = "services/web/src/service_web/routes"
-_FOR_PROGRAMS: Final = ("feeds", "calendars", "drawings", "beacon", "agents")
+_FOR_PROGRAMS: Final = ("feeds", "beacon", "agents")
 
 
 def _tables() -> Iterator[str]:

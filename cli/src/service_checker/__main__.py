@@ -178,7 +178,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     watched.add_argument("--rpc", metavar="URL", help="a JSON-RPC endpoint of the chain, of your own choice")
     watched.add_argument("--hub", metavar="ADDRESS", help="the Hub's address")
     watched.add_argument("--api", metavar="URL", help="the API's address; without it only the chain is checked")
-    watched.add_argument("--pages", metavar="URL", help="the address of the pages: their feeds and calendars, too")
+    watched.add_argument("--pages", metavar="URL", help="the address of the pages: their challenges, too")
     watched.add_argument(
         "--from-block", type=_count, default=0, metavar="BLOCK",
         help="the block that the Hub was deployed in, or one before it (0)",

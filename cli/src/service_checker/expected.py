@@ -1,6 +1,6 @@
 """What public answers must be, derived from the replay: the forms of docs/interface.md and docs/subgraph.md."""
 
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -392,40 +392,3 @@ def _bounty_row(bounty: ReplayedBounty) -> Json:
         "settled_at": ended.place.time if ended else None,
         "settlement_tx_hash": ended.place.tx_hash if ended else None,
     }
-
-
-# ---------------------------------------------------------------------- pages
-
-
-MAX_ENTRIES: Final = 100
-"""Of a feed: the newest."""
-
-
-def feed_ids(bounty: ReplayedBounty, shown: Set[str] = frozenset()) -> set[str]:
-    """The ids of what a bounty's feed has, without their common beginning.
-
-    Entries about lost bytes of a Submission are taken from those that are shown: the chain does not have them.
-    """
-    lost, times = lost_ids(bounty) & shown, entry_times(bounty)
-    newest = sorted(times, key=lambda each: (-times[each], each))
-    return lost | set(newest[: max(MAX_ENTRIES - len(lost), 0)])
-
-
-def lost_ids(bounty: ReplayedBounty) -> set[str]:
-    """The ids of entries about lost bytes that there may be of its Submissions."""
-    return {f"lost:{solver}:{log.text('submission_commitment')}" for solver, log in bounty.submissions.items()}
-
-
-def entry_times(bounty: ReplayedBounty) -> dict[str, int]:
-    """When each thing happened in a bounty, by the id of its entry."""
-    times = {"created": bounty.created.place.time}
-    if bounty.ended is not None:
-        times["decided"] = bounty.ended.place.time
-    times |= {f"submission:{solver}": log.place.time for solver, log in bounty.submissions.items()}
-    times |= {f"verdict:{guardian}": log.place.time for guardian, log in bounty.verdicts.items()}
-    latest = {each.later.text("guardian"): each.later.place for each in bounty.replaced}
-    times |= {f"replaced:{guardian}:{place.tx_hash}": place.time for guardian, place in latest.items()}
-    for log in bounty.claims:
-        kind, address = part_of(log)
-        times[f"claim:{KINDS[kind]}:{address}"] = log.place.time
-    return times

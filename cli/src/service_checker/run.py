@@ -12,7 +12,7 @@ from service_checker.chain import Chain
 from service_checker.graphql import check_graphql
 from service_checker.memory import LISTS, CheckMemory, CheckSample
 from service_checker.money import check_money, check_views, replayed_until
-from service_checker.pages import check_calendar, check_feed_of_account, check_feeds, check_texts
+from service_checker.pages import check_texts
 from service_checker.privacy import search_paths, searching_answers
 from service_checker.reading import AnswerCheck
 from service_checker.replay import ReplayedBounty, World
@@ -178,7 +178,7 @@ class _AnswerParts:
             if (self.sample is None or number in self.sample.bounties)
             and (reading.indexed is None or bounty.created.place.block_number <= reading.indexed)
         }
-        accounts, solvers = dict[str, set[int]](), set[str]()
+        accounts = dict[str, set[int]]()
         for number, bounty in looked_at.items():
             path, of = f"/api/bounties/{number}", (number,)
             self._part("bounty.facts", path, of, partial(check_bounty, reading, number))
@@ -191,29 +191,19 @@ class _AnswerParts:
             self._part("delivery.status", f"{path}/delivery/status", of, partial(check_delivery, reading, bounty))
             for address in (bounty.poster, *bounty.submissions):
                 accounts.setdefault(address, set()).add(number)
-            solvers.update(bounty.submissions)
         for address, of_account in sorted(accounts.items()):
             where = f"/api/accounts/{address}"
             self._part("account.record", where, of_account, partial(check_account, reading, address))
         self._lists("graphql.rows", LISTS[2], check_graphql)
         if self.pages is not None:
-            self._of_pages(self.pages, sorted(looked_at), accounts, solvers)
+            self._of_pages(self.pages, sorted(looked_at))
 
     def _lists(self, requirement: str, path: str, run: Callable[[AnswerCheck], None]) -> None:
         if self.sample is None or path in self.sample.lists:
             self._part(requirement, path, (path,), partial(run, self.reading))
 
-    def _of_pages(self, pages: PublicApi, numbers: list[int], accounts: dict[str, set[int]], solvers: set[str]) -> None:
+    def _of_pages(self, pages: PublicApi, numbers: list[int]) -> None:
         reading = self.reading
-        for number in numbers:
-            where = f"/bounties/{number}/feed.json"
-            self._part("pages.feed", where, (number,), partial(check_feeds, reading, pages, [number]))
-        for address in sorted(solvers):
-            where = f"/people/{address}/calendar.ics"
-            self._part("pages.calendar", where, accounts[address], partial(check_calendar, reading, pages, address))
-        for address, of_account in sorted(accounts.items()):
-            where = f"/people/{address}/feed.json"
-            self._part("pages.feed", where, of_account, partial(check_feed_of_account, reading, pages, address))
         for number in numbers:
             where = f"/bounties/{number}/challenge.md"
             self._part("pages.challenge", where, (number,), partial(check_texts, reading, pages, [number]))

@@ -19,7 +19,7 @@ from service_web.api.client import ApiAbsent, ApiOverloaded, ApiRefused, ApiUnav
 from service_web.compression import Compressed
 from service_web.dependencies import EXTENSION, Dependencies
 from service_web.policy import Policy
-from service_web.routes import agents, assets, beacon, calendars, drawings, feeds, pages
+from service_web.routes import agents, assets, beacon, feeds, pages
 from service_web.texts import gettext, install_texts, marked
 from service_web.views.stage import LABELS, MEANINGS
 
@@ -33,7 +33,7 @@ log = get_logger(__name__)
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
     blueprints = (
-        *(pages.routes, drawings.routes, feeds.routes, calendars.routes, assets.routes, beacon.routes, agents.routes),
+        *(pages.routes, feeds.routes, assets.routes, beacon.routes, agents.routes),
         health,
     )
     app = create_app("service_web", blueprints, dependencies.callers, _install_problems)

@@ -29,7 +29,7 @@ class PagesConfig:
     api_url: str
     """Where this process reaches the public API."""
     pages_url: str
-    """Under which origin people reach the pages; feeds, calendars and previews name it."""
+    """Under which origin people reach the pages; feeds and previews name it."""
     explorer_url: str | None
     """A block explorer with the paths ``/address/…`` and ``/tx/…``; without one nothing is linked."""
     sponsor: Sponsor | None
@@ -90,7 +90,7 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
             "SERVICE_PAGES_URL",
             parse_origin,
             f"https://{web.public_host}",
-            "under which origin people reach the pages; feeds, calendars and previews name it",
+            "under which origin people reach the pages; feeds and previews name it",
             shown="`https://` and the public host",
         ),
         explorer_url=reader.optional(
@@ -128,7 +128,7 @@ def read_config(environment: Mapping[str, str]) -> PagesConfig:
             "SERVICE_PAGES_LANGUAGE",
             lambda text: read_texts(parse_language(text), catalogues),
             ENGLISH,
-            "the one language of the pages, feeds and calendars, such as `de` or `pt-BR`; each but "
+            "the one language of the pages and feeds, such as `de` or `pt-BR`; each but "
             "`en` needs its catalogue ([web.md](web.md#translating-the-pages))",
             shown="`en`",
         ),

@@ -65,7 +65,7 @@ def day(at: int) -> str:
 
 
 def machine_time(at: int) -> str:
-    """A time as HTML, feeds and calendars read it."""
+    """A time as HTML and feeds read it."""
     return datetime.fromtimestamp(min(max(at, 0), MOST_SECONDS), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 

@@ -1,6 +1,6 @@
 """The headers that every answer carries, also one that was kept or refused before the framework.
 
-The policy allows this origin's stylesheet and drawings and nothing else: no script, no frame, no font, no request, no
+The policy allows this origin's stylesheet and icon and nothing else: no script, no frame, no font, no request, no
 plug-in, no base, no form that leads elsewhere. Pages on which a wallet can act also allow this origin's scripts, and
 requests to the API and to the bucket of the ciphertexts; what such a script writes into the page is text, never HTML
 (trusted types: the one policy makes the address of the script that seals). That script runs in a worker under a policy

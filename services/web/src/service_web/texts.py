@@ -10,9 +10,7 @@ where a template shows it. So a catalogue can say something wrong, but cannot ru
 import re
 import struct
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import as_file, files
@@ -85,7 +83,6 @@ class Texts:
 
 
 ENGLISH: Final = Texts("en", NullTranslations(), NullTranslations())
-_is_english: ContextVar[bool] = ContextVar("is_english", default=False)
 
 
 def parse_language(text: str) -> str:
@@ -155,19 +152,9 @@ def install_texts(app: Flask, texts: Texts) -> None:
 
 def current_texts() -> Texts:
     """Those of the app that answers; English outside of one."""
-    if _is_english.get() or not has_app_context():
+    if not has_app_context():
         return ENGLISH
     return cast("Texts", current_app.extensions[_EXTENSION])
-
-
-@contextmanager
-def in_english() -> Iterator[None]:
-    """Show English inside, for a picture that has no letters of another language."""
-    token = _is_english.set(True)
-    try:
-        yield
-    finally:
-        _is_english.reset(token)
 
 
 def gettext(message: str, /, **values: object) -> str:

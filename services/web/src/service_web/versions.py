@@ -9,7 +9,7 @@ from service_web.api.client import ApiOverloaded, current_reader
 
 
 def versioned_page(make: Callable[[], Version], *, for_programs: bool = False) -> Response:
-    """The answer to this request: a page, a drawing; or a feed, a calendar, whose reader is a program that keeps it and
+    """The answer to this request: a page; or a feed, whose reader is a program that keeps it and
     cannot be told that something is lacking: it comes again later (raises ``ApiOverloaded``). What is lacking for
     everybody it lacks, too: a single bounty keeps no feed away."""
 

@@ -74,11 +74,6 @@ def text_version(value: str, media_type: str, cache_control: str) -> Version:
     return Version(body, _etag(body), cache_control, f"{media_type}; charset=utf-8")
 
 
-def bytes_version(body: bytes, media_type: str, cache_control: str) -> Version:
-    """The version of what is neither text nor JSON."""
-    return Version(body, _etag(body), cache_control, media_type)
-
-
 def _etag(body: bytes) -> str:
     return f'"{hashlib.sha256(body).hexdigest()[:32]}"'
 

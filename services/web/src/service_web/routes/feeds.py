@@ -1,6 +1,5 @@
-"""Feeds for reader programs, as Atom and as JSON Feed."""
+"""Atom feeds for reader programs."""
 
-import json
 from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,29 +29,28 @@ from service_web.views.entries import Chronicle, Entry, endings, newest
 routes = Blueprint("feeds", __name__)
 
 ATOM: Final = "application/atom+xml"
-JSON_FEED: Final = "application/feed+json"
-_NAMES: Final = {"feed.atom": ATOM, "feed.json": JSON_FEED}
 MAX_TITLES: Final = 200
 _NOTHING_YET: Final = datetime.fromtimestamp(0, UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One feed, in no format yet. ``path`` is the page that shows the same; ``query`` is that of a search."""
+    """One feed. ``path`` is the page that shows the same; ``query`` is that of a search."""
 
     title: str
     path: str
     entries: tuple[Entry, ...]
     query: str = ""
 
-    def address(self, name: str) -> str:
+    @property
+    def address(self) -> str:
         """Its own path and query."""
-        return f"{self.path.partition('?')[0].rstrip('/')}/{name}{self.query}"
+        return f"{self.path.partition('?')[0].rstrip('/')}/feed.atom{self.query}"
 
 
-@routes.get("/<any('feed.atom', 'feed.json'):name>")
+@routes.get("/feed.atom")
 @public
-def get_feed(name: str) -> Response:
+def get_feed() -> Response:
     """What happened last: of all bounties, or those of a search, tag, award, deadlines, Poster or Guardian."""
     values = read_query(allowed=filters.FOLLOWED)
 
@@ -71,15 +69,15 @@ def get_feed(name: str) -> Response:
         entries += [chronicle.claimed(each) for each in found.claims]
         entries += endings(chronicle, known.values())
         title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
-        _, question_mark, query = (search.feed(name) or "").partition("?")
+        _, question_mark, query = (search.feed() or "").partition("?")
         return Feed(title, search.address(), newest(entries), question_mark + query)
 
-    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
+    return versioned_page(lambda: _rendered(make()), for_programs=True)
 
 
-@routes.get("/bounties/<bounty_id>/<any('feed.atom', 'feed.json'):name>")
+@routes.get("/bounties/<bounty_id>/feed.atom")
 @public
-def get_bounty_feed(bounty_id: str, name: str) -> Response:
+def get_bounty_feed(bounty_id: str) -> Response:
     """The same of one bounty."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
@@ -100,12 +98,12 @@ def get_bounty_feed(bounty_id: str, name: str) -> Response:
         title = chronicle.titles.get(number, NO_TITLE).title or gettext("Bounty %(number)s", number=number)
         return Feed(title, f"/bounties/{number}", newest(entries))
 
-    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
+    return versioned_page(lambda: _rendered(make()), for_programs=True)
 
 
-@routes.get("/people/<account>/<any('feed.atom', 'feed.json'):name>")
+@routes.get("/people/<account>/feed.atom")
 @public
-def get_person_feed(account: str, name: str) -> Response:
+def get_person_feed(account: str) -> Response:
     """The same of one account."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
@@ -122,7 +120,7 @@ def get_person_feed(account: str, name: str) -> Response:
         entries += endings(chronicle, known.values())
         return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
 
-    return versioned_page(lambda: _rendered(make(), name), for_programs=True)
+    return versioned_page(lambda: _rendered(make()), for_programs=True)
 
 
 def judged(deps: Dependencies, chronicle: Chronicle, verdicts: tuple[VerdictRow, ...]) -> list[Entry]:
@@ -151,10 +149,8 @@ def titles_of(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Map
     return deps.challenges.titles(recent)
 
 
-def _rendered(feed: Feed, name: str) -> Version:
-    origin = dependencies().config.pages_url
-    made = _atom(feed, origin) if name == "feed.atom" else _json_feed(feed, origin)
-    return text_version(made, _NAMES[name], REVALIDATE)
+def _rendered(feed: Feed) -> Version:
+    return text_version(_atom(feed, dependencies().config.pages_url), ATOM, REVALIDATE)
 
 
 class _AtomFeed(Atom1Feed):  # type: ignore[misc]  # the library has no types
@@ -169,7 +165,7 @@ def _atom(feed: Feed, origin: str) -> str:
         title=f"{feed.title} – Bounty Escrow",
         link=origin + feed.path,
         description="",
-        feed_url=origin + feed.address("feed.atom"),
+        feed_url=origin + feed.address,
         feed_guid=origin + feed.path,
         language=current_texts().language,
     )
@@ -188,28 +184,3 @@ def _atom(feed: Feed, origin: str) -> str:
 
 def _time(at: UnixSeconds) -> datetime:
     return datetime.fromtimestamp(min(at, formatting.MOST_SECONDS), UTC)
-
-
-def _json_feed(feed: Feed, origin: str) -> str:
-    return json.dumps(
-        {
-            "version": "https://jsonfeed.org/version/1.1",
-            "title": f"{feed.title} – Bounty Escrow",
-            "home_page_url": origin + feed.path,
-            "feed_url": origin + feed.address("feed.json"),
-            "language": current_texts().language,
-            "items": [
-                {
-                    "id": each.id,
-                    "url": origin + each.path,
-                    "title": each.title,
-                    "content_text": each.text,
-                    "date_published": formatting.machine_time(each.at),
-                    "date_modified": formatting.machine_time(each.changed_at),
-                    **({"tags": list(each.tags)} if each.tags else {}),
-                }
-                for each in feed.entries
-            ],
-        },
-        ensure_ascii=False,
-    )

@@ -22,7 +22,6 @@ from service_web.texts import gettext, marked
 from service_web.views.freshness import finality, finality_seconds
 from service_web.views.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
-from service_web.views.timeline import Milestone
 from service_web.written import Lacking, Written
 
 SHOWN_SUBMISSIONS: Final = 100
@@ -41,6 +40,15 @@ RECORD_FAILURES: Final = {
         "The service could not derive it. Derive it from the chain yourself with service-audit."
     ),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """One moment. ``at`` None: it has not come, or the index does not state when it did."""
+
+    name: str
+    at: UnixSeconds | None
+    is_past: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,8 +175,8 @@ def milestones_of(
         planned = [each for each in planned if each.at is not None and each.at <= decided]
     claims = [payment.claim.time for payment in made if payment.claim is not None]
     is_paid = bool(made) and len(claims) == len(made)
-    paid = Milestone(gettext("All paid out"), max(claims) if is_paid else None, is_past=is_paid, is_key=True)
-    return (*planned, Milestone(gettext("Decided"), decided, is_past=True, is_key=True), paid)
+    paid = Milestone(gettext("All paid out"), max(claims) if is_paid else None, is_past=is_paid)
+    return (*planned, Milestone(gettext("Decided"), decided, is_past=True), paid)
 
 
 def decided_at(detail: BountyDetail, history: BountyActivity) -> UnixSeconds | None:

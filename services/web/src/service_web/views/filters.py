@@ -150,10 +150,10 @@ class Search:
         values |= place.values()
         return f"/?{urlencode(values)}" if values else "/"
 
-    def feed(self, name: str) -> str | None:
+    def feed(self) -> str | None:
         """The address of the feed that follows this search; None where nothing is set that one could follow."""
         followed = {each: text for each, text in self.texts.items() if each in FOLLOWED and each not in self.problems}
-        return f"/{name}?{urlencode(followed)}" if followed else None
+        return f"/feed.atom?{urlencode(followed)}" if followed else None
 
     def cleared(self) -> str:
         """The address without the fields."""
