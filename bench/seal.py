@@ -26,7 +26,6 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_directory
 from bounty_protocol.crypto.beacon import Beacon, verify_batch, verify_beacon
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.timelock import timelock_decrypt, timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
@@ -268,7 +267,7 @@ def content_of(folder: Path, size: int) -> Path:
 def open_sealed(sealed: Path, identity: Identity, target: Path, artifact: SealedArtifact) -> None:
     open_artifact(
         sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length,
-        expected=ExpectedBinding(BINDING, required=True), limits=LIMITS,
+        expected=BINDING, limits=LIMITS,
     )  # fmt: skip
 
 

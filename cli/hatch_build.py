@@ -19,8 +19,6 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 PROTOCOL = "bounty_protocol"
 LEFT_OUT = ("__pycache__", "rubric")
 """The rubric of the service's own review is none of the client's."""
-FORMER = ("auth.sign", "chain.json_rpc", "errors", "types")
-"""Modules that documents of the release before named as ``service_common``'s; they work for one release."""
 IMPORT = re.compile(rf"""(?m)(^\s*(?:from|import)\s+|["'])({PROTOCOL})(?=[.\s"'])""")
 
 
@@ -46,19 +44,5 @@ class PrivateCopy(BuildHookInterface):
         shutil.copytree(source, made / "service_cli" / PROTOCOL, ignore=shutil.ignore_patterns(*LEFT_OUT))
         for path in made.rglob("*.py"):
             path.write_text(IMPORT.sub(r"\1service_cli.\2", path.read_text(encoding="utf-8")), encoding="utf-8")
-        for name in FORMER:
-            path = (made / "service_common" / name.replace(".", "/")).with_suffix(".py")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(_former(name), encoding="utf-8")
-        for each in ("service_cli", "service_checker", "service_common"):
+        for each in ("service_cli", "service_checker"):
             build_data["force_include"][str(made / each)] = each
-
-
-def _former(name: str) -> str:
-    now = f"service_cli.{PROTOCOL}.{name}"
-    return (
-        f'"""Former place of ``{now}``, for one release."""\n\n'
-        f"import warnings\n\n"
-        f"from {now} import *  # noqa: F403\n\n"
-        f'warnings.warn("service_common.{name} is {now} now", DeprecationWarning, stacklevel=2)\n'
-    )

@@ -1,15 +1,13 @@
 """Somebody who reads another Solver's sealed bytes before the deadline, and hands them in as its own."""
 
-from dataclasses import replace
-
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.types import Address
 
 
-def in_own_envelope(envelope: Envelope, copier: str, version: int) -> Envelope:
+def in_own_envelope(envelope: Envelope, copier: str) -> Envelope:
     """Another Solver's capsule and ciphertext under one's own name, with a commitment of its own."""
-    copied = build_envelope(
+    return build_envelope(
         binding=Binding(envelope.chain_id, envelope.hub_address, envelope.bounty_id, Address(copier)),
         spec_commitment=envelope.spec_commitment,
         guardian_roster_hash=envelope.guardian_roster_hash,
@@ -20,4 +18,3 @@ def in_own_envelope(envelope: Envelope, copier: str, version: int) -> Envelope:
         ciphertext_sha256=envelope.ciphertext.sha256,
         ciphertext_byte_length=envelope.ciphertext.byte_length,
     )
-    return replace(copied, version=version)

@@ -8,7 +8,6 @@ from pathlib import Path
 import urllib3
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.artifact import open_artifact
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import IdentityFile, parse_identity_file
 from bounty_protocol.crypto.x25519 import recipient_text
 from bounty_protocol.domain.envelope import parse_envelope
@@ -109,7 +108,7 @@ def test_artifact__made_with_public_tools_alone__is_accepted_by_prepare_and_open
     assert prepared.json["submission_commitment"] == envelope.commitment()
     opened = open_artifact(
         desk / "artifact.age", identity, tmp_path / "out", sha256=envelope.ciphertext.sha256,
-        byte_length=envelope.ciphertext.byte_length, expected=expected_binding(envelope),
+        byte_length=envelope.ciphertext.byte_length, expected=envelope.binding,
     )  # fmt: skip
     assert (opened.file_count, (tmp_path / "out/src/main.py").read_text()) == (1, "print(1)\n")
     guardian = service.world.people.guardians[1].identity

@@ -1,7 +1,6 @@
 """Submissions that do not open or were copied: what is wrong, whom it is evidence against, and what still opens."""
 
 import io
-import json
 import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -101,7 +100,6 @@ class Case:
     words: str
     ciphertext: bytes | Ciphertext = good
     capsule: Capsule = good_capsule
-    version: int = 2
 
     def sealed(self, binding: Binding) -> bytes:
         return self.ciphertext if isinstance(self.ciphertext, bytes) else self.ciphertext(binding)
@@ -166,20 +164,10 @@ CASES = {
     "another Solver in the archive": Case(
         "sealed_for_another", EVIDENCE, lambda b: good(changed(b, solver_address=ELSE))
     ),
-    "another Solver in the archive, of version 1": Case(
-        "sealed_for_another", EVIDENCE, lambda b: good(changed(b, solver_address=ELSE)), holding(), version=1
-    ),
-    "another Solver in the capsule, of version 1": Case(
-        "sealed_for_another",
-        EVIDENCE,
-        archived(),
-        lambda b, *rest: good_capsule(changed(b, solver_address=ELSE), *rest),
-        version=1,
-    ),
     "a binding twice in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{}", "{}")),
     "a binding twice in the archive": Case("archive_malformed", EVIDENCE, archived("{}", "{}")),
     "a binding in another spelling in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{} ")),
-    "a binding in another spelling in the archive": Case("archive_malformed", EVIDENCE, archived("{} "), version=1),
+    "a binding in another spelling in the archive": Case("archive_malformed", EVIDENCE, archived("{} ")),
     "other Guardians": Case("capsule_not_for_this_key", "no key of this keyring fits", capsule=strangers),
 }
 
@@ -203,7 +191,7 @@ def sealed_of(ledger: Ledger, bounty: int, solver: Wallet, case: Case) -> tuple[
         ciphertext_sha256=Bytes32("0x" + sha256(ciphertext).hexdigest()),
         ciphertext_byte_length=len(ciphertext),
     )
-    return replace(envelope, version=case.version), ciphertext
+    return envelope, ciphertext
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,14 +300,14 @@ class Copied:
     author: Submitted
     before: tuple[str, str]
     after: tuple[str, str]
-    in_own_envelopes: tuple[tuple[str, str], ...]
+    in_own_envelope: tuple[str, str]
 
 
 @pytest.fixture(scope="module")
 def copied(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Copied:
-    """The author's wallet is slow; a copier that reads the API is quick, another comes later, two seal nothing anew."""
+    """The author's wallet is slow; a copier that reads the API is quick, another is late, one seals nothing anew."""
     api, rpc, folder = ApiTwin(ledger), RpcProxy(ledger.node.url), tmp_path_factory.mktemp("copied")
-    copiers = [Wallet() for _ in range(4)]
+    copiers = [Wallet() for _ in range(3)]
     for copier in copiers:
         ledger.node.fund(copier.address)
     try:
@@ -333,19 +321,18 @@ def copied(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Copied:
         ledger.submit(number, copiers[0], Bytes32(commitment))
         send(ledger, prepared)
         ledger.submit(number, copiers[1], Bytes32(commitment))
-        envelope, own = parse_envelope(api.envelopes[commitment]), []
-        for copier, version in zip(copiers[2:], (2, 1), strict=True):
-            mine = in_own_envelope(envelope, copier.address, version)
-            ledger.submit(number, copier, mine.commitment())
-            api.envelopes[mine.commitment()] = mine.canonical_bytes()
-            api.objects[mine.ciphertext.storage_locator] = api.objects[envelope.ciphertext.storage_locator]
-            own.append((copier.address, str(mine.commitment())))
+        envelope = parse_envelope(api.envelopes[commitment])
+        mine = in_own_envelope(envelope, copiers[2].address)
+        ledger.submit(number, copiers[2], mine.commitment())
+        api.envelopes[mine.commitment()] = mine.canonical_bytes()
+        api.objects[mine.ciphertext.storage_locator] = api.objects[envelope.ciphertext.storage_locator]
+        own = (copiers[2].address, str(mine.commitment()))
         ledger.reveal(number)
         author = Submitted(
             str(number), ledger.people.solvers[0].address, commitment, {"main.py": b"print(1)\n"}, api.objects,
             api.envelopes,
         )  # fmt: skip
-        return Copied(author, (copiers[0].address, commitment), (copiers[1].address, commitment), tuple(own))
+        return Copied(author, (copiers[0].address, commitment), (copiers[1].address, commitment), own)
     finally:
         api.close()
         rpc.close()
@@ -361,8 +348,7 @@ def test_copies__of_whatever_kind__do_not_keep_the_author_s_work_from_a_guardian
     guardian: Terminal, copied: Copied
 ) -> None:
     ran = guardian.run("guardian:open", *copied.author.names, "out")
-    assert (ran.last["event"], ran.last["bound"]) == ("guardian_open.artifact_opened", True)
-    assert "older format" not in ran.words
+    assert ran.last["event"] == "guardian_open.artifact_opened"
     assert files_below(guardian.home / "out") == copied.author.files
 
 
@@ -393,11 +379,10 @@ def test_copied_commitment__while_the_author_s_is_not_recorded__blames_no_lost_b
     assert guardian.run(*copied, code=1).last["code"] == "envelope_refused"
 
 
-@pytest.mark.parametrize("number", [0, 1], ids=["version 2", "version 1"])
 def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_the_copier(
-    ledger: Ledger, guardian: Terminal, copied: Copied, number: int
+    ledger: Ledger, guardian: Terminal, copied: Copied
 ) -> None:
-    copy = (copied.author.bounty, *copied.in_own_envelopes[number])
+    copy = (copied.author.bounty, *copied.in_own_envelope)
     ran = guardian.run("guardian:open", *copy, "out", code=1)
     assert ran.last["code"] == "sealed_for_another"
     assert copied.author.solver in str(ran.last["message"])
@@ -408,7 +393,7 @@ def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_
 def test_copied_bytes__that_won_all_the_same__are_neither_delivered_nor_opened_by_the_poster(
     ledger: Ledger, api: ApiTwin, guardian: Terminal, poster: Terminal, copied: Copied
 ) -> None:
-    copier, commitment = copied.in_own_envelopes[0]
+    copier, commitment = copied.in_own_envelope
     snapshot = ledger.node.rpc.call("evm_snapshot")
     ledger.award(int(copied.author.bounty), copier, commitment)
     ledger.node.mine(200)
@@ -420,68 +405,3 @@ def test_copied_bytes__that_won_all_the_same__are_neither_delivered_nor_opened_b
     assert (ran.last["event"], ran.last["code"]) == ("open_winning_submission.refused", "sealed_for_another")
     assert not (poster.home / "won").exists()
     ledger.node.rpc.call("evm_revert", snapshot)
-
-
-@pytest.mark.parametrize(
-    ("archive", "capsule", "bound"),
-    [((), (), False), ((), ("{}",), False), (("{}",), (), True), (("{}",), ("{}",), True)],
-)
-def test_open__of_version_1__tells_whether_the_bytes_are_bound(
-    ledger: Ledger,
-    api: ApiTwin,
-    guardian: Terminal,
-    poster: Terminal,
-    archive: tuple[str, ...],
-    capsule: tuple[str, ...],
-    bound: bool,
-) -> None:
-    number, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
-    api.keep_page(page)
-    solver = ledger.people.solvers[1].wallet
-    envelope, ciphertext = sealed_of(ledger, number, solver, Case("", "", archived(*archive), holding(*capsule), 1))
-    ledger.submit(number, solver, envelope.commitment())
-    ledger.reveal(number)
-    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
-    api.objects[envelope.ciphertext.storage_locator] = ciphertext
-    names = (str(number), solver.address, envelope.commitment())
-    ledger.award(number, solver.address, envelope.commitment())
-    ledger.node.mine(200)
-    opened = [guardian.run("guardian:open", "--quiet", *names, "out")]
-    guardian.run("guardian:deliver-key", *names)
-    opened.append(poster.run("poster:open-winning-submission", "--quiet", str(number), "out"))
-    for ran in opened:
-        assert ran.last["bound"] is bound
-        assert ("older format" in ran.words) is not bound
-    assert (guardian.home / "out" / "main.py").read_bytes() == (poster.home / "out" / "main.py").read_bytes()
-
-
-def sealed_by_an_earlier_release(ledger: Ledger, solver: Terminal, bounty: str) -> Envelope:
-    """The journal as an earlier release left it after sealing, before a wallet saw anything."""
-    (solver.home / "work").mkdir()
-    (solver.home / "work" / "main.py").write_text("print(1)\n")
-    by_wallet(ledger, solver, "--without-api", bounty, "work")
-    (file,) = solver.home.rglob("journal.json")
-    journal = json.loads(file.read_text())
-    former = replace(parse_envelope(journal["envelope"].encode()), version=1)
-    journal["envelope"] = former.canonical_bytes().decode()
-    del journal["shown"]
-    file.write_text(json.dumps(journal))
-    return former
-
-
-def test_submit__with_bytes_that_an_earlier_release_sealed__seals_anew(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str
-) -> None:
-    former = sealed_by_an_earlier_release(ledger, solver, bounty)
-    recorded = str(solver.run("solver:submit", bounty, "work").last["submission_commitment"])
-    assert recorded != former.commitment()
-    assert parse_envelope(api.envelopes[recorded]).version == 2
-    again = solver.run("solver:submit", bounty, "work")
-    assert again.event("submit.submission_recorded")["submission_commitment"] == recorded
-
-
-def test_submit__with_what_an_earlier_release_recorded__keeps_it(ledger: Ledger, solver: Terminal, bounty: str) -> None:
-    former = sealed_by_an_earlier_release(ledger, solver, bounty)
-    ledger.submit(int(bounty), ledger.people.solvers[0].wallet, former.commitment())
-    ran = solver.run("solver:submit", bounty, "work")
-    assert ran.event("submit.submission_recorded")["submission_commitment"] == former.commitment()

@@ -146,9 +146,7 @@ def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: P
     protocol = "service_cli/bounty_protocol/"
     assert {name.removeprefix(protocol).split("/")[0] for name in names if name.startswith(protocol)} == PACKAGES
     assert {f"{protocol}chain/deployments/mainnet.json", f"{protocol}chain/abi/Hub.json"} <= set(names)
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {
-        "service_cli", "service_checker", "service_common",
-    }  # fmt: skip
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_cli", "service_checker"}
     assert not [name for name in names if "__pycache__" in name or "test" in name]
 
 
@@ -181,24 +179,6 @@ def test_installed_wheel__every_module_of_it__can_be_imported(python: Path, tmp_
         "        importlib.import_module(found.name)\n"
         "    assert package is service_cli or 'service_cli.errors' not in sys.modules\n"
         "assert 'bounty_protocol' not in sys.modules\n"
-    )
-    command = [str(python), "-c", program]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-def test_former_names__of_the_wheel__are_those_of_now_with_a_warning(python: Path, tmp_path: Path) -> None:
-    program = (
-        "import warnings\n"
-        "with warnings.catch_warnings(record=True) as caught:\n"
-        "    warnings.simplefilter('always')\n"
-        "    from service_common.auth.sign import approval_header\n"
-        "    from service_common.chain.json_rpc import ChainUnavailable\n"
-        "    from service_common.errors import ServiceError\n"
-        "    from service_common.types import BountyId\n"
-        "import service_cli\n"
-        "assert service_cli.ServiceError is ServiceError and service_cli.BountyId is BountyId\n"
-        "assert [w.category for w in caught] == [DeprecationWarning] * 4, caught\n"
     )
     command = [str(python), "-c", program]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)

@@ -198,7 +198,7 @@ def record() -> dict[str, object]:
 
 _PAIR = {"bounty_id": "1", "solver": SOLVER, "submission_commitment": SUBMISSION}
 _VERDICT = {**_PAIR, "guardian": GUARDIANS[0], "kind": "awarded", "report_commitment": REPORT}
-_OPENED = {**_PAIR, "file_count": 3, "byte_length": 48_213, "bound": True, "renamed_count": 0}
+_OPENED = {**_PAIR, "file_count": 3, "byte_length": 48_213, "renamed_count": 0}
 _GAS = 123_456_789_000_000
 _FINAL = JUDGING - NOW - 86_400
 

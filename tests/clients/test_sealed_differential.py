@@ -29,7 +29,6 @@ from tests.vectors.samples import (
     BINDING,
     COMPLETE_PAGE,
     CONTENT,
-    EXPECTED,
     GUARDIAN_IDENTITIES,
     ROSTER,
     ROUND,
@@ -93,7 +92,7 @@ def capsule_outcome(capsule: bytes) -> str:
             keyring=[GUARDIAN_IDENTITIES[1]],
             roster_size=len(ROSTER.members),
             content_public_key=CONTENT.public_key,
-            expected=EXPECTED,
+            expected=BINDING,
         )
     except SealedDataError as error:
         return error.code

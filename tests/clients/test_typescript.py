@@ -21,7 +21,6 @@ from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.archive_write import ArchiveEntry
 from bounty_protocol.crypto.artifact import open_artifact, seal_directory
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import open_capsule, seal_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
@@ -43,7 +42,6 @@ from tests.vectors.samples import (
     BOUNTY_ID,
     CHAIN_ID,
     CONTENT,
-    EXPECTED,
     GUARDIAN_IDENTITIES,
     HUB,
     REVEAL_AT,
@@ -245,7 +243,7 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
         tmp_path / "out",
         sha256=envelope.ciphertext.sha256,
         byte_length=envelope.ciphertext.byte_length,
-        expected=expected_binding(envelope),
+        expected=envelope.binding,
         original_names=True,
     )
     assert listing(tmp_path / "out") == listing(exchange.tree(name))
@@ -332,7 +330,7 @@ def content_key(envelope: Envelope) -> Identity:
         keyring=[GUARDIAN_IDENTITIES[2]],
         roster_size=len(ROSTER.members),
         content_public_key=envelope.content_public_key,
-        expected=expected_binding(envelope),
+        expected=envelope.binding,
     )
 
 
@@ -402,7 +400,7 @@ class Downloaded:
                 folder / "out",
                 sha256=self.sha256,
                 byte_length=len(self.committed),
-                expected=EXPECTED,
+                expected=BINDING,
             ).file_count
         )
 

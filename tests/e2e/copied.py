@@ -27,7 +27,7 @@ def copy_bytes(cast: Cast, bounty: Funded, work: Submitted) -> Submitted:
     submissions = f"/api/bounties/{bounty.bounty_id}/submissions"
     content = _ask(cast, poster, "GET", f"{submissions}/{work.commitment}/content")
     ciphertext = urllib3.request("GET", str(content["download_url"])).data
-    mine = in_own_envelope(parse_envelope(str(content["envelope"]).encode()), copier.address, 2)
+    mine = in_own_envelope(parse_envelope(str(content["envelope"]).encode()), copier.address)
     wanted = {"ciphertext_sha256": mine.ciphertext.sha256, "ciphertext_byte_length": mine.ciphertext.byte_length}
     path = f"{submissions}/{copier.address}"
     target = _ask(cast, copier, "POST", f"{path}/artifact-upload-url", json.dumps(wanted).encode())

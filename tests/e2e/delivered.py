@@ -7,7 +7,6 @@ from bounty_protocol.chain.deployment import BeaconRecord
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.domain.envelope import parse_envelope
@@ -50,7 +49,7 @@ def content_key(cast: Cast, bounty: Funded, work: Submitted) -> Identity:
         keyring=parse_keyring(environment["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"]),
         roster_size=3,
         content_public_key=envelope.content_public_key,
-        expected=expected_binding(envelope),
+        expected=envelope.binding,
     )
 
 

@@ -17,7 +17,6 @@ from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.archive_write import comment_header, list_directory, tar_blocks
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.capsule import IdentityFile, open_capsule, seal_capsule
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
@@ -32,7 +31,6 @@ from tests.vectors.samples import (
     BEACON,
     BINDING,
     CONTENT,
-    EXPECTED,
     GUARDIAN_IDENTITIES,
     ROSTER,
     ROUND,
@@ -87,7 +85,7 @@ def try_open_age(data: bytes) -> bytes:
     return age.decrypt_bytes(data, [CONTENT], recipients=1)
 
 
-def try_open_capsule(data: bytes, expected: ExpectedBinding = EXPECTED) -> object:
+def try_open_capsule(data: bytes) -> object:
     """Open a capsule as the second Guardian."""
     return open_capsule(
         data,
@@ -96,12 +94,12 @@ def try_open_capsule(data: bytes, expected: ExpectedBinding = EXPECTED) -> objec
         keyring=[GUARDIAN_IDENTITIES[1]],
         roster_size=len(ROSTER.members),
         content_public_key=CONTENT.public_key,
-        expected=expected,
+        expected=BINDING,
     )
 
 
 def capsule_of_version_1() -> bytes:
-    """The capsule of the samples as it was before the seal named anybody."""
+    """The capsule of the samples as version 1 of the envelope had it: its seal names nobody."""
     randomness, text = seeded("capsule"), IdentityFile(CONTENT, None).to_bytes()
     inner = age.encrypt_bytes(text, ROSTER.encryption_public_keys, randomness)
     return timelock_encrypt(inner, ROUND, BEACON.info, randomness)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Final
 
 from beacon import make_local_beacon
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.abi_hashes import guardian_roster_hash
 from bounty_protocol.domain.binding import Binding
@@ -54,7 +53,6 @@ SOLVER: Final = account("solver")
 BOUNTY_ID: Final = BountyId(7)
 PROTOCOL: Final = account("protocol")
 BINDING: Final = Binding(CHAIN_ID, HUB, BOUNTY_ID, SOLVER)
-EXPECTED: Final = ExpectedBinding(BINDING, required=True)
 
 GUARDIAN_IDENTITIES: Final = tuple(identity(f"guardian {number}") for number in range(3))
 GUARDIANS: Final = tuple(sorted(account(f"guardian {number}") for number in range(3)))

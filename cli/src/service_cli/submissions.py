@@ -20,7 +20,6 @@ from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
@@ -39,7 +38,7 @@ from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Progress, emit, remark, say, warn
+from service_cli.shell.output import Progress, emit, remark, say
 from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, storage_url
 
@@ -236,7 +235,7 @@ _THE_SOLVERS: Final = {
     Failure.CAPSULE_MALFORMED: "what its key capsule holds is not one sealed content key",
     Failure.CAPSULE_WRONG_RECIPIENTS: "its key capsule is not sealed to this bounty's roster",
     Failure.CAPSULE_WRONG_IDENTITY: "its key capsule holds another key than its envelope names",
-    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver, as its envelope's version requires",
+    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver",
     Failure.SEALED_FOR_ANOTHER: "what it sealed names another bounty or another Solver than its envelope",
     Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
     Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
@@ -284,12 +283,6 @@ def _inert(paths: tuple[str, ...]) -> str:
     )
 
 
-_UNBOUND: Final = (
-    "this work was sealed in an older format, which does not name its bounty and Solver inside: these bytes alone do "
-    "not show that this Solver made them; compare them with the other Submissions"
-)
-
-
 def write_artifact(
     submission: Submission,
     identity: Identity,
@@ -313,18 +306,15 @@ def write_artifact(
             output_dir,
             sha256=ciphertext.sha256,
             byte_length=ciphertext.byte_length,
-            expected=expected_binding(submission.envelope),
+            expected=submission.envelope.binding,
             progress=progress,
             original_names=original_names,
             ready=ready,
         )
     note_opened(output_dir)
-    bound = opened.binding is not None
     counts = (opened.file_count, opened.byte_length)
-    done = emit(kind(*submission.names(), str(output_dir), *counts, bound, len(opened.inert)))
+    done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)))
     remark(f"opened {opened.file_count} files in {output_dir}")
     if opened.inert:
         remark(_inert(opened.inert), urgent=True)
-    if not bound:
-        warn(_UNBOUND)
     return done

@@ -11,12 +11,6 @@ export interface Binding {
   readonly solverAddress: Address;
 }
 
-/** What must be inside; not required where version 1 of the envelope may have left it out. */
-export interface ExpectedBinding {
-  readonly binding: Binding;
-  readonly required: boolean;
-}
-
 const MARK = "bounty-escrow:";
 const SPELLING =
   /^bounty-escrow: chain_id=([1-9]\d{0,15}) hub_address=(0x[0-9a-f]{40}) bounty_id=([1-9]\d{0,18}) solver_address=(0x[0-9a-f]{40})$/;
@@ -55,11 +49,10 @@ export function takeComment(
   };
 }
 
-/** Refuses work for another bounty or Solver in every version, and unbound work where a binding is required. */
-export function checkBinding(expected: ExpectedBinding, found: Binding | undefined, where: string): void {
-  if (found === undefined) {
-    if (expected.required) throw refusal("binding_missing", `${where} does not name the bounty and Solver it is for`);
-  } else if (bindingText(found) !== bindingText(expected.binding)) {
+/** Refuses work that names another bounty or Solver than its envelope, or none. */
+export function checkBinding(expected: Binding, found: Binding | undefined, where: string): void {
+  if (found === undefined) throw refusal("binding_missing", `${where} does not name the bounty and Solver it is for`);
+  if (bindingText(found) !== bindingText(expected)) {
     throw refusal("sealed_for_another", `${where} was sealed for another one: ${bindingText(found)}`);
   }
 }

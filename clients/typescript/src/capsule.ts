@@ -12,7 +12,7 @@ import type { AgeHeader } from "./age.js";
 import { isCanonicalG2, roundMessage, verifyBeacon } from "./beacon.js";
 import type { Beacon } from "./beacon.js";
 import { bindingText, checkBinding, takeComment } from "./binding.js";
-import type { Binding, ExpectedBinding } from "./binding.js";
+import type { Binding } from "./binding.js";
 import { ByteSource, concat, fromHex, utf8 } from "./bytes.js";
 import type { Bytes } from "./bytes.js";
 import { ServiceError, refusal } from "./errors.js";
@@ -75,7 +75,7 @@ export async function openCapsule(
   capsule: Uint8Array,
   keys: CapsuleKeys,
   contentPublicKey: Hex,
-  expected: ExpectedBinding,
+  expected: Binding,
 ): Promise<string> {
   const inner = await openOuter(capsule, keys);
   const text = await openInner(inner, keys);

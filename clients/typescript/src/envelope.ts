@@ -9,7 +9,7 @@ import { isPublicKey } from "./age.js";
 import { roundAt } from "./beacon.js";
 import type { Beacon } from "./beacon.js";
 import { isBountyId } from "./binding.js";
-import type { Binding, ExpectedBinding } from "./binding.js";
+import type { Binding } from "./binding.js";
 import { fromHex, toHex, utf8 } from "./bytes.js";
 import { canonicalJson, parseCanonicalJson } from "./canonical.js";
 import { recipientsCommitment } from "./commitments.js";
@@ -18,7 +18,7 @@ import type { Issue } from "./errors.js";
 
 /** The envelope as its JSON stands: hex in lowercase, the capsule in base64, times in seconds since 1970. */
 export interface Envelope {
-  readonly version: 1 | 2;
+  readonly version: 2;
   readonly mode: "drand_tlock";
   readonly chain_id: number;
   readonly hub_address: Address;
@@ -56,10 +56,10 @@ export function envelopeBytes(envelope: Envelope): Uint8Array<ArrayBuffer> {
   return utf8(canonicalJson(envelope));
 }
 
-/** The bounty and Solver that an envelope names, and whether its seals must name them, too. */
-export function expectedBinding(envelope: Envelope): ExpectedBinding {
+/** The bounty and Solver that an envelope names, and its seals must name, too. */
+export function bindingOf(envelope: Envelope): Binding {
   const { chain_id: chainId, hub_address: hubAddress, bounty_id: bountyId, solver_address: solverAddress } = envelope;
-  return { binding: { chainId, hubAddress, bountyId, solverAddress }, required: envelope.version > 1 };
+  return { chainId, hubAddress, bountyId, solverAddress };
 }
 
 /** Where the ciphertext lies, derived from what the envelope names. */
@@ -120,7 +120,7 @@ function internalDifferences(envelope: Envelope): Issue[] {
   if (toHex(sha256(capsuleOf(envelope))) !== envelope.key_capsule_sha256) {
     issues.push({ path: "key_capsule_sha256", message: "is not the SHA-256 of key_capsule" });
   }
-  const locator = storageLocator(expectedBinding(envelope).binding, envelope.ciphertext.sha256);
+  const locator = storageLocator(bindingOf(envelope), envelope.ciphertext.sha256);
   if (envelope.ciphertext.storage_locator !== locator) {
     issues.push({ path: "ciphertext.storage_locator", message: `must be ${locator}` });
   }
@@ -192,7 +192,7 @@ const publicKey = matching(
 );
 
 const ENVELOPE: Readonly<Record<keyof Envelope, Check | Fields>> = {
-  version: integer(1, 2),
+  version: integer(2, 2),
   mode: matching((text) => text === "drand_tlock", "must be drand_tlock"),
   chain_id: integer(1),
   hub_address: address,

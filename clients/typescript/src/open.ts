@@ -6,7 +6,7 @@ import { unpack } from "./archive.js";
 import type { OpenedEntry, Unpacked } from "./archive.js";
 import { checkBinding } from "./binding.js";
 import { ByteSource, chunksOf, toHex } from "./bytes.js";
-import { capsuleOf, expectedBinding } from "./envelope.js";
+import { capsuleOf, bindingOf } from "./envelope.js";
 import type { Envelope } from "./envelope.js";
 import { checkIdentity, openCapsule } from "./capsule.js";
 import type { CapsuleKeys } from "./capsule.js";
@@ -22,7 +22,7 @@ import type { TransferOptions } from "./transfer.js";
  */
 export async function openContentKey(envelope: Envelope, keys: Omit<CapsuleKeys, "round">): Promise<string> {
   const capsuleKeys = { ...keys, round: envelope.reveal_policy.round };
-  return openCapsule(capsuleOf(envelope), capsuleKeys, envelope.content_public_key, expectedBinding(envelope));
+  return openCapsule(capsuleOf(envelope), capsuleKeys, envelope.content_public_key, bindingOf(envelope));
 }
 
 /** How work is opened: the most that is taken of an archive, and what is reported on the way. */
@@ -53,7 +53,7 @@ export async function openArtifact(
   try {
     const unpacked = await unpack(await plaintextOf(download.chunks, identity), onEntry, limits);
     await download.finish();
-    checkBinding(expectedBinding(envelope), unpacked.binding, "the archive");
+    checkBinding(bindingOf(envelope), unpacked.binding, "the archive");
     return unpacked;
   } catch (error) {
     if (error instanceof ServiceError) await download.finish();

@@ -28,7 +28,6 @@ async function outcomes(items, work) {
 }
 
 const keys = { beacon, round, signature, keyring: [guardian], rosterSize };
-const expected = { binding, required: true };
 const made = [];
 for (let count = 0; count < job.made; count += 1) {
   const capsule = await sealCapsule(identity, binding, bounty.encryptionKeys, round, beacon);
@@ -37,7 +36,7 @@ for (let count = 0; count < job.made; count += 1) {
 console.log(
   JSON.stringify({
     capsules: await outcomes(job.capsules, async (text) =>
-      publicKeyOf(await openCapsule(bytes(text), keys, envelope.content_public_key, expected)),
+      publicKeyOf(await openCapsule(bytes(text), keys, envelope.content_public_key, binding)),
     ),
     archives: await outcomes(job.archives, async (tar) => (await unpack(whole(bytes(tar)), () => undefined)).fileCount),
     pages: await outcomes(job.pages, (page) => {

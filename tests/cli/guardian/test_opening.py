@@ -173,7 +173,6 @@ def test_open_from__a_folder_with_altered_files__writes_nothing(guardian: Termin
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
     from bounty_protocol.crypto.beacon import Beacon
-    from bounty_protocol.crypto.binding import expected_binding
     from bounty_protocol.crypto.capsule import open_capsule
     from bounty_protocol.domain.envelope import parse_envelope
 
@@ -188,7 +187,7 @@ def content_identity(ledger: Ledger, found: Submitted) -> Identity:
         keyring=(mine,),
         roster_size=3,
         content_public_key=envelope.content_public_key,
-        expected=expected_binding(envelope),
+        expected=envelope.binding,
     )
 
 

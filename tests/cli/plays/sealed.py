@@ -8,7 +8,6 @@ from pathlib import Path
 
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock
@@ -37,7 +36,7 @@ class Sealed:
             file, out = Path(folder) / "ciphertext", Path(folder) / "out"
             file.write_bytes(self.ciphertext)
             sizes = {"sha256": described.sha256, "byte_length": described.byte_length}
-            open_artifact(file, identity, out, **sizes, expected=expected_binding(self.envelope))  # type: ignore[arg-type]
+            open_artifact(file, identity, out, **sizes, expected=self.envelope.binding)  # type: ignore[arg-type]
             return files_below(out)
         return None
 
@@ -68,7 +67,7 @@ def content_key(world: World, envelope: Envelope, keyring: list[Identity]) -> Id
             keyring=keyring,
             roster_size=len(ledger.people.guardians),
             content_public_key=envelope.content_public_key,
-            expected=expected_binding(envelope),
+            expected=envelope.binding,
         )
     return None
 

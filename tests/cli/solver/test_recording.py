@@ -5,14 +5,13 @@ import json
 import os
 import shutil
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.json_rpc import mapping, quantity
 from bounty_protocol.crypto import archive_read
 from service_cli.chain import sender
-from service_cli.solver import sealing, submission
+from service_cli.solver import sealing
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -369,19 +368,6 @@ def test_submit__of_the_same_files_after_a_backup__replaces_nothing_unasked(
     ledger.advance_to(ledger.time() + 2_000)  # nothing can be changed any more, and it is what is recorded
     late = solver.run("solver:submit", "--without-api", str(number), work)
     assert late.last["submission_commitment"] == former
-
-
-def test_submit__of_files_that_the_release_before_sealed__continues_with_its_bytes(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (solver.home / work / "src").mkdir()
-    former_fingerprint = partial(sealing.fingerprint, times=sealing.FileTimes.FORMER_RELEASE)
-    with monkeypatch.context() as patch:
-        patch.setattr(sealing, "content_of", lambda _journal, selection: former_fingerprint(selection))
-        patch.setattr(submission, "content_of", sealing.content_of)
-        solver.run("solver:submit", bounty, work)
-    former = on_chain(ledger, bounty)
-    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == former
 
 
 def test_submit__of_what_was_replaced__needs_the_solver_s_word(

@@ -18,14 +18,13 @@ from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import comment_header
 from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_directory
 from bounty_protocol.crypto.background import DEPTH, Background
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.digest import BackgroundSha256
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import recipient_text
 from bounty_protocol.types import Bytes32
 
 from tests.protocol.crypto.trees import FILES, make, pack, tree
-from tests.vectors.samples import BINDING, CONTENT, EXPECTED, POSTER, identity, seeded
+from tests.vectors.samples import BINDING, CONTENT, POSTER, identity, seeded
 
 FOREIGN = replace(BINDING, solver_address=POSTER).text()
 
@@ -53,7 +52,7 @@ def _refusal(
             tmp_path / "new/place/out",
             sha256=sha256 or _digest(data),
             byte_length=len(data) if length is None else length,
-            expected=EXPECTED,
+            expected=BINDING,
         )
     assert sorted(tmp_path.rglob("*")) == before
     return refusal.value
@@ -65,9 +64,7 @@ def test_artifact__sealed_and_opened__the_same_files(tmp_path: Path) -> None:
     assert (sealed.sha256, sealed.byte_length, sealed.file_count) == (_digest(data), len(data), len(FILES))
     assert stat.S_IMODE(target.stat().st_mode) == 0o600
     out = tmp_path / "deep/er/out"
-    opened = open_artifact(
-        target, CONTENT, out, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
-    )
+    opened = open_artifact(target, CONTENT, out, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING)
     assert tree(out) == FILES
     assert opened.file_count == len(FILES)
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
@@ -90,7 +87,7 @@ def test_artifact__sealed_with_tar_and_rage__opens_here(tmp_path: Path) -> None:
     data = pyrage.encrypt(packed, [pyrage.x25519.Recipient.from_str(recipient_text(CONTENT.public_key))])
     (tmp_path / "a.age").write_bytes(data)
     open_artifact(
-        tmp_path / "a.age", CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=EXPECTED
+        tmp_path / "a.age", CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=BINDING
     )
     assert tree(tmp_path / "out") == FILES
 
@@ -110,7 +107,7 @@ def test_artifact__progress__grows_to_the_total_both_ways(tmp_path: Path) -> Non
         tmp_path / "out",
         sha256=sealed.sha256,
         byte_length=sealed.byte_length,
-        expected=EXPECTED,
+        expected=BINDING,
         progress=lambda *step: steps.append(step),
     )
     assert steps == sorted(steps)
@@ -158,42 +155,29 @@ def test_artifact__cut_after_a_whole_archive__still_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("head", "required", "failure"),
+    ("head", "failure"),
     [
-        (b"", True, Failure.BINDING_MISSING),
-        (comment_header("a comment"), True, Failure.BINDING_MISSING),
-        (comment_header(FOREIGN), True, Failure.SEALED_FOR_ANOTHER),
-        (comment_header(FOREIGN), False, Failure.SEALED_FOR_ANOTHER),
-        (comment_header(BINDING.text()) * 2, False, Failure.ARCHIVE_MALFORMED),
-        (comment_header(BINDING.text()) + comment_header(FOREIGN), True, Failure.ARCHIVE_MALFORMED),
-        (comment_header(BINDING.text().replace("solver", "Solver")), False, Failure.ARCHIVE_MALFORMED),
+        (b"", Failure.BINDING_MISSING),
+        (comment_header("a comment"), Failure.BINDING_MISSING),
+        (comment_header(FOREIGN), Failure.SEALED_FOR_ANOTHER),
+        (comment_header(BINDING.text()) * 2, Failure.ARCHIVE_MALFORMED),
+        (comment_header(BINDING.text()) + comment_header(FOREIGN), Failure.ARCHIVE_MALFORMED),
+        (comment_header(BINDING.text().replace("solver", "Solver")), Failure.ARCHIVE_MALFORMED),
     ],
 )
 def test_artifact__that_names_another_or_nobody__refused_and_nothing_left(
-    head: bytes, required: bool, failure: Failure, tmp_path: Path
+    head: bytes, failure: Failure, tmp_path: Path
 ) -> None:
     data = age.encrypt_bytes(head + pack(make(tmp_path / "work")), [CONTENT.public_key])
     (tmp_path / "a.age").write_bytes(data)
     opening = partial(open_artifact, tmp_path / "a.age", CONTENT, tmp_path / "out", byte_length=len(data))
-    expected = ExpectedBinding(BINDING, required)
     with pytest.raises(SealedDataError) as refusal:
-        opening(sha256=_digest(data), expected=expected)
+        opening(sha256=_digest(data), expected=BINDING)
     assert refusal.value.failure is failure
     with pytest.raises(SealedDataError) as refusal:
-        opening(sha256=_digest(b"other"), expected=expected)
+        opening(sha256=_digest(b"other"), expected=BINDING)
     assert refusal.value.failure is Failure.CIPHERTEXT_MISMATCH  # a bad download is told as that, whatever it names
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.age", "work"]
-
-
-def test_artifact__of_version_1__opens_unbound_and_a_bound_one_does_so_too(tmp_path: Path) -> None:
-    for name, head, binding in (("unbound", b"", None), ("bound", comment_header(BINDING.text()), BINDING)):
-        data = age.encrypt_bytes(head + pack(make(tmp_path / "work")), [CONTENT.public_key])
-        (tmp_path / "a.age").write_bytes(data)
-        opened = open_artifact(
-            tmp_path / "a.age", CONTENT, tmp_path / name, sha256=_digest(data), byte_length=len(data),
-            expected=ExpectedBinding(BINDING, required=False),
-        )  # fmt: skip
-        assert (opened.binding, tree(tmp_path / name)) == (binding, FILES)
 
 
 def test_artifact__output_already_holds_something__refused_and_untouched(tmp_path: Path) -> None:
@@ -205,12 +189,12 @@ def test_artifact__output_already_holds_something__refused_and_untouched(tmp_pat
     for place in (full, full / "mine", link):
         with pytest.raises(SealedDataError) as refusal:
             open_artifact(
-                target, CONTENT, place, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+                target, CONTENT, place, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING
             )
         assert refusal.value.failure is Failure.OUTPUT_REFUSED
     assert tree(full) == {"mine": b"keep"}
     open_artifact(
-        target, CONTENT, tmp_path / "empty", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+        target, CONTENT, tmp_path / "empty", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING
     )
     assert tree(tmp_path / "empty") == FILES
 
@@ -224,7 +208,7 @@ def test_artifact__many_blocks_large__digest_is_that_of_the_file(tmp_path: Path)
         assert (sealed.sha256, sealed.byte_length) == (_digest(data), len(data))
         target.unlink()
     target.write_bytes(data)
-    open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=EXPECTED)
+    open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=BINDING)
     assert tree(tmp_path / "out") == tree(work)
 
 
@@ -297,7 +281,7 @@ def test_artifact__interrupted__nothing_left_behind(error: type[BaseException], 
             tmp_path / "x/y/out",
             sha256=sealed.sha256,
             byte_length=sealed.byte_length,
-            expected=EXPECTED,
+            expected=BINDING,
             progress=stop,
         )
     assert sorted(tmp_path.rglob("*")) == before
@@ -316,7 +300,7 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
     monkeypatch.setattr("bounty_protocol.crypto.archive_read.os.write", failing)
     with pytest.raises(SealedDataError) as refusal:
         open_artifact(
-            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING
         )
     assert refusal.value.failure is Failure.OUTPUT_REFUSED
     assert isinstance(refusal.value, OutputFailed)
@@ -337,7 +321,7 @@ def test_artifact__large_file_where_the_system_takes_less_at_once__is_whole(
 
     monkeypatch.setattr("bounty_protocol.crypto.archive_read.os.writev", short)
     open_artifact(
-        target, CONTENT, tmp_path / "out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+        target, CONTENT, tmp_path / "out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING
     )
     assert (tmp_path / "out/large").read_bytes() == (work / "large").read_bytes()
 
@@ -361,7 +345,7 @@ def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_lef
         sealed, failure = replace(sealed, sha256=_digest(target.read_bytes())), Failure.AGE_TAMPERED
     with pytest.raises(SealedDataError) as refusal:
         open_artifact(
-            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED
+            target, CONTENT, tmp_path / "x/out", sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING
         )
     assert refusal.value.failure is failure
     assert sorted(tmp_path.rglob("*")) == before
@@ -398,7 +382,7 @@ def test_artifact__limits_of_the_caller__apply_both_ways(tmp_path: Path) -> None
             tmp_path / "out",
             sha256=sealed.sha256,
             byte_length=sealed.byte_length,
-            expected=EXPECTED,
+            expected=BINDING,
             limits=tight,
         )
     assert not (tmp_path / "b.age").exists()

@@ -10,7 +10,6 @@ import pytest
 from bounty_protocol.crypto import age, capsule
 from bounty_protocol.crypto.age_header import Stanza
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.capsule import (
     IdentityFile,
     check_capsule,
@@ -29,7 +28,6 @@ from tests.vectors.samples import (
     BEACON,
     BINDING,
     CONTENT,
-    EXPECTED,
     GUARDIAN_IDENTITIES,
     POSTER,
     REVEAL_AT,
@@ -53,7 +51,7 @@ def _open(data: bytes = SEALED, **changes: Any) -> Identity:
         "keyring": [GUARDIAN_IDENTITIES[1]],
         "roster_size": len(KEYS),
         "content_public_key": CONTENT.public_key,
-        "expected": EXPECTED,
+        "expected": BINDING,
     }
     return open_capsule(data, **(arguments | changes))
 
@@ -187,26 +185,22 @@ OTHERS = {
     "bounty": replace(BINDING, bounty_id=BountyId(8)),
     "solver": replace(BINDING, solver_address=POSTER),
 }
-EITHER_VERSION = pytest.mark.parametrize("required", [True, False])
 
 
-@EITHER_VERSION
 @pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS)
-def test_capsule__sealed_for_another__opens_for_nobody_in_any_version(other: Binding, required: bool) -> None:
+def test_capsule__sealed_for_another__opens_for_nobody_at_all(other: Binding) -> None:
     sealed = seal_capsule(CONTENT, other, KEYS, POLICY.round, INFO)
-    refusal = _refusal(sealed, expected=ExpectedBinding(BINDING, required))
+    refusal = _refusal(sealed, expected=BINDING)
     assert refusal.failure is Failure.SEALED_FOR_ANOTHER
     assert other.solver_address in refusal.message
-    assert _open(sealed, expected=ExpectedBinding(other, required)) == CONTENT
+    assert _open(sealed, expected=other) == CONTENT
 
 
-def test_capsule__that_names_nobody__opens_only_for_version_1() -> None:
+def test_capsule__that_names_nobody__opens_for_nobody() -> None:
     assert _refusal(_holding()).failure is Failure.BINDING_MISSING
     assert _refusal(_holding("written by hand")).failure is Failure.BINDING_MISSING
-    assert _open(_holding(), expected=ExpectedBinding(BINDING, required=False)) == CONTENT
 
 
-@EITHER_VERSION
 @pytest.mark.parametrize(
     "comments",
     [
@@ -221,8 +215,8 @@ def test_capsule__that_names_nobody__opens_only_for_version_1() -> None:
         ("bounty-escrow:",),
     ],
 )
-def test_capsule__whose_binding_cannot_be_read__malformed(comments: tuple[str, ...], required: bool) -> None:
-    refusal = _refusal(_holding(*comments), expected=ExpectedBinding(BINDING, required))
+def test_capsule__whose_binding_cannot_be_read__malformed(comments: tuple[str, ...]) -> None:
+    refusal = _refusal(_holding(*comments), expected=BINDING)
     assert refusal.failure is Failure.CAPSULE_MALFORMED
     assert "binding" in refusal.message
 

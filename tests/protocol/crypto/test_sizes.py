@@ -19,7 +19,7 @@ from bounty_protocol.crypto.x25519 import Identity
 
 from tests.campaign import FULL, size
 from tests.protocol.crypto.test_capsule import POLICY
-from tests.vectors.samples import BEACON, BINDING, CONTENT, EXPECTED, GUARDIAN_IDENTITIES, ROSTER, seeded
+from tests.vectors.samples import BEACON, BINDING, CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FILES = size(300, 100_000)
 LENGTH = size(5 * 2**20 + 1, 4 * 2**30 + 1)
@@ -43,7 +43,7 @@ def test_directory__of_more_files_than_allowed__is_refused_both_ways_and_leaves_
         seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "no.age", limits=narrow)
     assert refusal.value.failure is Failure.ARCHIVE_REFUSED
     sealed = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "a.age", limits=enough)
-    opening = partial(open_artifact, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED)
+    opening = partial(open_artifact, sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING)
     with pytest.raises(SealedDataError) as refusal:
         opening(tmp_path / "a.age", CONTENT, tmp_path / "out", limits=narrow)
     assert refusal.value.failure is Failure.ARCHIVE_REFUSED
@@ -59,13 +59,13 @@ from bench.watching.memory import resident
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.artifact import open_artifact, seal_directory
 from bounty_protocol.crypto.x25519 import Identity
-from tests.vectors.samples import BINDING, EXPECTED
+from tests.vectors.samples import BINDING
 folder, identity, limits = Path(sys.argv[1]), Identity.generate(), ArchiveLimits(max_bytes=8 * 2**30)
 start = resident("VmRSS")
 sealed = seal_directory(folder / "work", identity.public_key, BINDING, folder / "a.age", limits=limits)
 opened = open_artifact(
     folder / "a.age", identity, folder / "out",
-    sha256=sealed.sha256, byte_length=sealed.byte_length, expected=EXPECTED, limits=limits,
+    sha256=sealed.sha256, byte_length=sealed.byte_length, expected=BINDING, limits=limits,
 )
 print(opened.byte_length, int(resident() - start))
 """
@@ -102,7 +102,7 @@ def test_capsule__every_bit_flipped__never_opens() -> None:
             keyring=[GUARDIAN_IDENTITIES[1]],
             roster_size=len(ROSTER.members),
             content_public_key=CONTENT.public_key,
-            expected=EXPECTED,
+            expected=BINDING,
         )
 
     assert opened(sealed) == CONTENT

@@ -21,7 +21,7 @@ from bounty_protocol.crypto.x25519 import recipient_text
 from local_stack.toolbox import ensure_npm_package, find_npm
 
 from tests.serving import serving
-from tests.vectors.samples import BINDING, CONTENT, EXPECTED, GUARDIAN_IDENTITIES, ROSTER, seeded
+from tests.vectors.samples import BINDING, CONTENT, GUARDIAN_IDENTITIES, ROSTER, seeded
 
 FOLDER: Final = Path(__file__).parent / "tlock_js"
 ROUND: Final = 5
@@ -93,7 +93,7 @@ def test_capsule__sealed_with_rage_and_tlock_js__opens_here(tlock_js: TlockJs) -
         keyring=[GUARDIAN_IDENTITIES[2]],
         roster_size=len(keys),
         content_public_key=CONTENT.public_key,
-        expected=EXPECTED,
+        expected=BINDING,
     )
     assert found == CONTENT
     assert age.encrypt_bytes(b"x", [found.public_key])

@@ -4,9 +4,6 @@ import base64
 import hashlib
 import json
 import shutil
-from dataclasses import replace
-from functools import partial
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +17,6 @@ from bounty_protocol.crypto.archive_write import comment_header, list_directory,
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo, chain_hash
-from bounty_protocol.crypto.binding import ExpectedBinding
 from bounty_protocol.crypto.capsule import open_capsule
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.sealed_box import unwrap
@@ -41,7 +37,6 @@ from bounty_protocol.types import Bytes32
 
 from tests.vectors import build_documents, build_sealing
 from tests.vectors.files import HERE
-from tests.vectors.samples import EXPECTED
 
 
 def _load(name: str) -> Any:
@@ -182,7 +177,7 @@ def test_age_artifact__opens_here_and_with_rage__to_the_tar() -> None:
         assert decrypt_bytes(_bytes(case["artifact"]), [identity], recipients=1) == _bytes(case["plaintext"])
 
 
-def _opened(data: bytes, folder: Path, *, required: bool) -> Unpacked:
+def _opened(data: bytes, folder: Path) -> Unpacked:
     """An artifact opened for the sample bounty and Solver."""
     folder.mkdir()
     (folder / "a.age").write_bytes(data)
@@ -190,25 +185,22 @@ def _opened(data: bytes, folder: Path, *, required: bool) -> Unpacked:
     return open_artifact(
         folder / "a.age", Identity.from_text(value["identity"]), folder / "out",
         sha256=Bytes32("0x" + hashlib.sha256(data).hexdigest()), byte_length=len(data),
-        expected=ExpectedBinding(parse_binding(_load("archive.json")["binding"]), required),
+        expected=parse_binding(_load("archive.json")["binding"]),
     )  # fmt: skip
 
 
-def test_age_artifact__of_version_1__opens_unbound_and_only_as_that(tmp_path: Path) -> None:
+def test_age_artifact__that_names_nobody__is_refused(tmp_path: Path) -> None:
     value = _load("age_artifact.json")
-    assert _opened(_bytes(value["artifact"]), tmp_path / "2", required=True).binding is not None
-    former = _bytes(value["version_1"]["artifact"])
-    assert _opened(former, tmp_path / "1", required=False).binding is None
+    assert _opened(_bytes(value["artifact"]), tmp_path / "2").binding is not None
     with pytest.raises(SealedDataError) as refusal:
-        _opened(former, tmp_path / "as 2", required=True)
+        _opened(_bytes(value["version_1"]["artifact"]), tmp_path / "1")
     assert refusal.value.code == "binding_missing"
 
 
 @pytest.mark.parametrize("case", _cases("age_artifact.json", "bound_to_another"))
-@pytest.mark.parametrize("required", [True, False])
-def test_age_artifact__bound_to_another__refused_in_any_version(case: Any, required: bool, tmp_path: Path) -> None:
+def test_age_artifact__bound_to_another__is_refused(case: Any, tmp_path: Path) -> None:
     with pytest.raises(SealedDataError) as refusal:
-        _opened(_bytes(case["artifact"]), tmp_path / "desk", required=required)
+        _opened(_bytes(case["artifact"]), tmp_path / "desk")
     assert refusal.value.code == case["failure"]
 
 
@@ -222,16 +214,15 @@ def test_key_capsule__each_guardian__opens_it() -> None:
     beacon = value["beacon"]
     info = BeaconInfo(beacon["chain_hash"], beacon["public_key"], beacon["genesis_time"], beacon["period_seconds"])
     binding = parse_binding(value["binding"])
-    capsules = [(value["capsule"], True), (value["capsule"], False), (value["version_1"]["capsule"], False)]
-    for text, (capsule, required) in product(value["guardians"], capsules):
+    for text in value["guardians"]:
         found = open_capsule(
-            _bytes(capsule),
+            _bytes(value["capsule"]),
             beacon=Beacon(beacon["round"], bytes.fromhex(beacon["signature"])),
             info=info,
             keyring=[Identity.from_text(text)],
             roster_size=len(value["guardians"]),
             content_public_key=value["content_public_key"],
-            expected=ExpectedBinding(binding, required),
+            expected=binding,
         )
         assert found.to_text() == value["content_identity"]
 
@@ -240,11 +231,6 @@ def test_key_capsule__each_guardian__opens_it() -> None:
 def test_key_capsule__rejected__with_its_failure(case: Any) -> None:
     capsule, failure = _bytes(case["capsule"]), case["failure"]
     assert build_sealing.failure_of(build_sealing.try_open_capsule, capsule) == failure
-    former = partial(build_sealing.try_open_capsule, expected=replace(EXPECTED, required=False))
-    if failure == "binding_missing":
-        assert former(capsule)
-    else:
-        assert build_sealing.failure_of(former, capsule) == failure
 
 
 def test_delivery_wrap__opened__the_identity() -> None:

@@ -17,10 +17,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OpenedFiles(Event):
-    """The files are below `output_dir`, all of them authentic. `bound` is false where the archive does not name its
-    bounty and Solver, as the format's version 1 allowed: those bytes alone do not show whose work it is.
-    `renamed_count` names, directories included, were laid out as others because tools would obey them
-    ([judging.md](judging.md))."""
+    """The files are below `output_dir`, all of them authentic. `renamed_count` names, directories included, were
+    laid out as others because tools would obey them ([judging.md](judging.md))."""
 
     bounty_id: BountyId
     solver: Address
@@ -28,7 +26,6 @@ class OpenedFiles(Event):
     output_dir: str
     file_count: Count
     byte_length: Count
-    bound: bool
     renamed_count: Count
 
     def opened(self, screen: "Screen") -> Iterator[Shown]:

@@ -18,7 +18,6 @@ from typing import Final
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.crypto.binding import expected_binding
 from bounty_protocol.crypto.capsule import (
     open_capsule,
 )
@@ -241,7 +240,7 @@ class SealedBounty:
                 keyring=keyring,
                 roster_size=len(self.roster.members),
                 content_public_key=envelope.content_public_key,
-                expected=expected_binding(envelope),
+                expected=envelope.binding,
             )
 
     def _signature(self, number: int) -> Beacon:

@@ -42,8 +42,6 @@ class FileTimes(Enum):
     """Also when the system saw its last change, which nobody sets: not even a build that is made to be repeated."""
     MODIFIED = "modified"
     """As they are also after a backup, or a change of rights."""
-    FORMER_RELEASE = "modified, of directories, too"
-    """As the release before this one has them in its journals: those of a directory tell of what is left out."""
 
 
 def fingerprint(selection: Selection, times: FileTimes = FileTimes.SYSTEM) -> str:
@@ -53,21 +51,12 @@ def fingerprint(selection: Selection, times: FileTimes = FileTimes.SYSTEM) -> st
     for entry in sorted(selection.entries, key=lambda one: directory / one.path):
         status = (directory / entry.path).lstat()
         line = f"{Path(entry.path)}\0{status.st_mode}\0"
-        if not entry.directory or times is FileTimes.FORMER_RELEASE:
+        if not entry.directory:
             line += f"{status.st_size}\0{status.st_mtime_ns}\0"
-        if not entry.directory and times is FileTimes.SYSTEM:
-            line += f"{status.st_ctime_ns}\0"
+            if times is FileTimes.SYSTEM:
+                line += f"{status.st_ctime_ns}\0"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
-
-
-def content_of(journal: Journal, selection: Selection) -> str:
-    """The fingerprint; where the release before sealed the same files, its journal has it from now on."""
-    content, kept = fingerprint(selection), journal.get(CONTENT)
-    if kept not in {None, content} and kept == fingerprint(selection, FileTimes.FORMER_RELEASE):
-        journal.note(LOOKS, fingerprint(selection, FileTimes.MODIFIED))
-        journal.note(CONTENT, content)
-    return content
 
 
 def looks_like_sealed(journal: Journal, selection: Selection) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.domain.envelope import VERSION, Envelope
+from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
 
@@ -46,7 +46,7 @@ from service_cli.solver.sealing import (
     PREPARED,
     SEALED,
     Work,
-    content_of,
+    fingerprint,
     fits,
     is_held,
     looks_like_sealed,
@@ -110,13 +110,10 @@ def submit(
     suspicious = find_secrets(work, selection)
     with work.journal() as journal:
         drop_replaced(work, journal)  # recorded since the last run, as by a wallet
-        content = content_of(journal, selection)
+        content = fingerprint(selection)
         earlier = sealed_before(journal, content)
         if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
             _require_permitted(work)
-        if earlier is not None and earlier.version != VERSION and not may_be_recorded(work, earlier, journal):
-            journal.forget(CONTENT)  # an earlier release sealed it, unbound: it is sealed again
-            earlier = None
         if earlier is None and not options.replace and looks_like_sealed(journal, selection):
             content = _content_meant(work, api, journal, content)
             earlier = sealed_before(journal, content)
@@ -257,7 +254,7 @@ def _are_those_sealed(journal: Journal, directory: Path, options: SubmitOptions)
     """Whether these files are, or look like, those of the journal; what could not be sealed at all is none of them."""
     try:
         selection = select(directory, use_gitignore=options.use_gitignore)
-        return content_of(journal, selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
+        return fingerprint(selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
     except SealedDataError:
         return False
 

@@ -20,7 +20,7 @@ from bounty_protocol.crypto.archive import ArchiveLimits, Progress
 from bounty_protocol.crypto.archive_read import Unpacked, unpack
 from bounty_protocol.crypto.archive_write import ArchiveEntry, comment_header, list_directory, tar_blocks, tar_length
 from bounty_protocol.crypto.background import Background
-from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.binding import check_binding
 from bounty_protocol.crypto.digest import BackgroundSha256
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.output import new_directory, new_file
@@ -77,7 +77,7 @@ def open_artifact(
     *,
     sha256: Bytes32,
     byte_length: int,
-    expected: ExpectedBinding,
+    expected: Binding,
     progress: Progress | None = None,
     limits: ArchiveLimits = _DEFAULT_LIMITS,
     original_names: bool = False,
@@ -86,8 +86,8 @@ def open_artifact(
     """Open a ciphertext of the given digest and length into a new directory (files 0600, directories 0700).
 
     What tools obey is laid out under names that they do not (``inert_names``), unless ``original_names`` is set. Its
-    archive must name the ``expected`` bounty and Solver, or, where that is not required, nobody else. ``ready`` is
-    called with the directory that holds all of it, before that gets the name ``output_dir``.
+    archive must name the ``expected`` bounty and Solver. ``ready`` is called with the directory that holds all of it,
+    before that gets the name ``output_dir``.
     """
     with (
         ciphertext.open("rb") if isinstance(ciphertext, Path) else nullcontext(ciphertext) as file,
@@ -104,7 +104,7 @@ def open_artifact(
             _check(source, digest, (sha256, byte_length))
             raise
         _check(source, digest, (sha256, byte_length))
-        expected.check(unpacked.binding, "the archive")
+        check_binding(expected, unpacked.binding, "the archive")
         ready(directory)
     return unpacked
 

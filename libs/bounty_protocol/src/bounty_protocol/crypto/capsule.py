@@ -15,7 +15,7 @@ from typing import Final
 from bounty_protocol.crypto import age
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.crypto.binding import ExpectedBinding
+from bounty_protocol.crypto.binding import check_binding
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock, timelock_decrypt, timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity, Randomness
@@ -76,7 +76,7 @@ def open_capsule(
     keyring: Sequence[Identity],
     roster_size: int,
     content_public_key: Bytes32,
-    expected: ExpectedBinding,
+    expected: Binding,
 ) -> Identity:
     """The content identity, with the beacon's signature for the capsule's round and one Guardian's keyring."""
     # 1. The outer lock: right chain, right round, real signature, unaltered.
@@ -85,7 +85,7 @@ def open_capsule(
     text = _open_inner(inner, keyring, roster_size)
     # 3. It was sealed for this bounty by this Solver.
     found = parse_identity_file(text)
-    expected.check(found.binding, "the key capsule")
+    check_binding(expected, found.binding, "the key capsule")
     # 4. It is the key that the envelope commits to.
     return check_identity(found.identity, content_public_key)
 

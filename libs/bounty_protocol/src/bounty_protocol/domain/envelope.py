@@ -25,9 +25,7 @@ from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, parse_bounty_id
 
 VERSION: Final = 2
-"""Written; what is sealed names its bounty and Solver."""
-UNBOUND_VERSION: Final = 1
-"""Still read; what is sealed need not name them."""
+"""The only version. Version 1, whose seals did not name their bounty and Solver, is not read."""
 MODE: Final = "drand_tlock"
 MAX_ENVELOPE_BYTES: Final = 64 * 1024
 MAX_CAPSULE_BYTES: Final = 16 * 1024
@@ -46,7 +44,7 @@ class CiphertextReference:
 class Envelope:
     """All that a Submission commits to; ``key_capsule`` is base64 in JSON."""
 
-    version: Annotated[int, Note(minimum=UNBOUND_VERSION, maximum=VERSION)]
+    version: Annotated[int, Note(minimum=VERSION, maximum=VERSION)]
     mode: str
     chain_id: ChainId
     hub_address: Address
@@ -131,7 +129,7 @@ def parse_envelope(data: bytes) -> Envelope:
 def _read(reader: FieldReader) -> Envelope:
     policy, ciphertext = reader.section("reveal_policy"), reader.section("ciphertext")
     envelope = Envelope(
-        version=reader.integer("version", UNBOUND_VERSION, VERSION),
+        version=reader.integer("version", VERSION, VERSION),
         mode=reader.text("mode", _mode),
         chain_id=ChainId(reader.integer("chain_id", 1, MAX_SAFE_INTEGER)),
         hub_address=reader.text("hub_address", _lower_address),
