@@ -195,15 +195,20 @@ def test_endpoints__each_in_turn_behind__refuse_nobody(turn: int, lag: int, bloc
         service.chain.clock.sleep(0.7)
 
 
-def test_block__replaced_by_a_reorg__counts_by_its_new_hash() -> None:
+def test_reorg__seen_at_one_block_replaces_all_that_are_kept() -> None:
     service = make()
-    old = signed(service.chain)
-    assert service.receive(old) is None
-    service.chain.reorganized_from = old.block_number
-    approval = REQUEST.approval(old.block_number, service.chain.hash_at(old.block_number))
-    new = ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), old.block_number, approval.block_hash)
-    assert service.receive(new) is None
-    assert service.receive(old) is Reason.NOT_CANONICAL
+    chain = service.chain
+
+    def over(number: BlockNumber) -> ApprovalHeader:
+        approval = REQUEST.approval(number, chain.hash_at(number))
+        return ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), number, approval.block_hash)
+
+    one, other = BlockNumber(9_970), BlockNumber(9_960)
+    old = [over(one), over(other)]
+    assert [service.receive(header) for header in old] == [None, None]
+    chain.reorganized_from = other
+    assert service.receive(over(one)) is None
+    assert [service.receive(header) for header in old] == [Reason.NOT_CANONICAL] * 2
 
 
 def test_chain__that_stopped_for_hours__is_signed_at_once() -> None:
@@ -240,6 +245,20 @@ def test_answer__that_is_no_header__is_never_an_answer(answer: object, monkeypat
     monkeypatch.setattr(chain, "ask", lambda _endpoint, calls: [answer] * len(calls))
     with pytest.raises(ChainUnavailable):
         verify_request(received(header), AUTHORITY, RecentBlocks(chain, chain.clock), PLAIN_KEYS)
+
+
+def test_node__that_lacks_a_block_below_its_newest__is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As one behind a balancer may: nobody knows by it whether the chain has the block."""
+    service = make()
+    header = signed(service.chain)
+    shown = service.chain._answer
+
+    def newest_alone(height: int, params: Sequence[object]) -> object:
+        return shown(height, params) if params[0] == "latest" else None
+
+    monkeypatch.setattr(service.chain, "_answer", newest_alone)
+    with pytest.raises(ChainUnavailable):
+        service.receive(header)
 
 
 def test_node__that_died__ends_no_request_as_unauthorized(node: AnvilServer) -> None:
