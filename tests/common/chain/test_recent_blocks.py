@@ -247,6 +247,25 @@ def test_answer__that_is_no_header__is_never_an_answer(answer: object, monkeypat
         verify_request(received(header), AUTHORITY, RecentBlocks(chain, chain.clock), PLAIN_KEYS)
 
 
+def test_chain__that_does_not_answer__is_asked_four_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = make()
+    header, asked = signed(service.chain), list[Endpoint]()
+
+    def silent(endpoint: Endpoint, _calls: Sequence[Call]) -> list[object]:
+        asked.append(endpoint)
+        raise ChainUnavailable("silent")
+
+    monkeypatch.setattr(service.chain, "ask", silent)
+    for _ in range(20):
+        with pytest.raises(ChainUnavailable):
+            service.receive(header)
+    assert len(asked) == 1
+    service.chain.clock.sleep(0.25)
+    with pytest.raises(ChainUnavailable):
+        service.receive(header)
+    assert len(asked) == 2
+
+
 def test_node__that_lacks_a_block_below_its_newest__is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """As one behind a balancer may: nobody knows by it whether the chain has the block."""
     service = make()
