@@ -252,6 +252,14 @@ contract PullTest is HubTest {
         refused(owner, 3, bountyId, abi.encodeWithSelector(NotFeeRecipient.selector, bountyId, owner, treasury));
     }
 
+    function test_claimable__of_the_recipient_of_a_later_policy__is_nothing() public {
+        uint256 bountyId = awarded();
+        vm.prank(owner);
+        hub.setFeePolicy(PROTOCOL_BPS, GUARDIAN_BPS, stranger);
+        vm.assertEq(hub.claimable(bountyId, stranger), 0);
+        vm.assertEq(hub.claimable(bountyId, treasury), 25_000_000);
+    }
+
     function test_pull__while_open__is_refused() public {
         uint256 bountyId = judgeable();
         bytes memory open = abi.encodeWithSelector(BountyOpen.selector, bountyId);

@@ -2,7 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IHub} from "../src/IHub.sol";
-import {VerdictKind} from "../src/IHubTypes.sol";
+import {Outcome, VerdictKind} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
@@ -212,12 +212,14 @@ contract RegistryTest is HubTest {
     }
 
     /// @dev The counters' word: former version 16 and size 8, newest version 16 and size 8, its time 40, fee policy
-    /// version 16. It is compared, then set.
+    /// version 16, bounties. It is compared, then set; the bounties stay.
     function setVersions(uint256 version) private {
         bytes32 word = bytes32(uint256(1));
-        uint256 found = (uint256(1) << 88) | (START << 48) | (3 << 40) | (1 << 24);
-        vm.assertEq(vm.load(address(hub), word), bytes32(found), "another layout");
-        vm.store(address(hub), word, bytes32((version << 88) | (START << 48) | (3 << 40) | (version << 24)));
+        uint256 found = uint256(vm.load(address(hub), word));
+        uint256 bounties = found >> 104 << 104;
+        uint256 known = (uint256(1) << 88) | (START << 48) | (3 << 40) | (1 << 24);
+        vm.assertEq(found - bounties, known, "another layout");
+        vm.store(address(hub), word, bytes32(bounties | (version << 88) | (START << 48) | (3 << 40) | (version << 24)));
     }
 
     function test_roster__the_last_version__one_more_is_refused() public {
@@ -234,6 +236,38 @@ contract RegistryTest is HubTest {
         vm.assertEq(kind, VerdictKind.AWARDED);
         refusedRoster(guardians, keysFor(3), 2, abi.encodeWithSelector(ValueTooLarge.selector, 65_536, 65_535));
         vm.assertEq(hub.currentRosterVersion(), 65_535);
+    }
+
+    /// @dev A version that is read with fewer bits than it has would be an older one's, and its quorum would count.
+    function decidesNothingAlone(uint256 version) private {
+        uint256 bountyId = judgeable();
+        setVersions(version - 1);
+        address[] memory alone = new address[](1);
+        alone[0] = guardians[0];
+        announce(alone, 1);
+        award(0, bountyId, solver, WORK);
+        vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.OPEN, "one of two");
+        vm.prank(guardians[0]);
+        hub.heartbeat();
+        vm.assertEq(hub.getRoster(version).lastActiveAt[0], vm.getBlockTimestamp());
+    }
+
+    function test_roster__256_versions_later__one_of_two_decides_nothing() public {
+        decidesNothingAlone(257);
+    }
+
+    function test_roster__32768_versions_later__one_of_two_decides_nothing() public {
+        decidesNothingAlone(32_769);
+    }
+
+    function test_heartbeat__of_a_member_of_version_256() public {
+        setVersions(255);
+        address[] memory alone = new address[](1);
+        alone[0] = stranger;
+        announce(alone, 1);
+        vm.prank(stranger);
+        hub.heartbeat();
+        vm.assertEq(hub.getRoster(256).lastActiveAt[0], vm.getBlockTimestamp());
     }
 
     // ---------------------------------------------------------------- keys
@@ -380,6 +414,23 @@ contract RegistryTest is HubTest {
         vm.expectRevert(abi.encodeWithSelector(NeverOnRoster.selector, stranger));
         vm.prank(stranger);
         hub.heartbeat();
+    }
+
+    function test_heartbeat__a_later_one__has_its_own_time() public {
+        uint256[3] memory times = [START + 5, START + 8, START + 300]; // none has all bits of the one before
+        for (uint256 i = 0; i < times.length; ++i) {
+            vm.warp(times[i]);
+            vm.prank(guardians[0]);
+            hub.heartbeat();
+            vm.assertEq(hub.getRoster(1).lastActiveAt[0], times[i]);
+        }
+    }
+
+    function test_heartbeat__while_its_account_is_announced_anew() public {
+        announce(guardians, 3);
+        vm.prank(guardians[0]);
+        hub.heartbeat();
+        vm.assertEq(hub.getRoster(2).lastActiveAt[0], vm.getBlockTimestamp());
     }
 
     function test_heartbeat__a_new_version__does_not_reset_liveness() public {

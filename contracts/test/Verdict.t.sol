@@ -246,6 +246,20 @@ contract VerdictTest is HubTest {
         refusedAward(guardians[0], bountyId, abi.encodeWithSelector(BountyFinal.selector, bountyId, Outcome.AWARDED));
     }
 
+    /// @dev The former seat of a large roster has its whole quorum: a copy that holds less would let a minority decide.
+    function test_verdict__seated_otherwise_since__the_largest_quorum_counts() public {
+        guardians = ascending(15);
+        rosterHash = publish(guardians, 15);
+        uint256 bountyId = judgeable();
+        announce(guardians, 8);
+        for (uint256 i = 0; i < 14; ++i) {
+            award(i, bountyId, solver, WORK);
+            vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.OPEN, "fewer than fifteen");
+        }
+        award(14, bountyId, solver, WORK);
+        vm.assertEq(hub.getBounty(bountyId).outcome, Outcome.AWARDED, "fifteen of fifteen");
+    }
+
     function test_verdict__the_second_one__keeps_the_seat() public {
         uint256 first = judgeable();
         award(2, first, solver, WORK);
@@ -319,6 +333,16 @@ contract VerdictTest is HubTest {
         );
     }
 
+    function test_verdict__of_a_stranger_before_the_reveal_point__is_refused_for_who_it_is() public {
+        uint256 bountyId = create();
+        submitAs(solver, bountyId, WORK);
+        refusedAward(stranger, bountyId, abi.encodeWithSelector(NotGuardian.selector, bountyId, stranger));
+        uint256 revealAt = hub.getBounty(bountyId).revealAt;
+        bytes memory why =
+            abi.encodeWithSelector(JudgingNotStarted.selector, bountyId, revealAt, vm.getBlockTimestamp());
+        refusedAward(guardians[0], bountyId, why);
+    }
+
     function test_verdict__unknown_kind__is_refused() public {
         uint256 bountyId = judgeable();
         refused(guardians[0], bountyId, 0, solver, WORK, abi.encodeWithSelector(VerdictKindInvalid.selector, 0));
@@ -341,5 +365,10 @@ contract VerdictTest is HubTest {
         award(1, bountyId, solver, WORK);
         vm.assertEq(hub.getRoster(1).lastActiveAt[1], vm.getBlockTimestamp());
         vm.assertEq(hub.getRoster(1).lastActiveAt[0], 0);
+        for (uint256 i = 0; i < 3; ++i) {
+            vm.warp(vm.getBlockTimestamp() + 77);
+            award(1, bountyId, rival, OTHER_WORK);
+            vm.assertEq(hub.getRoster(1).lastActiveAt[1], vm.getBlockTimestamp(), "the time of the newest one");
+        }
     }
 }

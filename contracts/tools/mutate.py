@@ -51,6 +51,8 @@ SWAPS = {
     "false": "true", " ? ": " ? false && ", " + 1": "", " - 1": "", "block.chainid": "31337",
 }  # fmt: skip
 STATEMENT = re.compile(r"^ +(?!return\b|uint|bytes|address|bool|mapping|using|struct|error|event|function|//|\*).*;$")
+FIELD = re.compile(r"\buint(\d+)\(\w+\.unwrap\(self\)(?: >> \w+)?\)")
+"""A field as it is read out of a packed word."""
 NUMBER = re.compile(r"(?<![\w.])\d[\d_]*(?![\w.])")
 
 
@@ -83,7 +85,7 @@ class Mutant:
 
 
 def mutants_of(name: str, text: str) -> Iterator[Mutant]:
-    """Every single change to one file: another operator, another number, a statement less."""
+    """Every single change to one file: another operator, another number, a narrower field, a statement less."""
     for number, line in enumerate(text.splitlines(), 1):
         code = line.split("//")[0].rstrip()
         if not code.startswith("  ") or ("constant" in code and "keccak256" in code):
@@ -94,6 +96,13 @@ def mutants_of(name: str, text: str) -> Iterator[Mutant]:
         for found in NUMBER.finditer(code):
             value = str(int(found.group().replace("_", "")) + 1)
             yield Mutant(name, number, line, code[: found.start()] + value + code[found.end() :])
+        for found in FIELD.finditer(code):
+            bits, field = int(found.group(1)), found.group()
+            narrower = [f"({field} & {2 ** (bits - 1) - 1})"]
+            if bits > 8:
+                narrower.append(f"uint{bits - 8}" + field.removeprefix(f"uint{bits}"))
+            for one in narrower:
+                yield Mutant(name, number, line, code[: found.start()] + one + code[found.end() :])
         if STATEMENT.match(code) and code.count("(") == code.count(")"):
             yield Mutant(name, number, line, "")
 
