@@ -221,8 +221,9 @@ def test_chain__that_stopped_for_hours__is_signed_at_once() -> None:
         return {**made, "timestamp": hex(int(str(made["timestamp"]), 16) + 7_200)} if number > 10_000 else made
 
     chain.block = after_a_stop  # type: ignore[method-assign]
-    clock.sleep(1.0)
-    assert service.receive(signed(chain)) is None
+    for _ in range(3):  # one block after the stop, then more
+        clock.sleep(0.2)
+        assert service.receive(signed(chain)) is None
 
 
 def test_pace__is_measured_by_two_headers() -> None:
@@ -276,6 +277,14 @@ def test_node__that_lacks_a_block_below_its_newest__is_asked_later(monkeypatch: 
         return shown(height, params) if params[0] == "latest" else None
 
     monkeypatch.setattr(service.chain, "_answer", newest_alone)
+    with pytest.raises(ChainUnavailable):
+        service.receive(header)
+
+
+def test_header__of_another_block_than_the_one_requested__is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = make()
+    header, block = signed(service.chain), service.chain.block
+    monkeypatch.setattr(service.chain, "block", lambda number: block(number if number > 9_990 else number - 1))
     with pytest.raises(ChainUnavailable):
         service.receive(header)
 
