@@ -29,7 +29,6 @@ import service_cli
 from tools.typescript_package import packed
 
 TOP: Final = Path(__file__).resolve().parent.parent
-UNRELEASED: Final = "Unreleased"
 OVERLAYS: Final = ("staging", "mainnet")
 
 
@@ -51,7 +50,7 @@ def main() -> int:
     options = parser.parse_args()
     version = service_cli.__version__
     try:
-        notes = _notes(version, draft=options.draft)
+        notes = _notes(version)
         if not options.draft:
             _require_tag(version)
     except NotReady as reason:
@@ -78,14 +77,13 @@ def main() -> int:
     return 0
 
 
-def _notes(version: str, *, draft: bool) -> str:
+def _notes(version: str) -> str:
     """The changelog's part for this version."""
     parts = re.split(r"(?m)^## ", (TOP / "CHANGELOG.md").read_text(encoding="utf-8"))[1:]
-    heading = UNRELEASED if draft else version
     for part in parts:
-        if part.split()[0] == heading:
+        if part.split()[0] == version:
             return f"## {part.strip()}\n"
-    raise NotReady(f"CHANGELOG.md has no part {heading}; docs/release.md says how to close it")
+    raise NotReady(f"CHANGELOG.md has no part {version}; docs/release.md says how to close it")
 
 
 def _require_tag(version: str) -> None:
