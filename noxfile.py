@@ -317,27 +317,11 @@ def drill(session: nox.Session) -> None:
 
 
 @nox.session
-def absence(session: nox.Session) -> None:
-    """Take each process of a local stack away in turn while bounties are played; -- --seconds N for less than 600."""
-    make(session, TESTS)
-    fetch_chain_node(session)
-    run(session, TESTS, "python", "-m", "tools.absence", *session.posargs)
-
-
-@nox.session
 def market(session: nox.Session) -> None:
     """Play a market under attack on a local stack, and check all of it: -- --seed N --minutes M."""
     make(session, TESTS)
     fetch_chain_node(session)
     hand_over(session, TESTS, "-m", "tools.market", *session.posargs)  # so that its exit code is this one's
-
-
-@nox.session
-def runbooks(session: nox.Session) -> None:
-    """Cause faults on a local stack and follow the runbook of each alert, timed; needs Debian's archive."""
-    make(session, TESTS)
-    fetch_chain_node(session)
-    run(session, TESTS, "python", "-m", "tools.runbooks", *session.posargs)
 
 
 @nox.session

@@ -1,1 +1,0 @@
-"""The drill that takes each single process of the stack away in turn, while bounties run through their lives."""
