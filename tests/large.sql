@@ -59,7 +59,6 @@ INSERT INTO app.challenge_summaries (spec_commitment, title, summary, folded, gr
     SELECT pg_temp.hash(n), 'A bounty for number ' || n, 'What is asked of word' || lpad((n % 977)::text, 3, '0') || ' here', '', '{}' FROM many;
 INSERT INTO app.submission_envelopes (bounty_id, solver, submission_commitment, content, storage_locator)
     SELECT bounty_id, solver, submission_commitment, '', 'a/' || bounty_id || solver FROM hub_index.submissions;
-INSERT INTO app.recorded_envelopes SELECT bounty_id, solver, submission_commitment FROM app.submission_envelopes;
 INSERT INTO app.written_verdicts (report_commitment, content, bounty_id, guardian)
     SELECT report_commitment, '', bounty_id, guardian FROM hub_index.verdicts;
 INSERT INTO app.verification_records (bounty_id, content, block_hash)

@@ -20,10 +20,10 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
 - **The insider** has what the operator has: each service's role in the database, the bucket, Redis, the Secrets. It
   alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
   program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
-  it: the service, ``service-indexer verify``, ``service-api defects``, the client, or the checker, which is run
+  it: the service, ``service-indexer verify``, the client, or the checker, which is run
   meanwhile; then it is put right as docs/operations.md has it.
-- **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows, the
-  receiver of a webhook has heard every fact, no job has failed for good, and every process is ready. Then the
+- **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows,
+  no job has failed for good, and every process is ready. Then the
   checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
   in all that the stack wrote. A Poster who opens the winning work gets the winner's files.
 
@@ -41,21 +41,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, TypeVar
 
-import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable
 from local_stack.hub import LocalHubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import StackSettings, running_stack
 
-from tests.api.webhooks.receiving import Receiving, receiving
-from tests.api.webhooks.registered import register
-from tools.absence.looks import News
 from tools.market.drawn import FINAL_BLOCKS, DeedKind, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
@@ -140,42 +135,19 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
         folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
         stack.runtime.family.remove_after_death(folder)
         town = gathered(stack, folder, log, until)
-        hearing = Hearing(town, until.enter_context(receiving()))
         log.began = time.monotonic()
         log.write("run", seed=plan.seed, seconds=plan.seconds, hub=stack.hub.hub.address)
         say.tell(f"{len(plan.bounties)} bounties in {plan.seconds:.0f} s; the log is {log.path}")
         inside = folder / "insider"
         inside.mkdir()
-        hearing.begin()
         insider = Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds)
         play(plan, town, endpoints, insider, interrupts)
         demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
-        MarketEnd(town, hearing.news, hearing.since).wait()
+        MarketEnd(town).wait()
         say.tell("checking")
         found = checked(town)
         return sum(found.compared.values())
-
-
-@dataclass
-class Hearing:
-    """A receiver of webhooks, which has to hear every fact from its registration on."""
-
-    town: Town
-    receiver: Receiving
-    news: News = field(default_factory=News)
-    since: int = 0
-
-    def begin(self) -> None:
-        """Register it."""
-        while not self.since:
-            block, self.receiver.answer = self.town.stack.anvil.w3.eth.block_number, self.news.take
-            try:
-                register(self.town.stack, self.receiver)
-                self.since = block
-            except (StackError, urllib3.exceptions.HTTPError, ChainUnavailable) as error:  # something is broken
-                self.town.log.write("register", "failed", why=str(error)[:200])
-                self.town.pause(2.0)
 
 
 @dataclass

@@ -14,7 +14,7 @@ from bounty_protocol.types import BountyId
 from service_cli import ServiceError
 from service_common.jobs.queues import QueueName, connect, open_queue
 
-from tests.kept import inspect_now, kept_by, put_object
+from tests.kept import kept_by, put_object
 from tools.market.drawn import DeedKind
 from tools.market.faults import pick
 from tools.market.lives import NOTE
@@ -242,10 +242,8 @@ def _page(reach: InsiderReach, choice: float) -> Deed | None:
         do,
         {
             "service-audit: bounty.challenge": lambda: reach.checked("bounty.challenge", row[1]),
-            "service-api defects": lambda: reach.is_defect(str(row[0])),
         },
-        lambda: reach.put_back(page),
-        {"service-api defects --again": lambda: reach.inspected_again(str(row[0]))},
+        lambda: reach.write(API, change, page, row[0]),
     )
 
 
@@ -264,16 +262,15 @@ def _envelope(reach: InsiderReach, choice: float) -> Deed | None:
     return Deed(
         f"envelope of {row[1]} in {row[0]}",
         lambda: reach.write(API, change, envelope.replace(b'"', b"'", 1), row[1]),
-        {"api: not served": is_refused, "service-api defects": lambda: reach.is_defect(row[1])},
-        lambda: reach.put_back(envelope),
-        {"service-api defects --again": lambda: reach.inspected_again(row[1])},
+        {"api: not served": is_refused},
+        lambda: reach.write(API, change, envelope, row[1]),
     )
 
 
 def _title(reach: InsiderReach, choice: float) -> Deed | None:
     row = _some(
         reach, choice, API,
-        "SELECT s.spec_commitment, b.bounty_id FROM app.challenge_summaries s"
+        "SELECT s.spec_commitment, b.bounty_id, s.title FROM app.challenge_summaries s"
         " JOIN hub_index.bounties b USING (spec_commitment)"
         " WHERE b.block_number <= (SELECT finalized_number FROM hub_index.head) ORDER BY b.bounty_id",
     )  # fmt: skip
@@ -287,7 +284,7 @@ def _title(reach: InsiderReach, choice: float) -> Deed | None:
         f"title of {row[1]}",
         lambda: reach.write(API, change, title, row[0]),
         {"service-audit: list.title": lambda: reach.checked("list.title", row[1], "/api/bounties")},
-        lambda: inspect_now(reach.town.stack),
+        lambda: reach.write(API, change, row[2], row[0]),
         {"the page's own title": lambda: not reach.rows(API, look, row[0], title)},
     )
 
@@ -322,13 +319,9 @@ def _reasons(reach: InsiderReach, choice: float) -> Deed | None:
         {
             "api: not served": lambda: town.request("GET", path).status == 404,
             "service-audit: bounty.verdict": lambda: reach.checked("bounty.verdict", row[1]),
-            "service-api defects": lambda: reach.is_defect(row[0]),
         },
         write_again,
-        {
-            "api: served": lambda: town.request("GET", path).data == document,
-            "service-api defects --again": lambda: reach.inspected_again(row[0]),
-        },
+        {"api: served": lambda: town.request("GET", path).data == document},
     )
 
 
@@ -391,14 +384,14 @@ def _object(reach: InsiderReach, choice: float, *, swapped: bool) -> Deed | None
         town.log.differs("a client opened swapped work", bounty=row[0])
         return True
 
-    def put_back() -> None:
-        _replace(reach, wanted, copy)
-        reach.inspected_again(row[1])
+    def is_refused() -> bool:
+        path = f"/api/bounties/{row[0]}/submissions/{row[1]}/content"
+        return town.request("GET", path, by=town.actors["guardian-3"]).status == 500
 
-    refuses = {"client: refuses": client_refuses} if swapped else {}
     return Deed(
         f"object of {row[1]} in {row[0]}", do,
-        {**refuses, "service-api defects": lambda: reach.is_defect(row[1])}, put_back,
+        {"client: refuses": client_refuses} if swapped else {"api: not served": is_refused},
+        lambda: _replace(reach, wanted, copy),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
-"""After the last fault: all is settled, paid, indexed and heard of within a bound, and then the checker looks."""
+"""After the last fault: all is settled, paid and indexed within a bound, and then the checker looks."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -9,10 +9,13 @@ import urllib3
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
+from local_stack.stack import Stack
+from rq import Queue
 from service_checker.report import CheckReport
 from service_checker.run import CheckOptions, check
+from service_common.jobs.once import forget_lost_failures
+from service_common.jobs.queues import QueueName, connect, open_queue
 
-from tools.absence.looks import News, parked_jobs
 from tools.market.lives import NOTE
 from tools.market.people import NotMined, Town
 
@@ -26,14 +29,12 @@ _MOST_CLAIMS: Final = 30
 class MarketEnd:
     """What has to be true of a stack in the end."""
 
-    def __init__(self, town: Town, news: News, since: int) -> None:
-        """``since``: the first block whose facts ``news`` has to have heard."""
+    def __init__(self, town: Town) -> None:
         self._town = town
         self._left: dict[str, Callable[[], object]] = {
             "bounties that are not settled": self._unsettled,
             "units that nobody was paid": self._unpaid,
             "blocks that the index is behind": self._lag,
-            "facts that the receiver of webhooks did not hear": lambda: news.unheard(town.stack, since),
             "jobs that failed for good": lambda: parked_jobs(town.stack),
             "processes that are not ready": self._unready,
         }
@@ -117,6 +118,26 @@ class MarketEnd:
 
     def _unready(self) -> list[str]:
         return [name for name, service in self._town.stack.services.items() if not service.is_ready()]
+
+
+def parked_jobs(stack: Stack) -> dict[str, list[str]]:
+    """Jobs that failed for good, by queue.
+
+    What a paused worker wrote of a job that another one has taken over is none: the workers' own maintenance takes it
+    out every ten minutes, and this does before it looks. Nor is one that is forgotten by itself, as a review is that
+    nobody waits for any more: what asks for it again has it done again.
+    """
+    queues = [open_queue(name, connect(stack.valkey.url())) for name in QueueName]
+    for queue in queues:
+        forget_lost_failures(queue.failed_job_registry)
+    return {queue.name: jobs for queue in queues if (jobs := list(_kept_failures(queue)))}
+
+
+def _kept_failures(queue: Queue) -> Iterator[str]:
+    for job_id in queue.failed_job_registry.get_job_ids():
+        job = queue.fetch_job(job_id)
+        if job is None or job.failure_ttl is None:
+            yield job_id
 
 
 def checked(town: Town) -> CheckReport:

@@ -16,12 +16,11 @@ from service_checker.privacy import search_paths
 from service_checker.report import CheckReport
 from service_checker.run import CheckOptions, check
 
-from tests.kept import inspect_now, kept_by
+from tests.kept import kept_by
 from tools.market.people import Town
 
 _COMMAND_SECONDS: Final = 600.0
 _CHECK_SECONDS: Final = 600.0
-_INSPECTION_SECONDS: Final = 20.0
 _ANY_LAG: Final = 1_000_000
 """Blocks or seconds: while people act and things break, what is late is no finding."""
 Row = tuple[Any, ...]
@@ -102,33 +101,6 @@ class InsiderReach:
             code, printed = self.command("indexer-worker", "service-indexer", word)
             if code:
                 raise NotDone(f"{word} ended with {code}: {printed[-300:]}")
-
-    def is_defect(self, text: str) -> bool:
-        """Whether ``service-api defects`` names something once all was inspected."""
-        inspect_now(self.town.stack)
-        ends = time.monotonic() + _INSPECTION_SECONDS
-        while not self._listed(text):
-            if time.monotonic() > ends:
-                return False
-            self.town.pause(1.0)
-        return True
-
-    def put_back(self, document: bytes) -> None:
-        """What is kept is damaged: a page, an envelope or a Verdict."""
-        code, printed = self.command("api-worker", "service-api", "put-back", given=document)
-        if code:
-            raise NotDone(f"put-back ended with {code}: {printed[-300:]}")
-
-    def inspected_again(self, text: str) -> None:
-        """What was repaired is looked at now; ``NotDone`` where it still counts as damaged."""
-        if self._listed(text, "--again"):
-            raise NotDone("it still counts as damaged")
-
-    def _listed(self, text: str, *options: str) -> bool:
-        code, printed = self.command("api-worker", "service-api", "defects", *options)
-        if code:
-            raise NotDone(f"defects ended with {code}: {printed[-300:]}")
-        return text in printed
 
     def checked(self, requirement: str, bounty: int | None = None, part: str | None = None) -> bool:
         """Whether the independent checker, which looks at a bounty and a list of these, names a requirement.

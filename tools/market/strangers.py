@@ -16,7 +16,7 @@ from tools.market.drawn import source
 from tools.market.people import ANSWER_SECONDS, Actor, NotMined, Town
 
 PAUSE_SECONDS: Final = 1.0
-_SECRET: Final = "/api/webhooks"  # noqa: S105 - a path, of which each account sees its own
+_SECRET: Final = f"/api/bounties/1/submissions/0x{0:064x}/content"
 
 
 @dataclass

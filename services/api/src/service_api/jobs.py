@@ -13,7 +13,6 @@ from service_common.jobs.queues import QueueName, check_message
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
 from service_api.usecases.ciphertexts import known_good, verify
-from service_api.usecases.inspecting import inspect_kept
 from service_api.usecases.lifetimes import delete_expired
 from service_api.usecases.orphans import delete_orphans
 from service_api.usecases.pending import settle_pending
@@ -22,7 +21,6 @@ PERIODIC: Final = (
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
     Periodic(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", every_seconds=600, run_seconds=600),
-    Periodic(QueueName.ARTIFACTS, "service_api.jobs.inspect", every_seconds=3_600, run_seconds=3_500),
 )
 
 
@@ -67,14 +65,6 @@ def settle_kept(received: Mapping[str, object]) -> int:
     check_message(received)
     with _dependencies() as deps:
         return settle_pending(deps.engine)
-
-
-@left_to_the_next
-def inspect(received: Mapping[str, object]) -> int:
-    """Compare what is kept with what it came from; how much of it."""
-    check_message(received)
-    with _dependencies() as deps:
-        return inspect_kept(deps)
 
 
 @contextmanager

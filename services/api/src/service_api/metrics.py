@@ -13,7 +13,6 @@ from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
 from service_api.storage.verify import Verification
-from service_api.usecases.defects import count_defects
 from service_api.usecases.pending import Pending, count_pending
 from service_api.withholding.decisions import count_withheld
 
@@ -60,27 +59,6 @@ class PendingCollector(Collector):
         try:
             for kind in Pending:
                 family.add_metric([kind], count_pending(self._engine, kind) / self._most)
-        except DatabaseUnavailable:
-            return
-        yield family
-
-
-class DefectCollector(Collector):
-    """The inspections' findings, read at each scrape."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def collect(self) -> Iterator[Metric]:
-        """The figures of this moment."""
-        family = GaugeMetricFamily(
-            "service_defects",
-            "Kept data that is not what it came from, by the inspection that found it",
-            labels=["inspection"],
-        )
-        try:
-            for name, count in count_defects(self._engine).items():
-                family.add_metric([name], count)
         except DatabaseUnavailable:
             return
         yield family

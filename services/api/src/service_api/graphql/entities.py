@@ -44,7 +44,6 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.functions import FunctionElement
 
 from service_api.matching import HAS_PAGE
-from service_api.usecases.defects import Walk
 from service_api.withholding.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
@@ -248,8 +247,7 @@ def _bounties() -> Select[tuple[object, ...]]:
 
 def _submissions() -> Select[tuple[object, ...]]:
     s, d = t.submissions.c, defects.c
-    of_work = d.inspection.in_([Walk.OBJECTS, Walk.BYTES])
-    lost = of_work & (d.subject == s.submission_commitment) & (d.bounty_id == s.bounty_id) & (d.lost_by == s.solver)
+    lost = (d.submission_commitment == s.submission_commitment) & (d.bounty_id == s.bounty_id) & (d.solver == s.solver)
     since = select(func.min(func.date_part("epoch", d.found_at))).where(lost).scalar_subquery()
     return select(
         _id(s.bounty_id, s.solver),

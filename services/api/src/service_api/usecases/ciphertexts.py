@@ -3,7 +3,7 @@
 Bytes are hashed once per object generation and the result is kept. An object that is not the right one is deleted by
 its generation, so the Solver can upload again; one that was found to be right is never deleted, whatever a later
 request states of it. What is in the place of recorded work no reader has deleted: the work is noted as lost, and it is
-hashed once more before it goes, for the Solver who puts the work back, or by the inspections. Hashing that takes longer
+hashed once more before it goes, for the Solver who uploads the work again. Hashing that takes longer
 than the request's bound, or comes while this process hashes as much as it may, is continued by the queue ``artifacts``,
 and the caller gets 503 ``storage_verification_pending`` and comes back.
 """
@@ -17,7 +17,6 @@ from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
-from bounty_protocol.types import BountyId
 from redis.exceptions import RedisError
 from rq.job import JobStatus
 from service_common.db import app as t
@@ -25,22 +24,21 @@ from service_common.db.engine import reading, writing
 from service_common.jobs.once import enqueue_once, find_pending
 from service_common.jobs.queues import QueueName, message
 from service_common.log import get_logger
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
-from service_api.usecases.defects import Looked, Walk, note_known
 from service_api.usecases.pending import is_active, is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
 JOB_SECONDS: Final = 3_600
-OTHER_BYTES: Final = "the ciphertext is other bytes than the envelope states"
 _WRONG_SECONDS: Final = 3_600
-"""How long readers are told of other bytes without hashing them again: until an inspection has looked."""
+"""How long readers are told of other bytes without hashing them again."""
+_WORK: Final = ("bounty_id", "solver", "submission_commitment")
 _USUAL_SPEED: Final = 50_000_000
 """Bytes in a second: only to estimate when to try again."""
 
@@ -62,8 +60,7 @@ def make_place(deps: Dependencies, wanted: CiphertextReference) -> None:
     """Have other bytes removed from the place of recorded work, for its Solver who is to upload it; 503 while it is not
     known what is there.
 
-    The inspections' bound does not hold it up. The Solver is charged for an upload of as many bytes before, and what
-    was hashed once is known or gone.
+    The Solver is charged for an upload of as many bytes before, and what was hashed once is known or gone.
     """
     found = deps.store.stat(wanted.storage_locator)
     if found is not None:
@@ -114,33 +111,37 @@ def verify(
     if result is Verification.MATCHES:
         if keep_verified(deps.engine, info, wanted):  # else another process hashed it in the meantime
             CIPHERTEXT_BYTES.inc(wanted.byte_length)
+        _forget_lost(deps.engine, info.locator)
     elif result is Verification.DIFFERS:
         lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
         log.warning("other bytes than announced", locator=info.locator, **lengths)
-        if may_delete_recorded or not _note_lost(deps, info.locator):
+        if may_delete_recorded or not _note_lost(deps.engine, info.locator):
             deps.store.delete(info.locator, generation=info.generation)
         else:
             _note_wrong(deps, info)
     return result
 
 
-def _note_lost(deps: Dependencies, locator: str) -> bool:
+def _note_lost(engine: Engine, locator: str) -> bool:
     """Note the active work that names this place as lost; whether any recorded one does."""
     e = t.submission_envelopes.c
     columns = e.bounty_id, e.solver, e.submission_commitment, is_active(t.submission_envelopes).label("active")
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
-    with reading(deps.engine) as connection:
-        works = connection.execute(named).all()
-    note_known(
-        deps.engine,
-        Walk.BYTES,
-        [
-            Looked("", row.submission_commitment, BountyId(row.bounty_id), OTHER_BYTES, row.solver, is_lost=True)
-            for row in works
-            if row.active
-        ],
-    )
+    with writing(engine) as connection:
+        works = connection.execute(named).mappings().all()
+        lost = [{name: work[name] for name in _WORK} for work in works if work["active"]]
+        if lost:
+            connection.execute(insert(t.defects).values(lost).on_conflict_do_nothing())
+            log.warning("sealed work is lost", locator=locator)
     return bool(works)
+
+
+def _forget_lost(engine: Engine, locator: str) -> None:
+    """The bytes in this place are right, as after its Solver uploaded them again."""
+    d, e = t.defects.c, t.submission_envelopes.c
+    named = exists().where(e.storage_locator == locator, *(d[name] == e[name] for name in _WORK))
+    with writing(engine) as connection:
+        connection.execute(delete(t.defects).where(named))
 
 
 def _note_wrong(deps: Dependencies, info: ObjectInfo) -> None:

@@ -1,4 +1,4 @@
-"""Deleting rows that anyone can make and nothing needs any more: of schema ``app``, and webhooks that get nothing.
+"""Deleting rows that anyone can make and nothing needs any more of schema ``app``.
 
 Only rows are deleted that nothing can need any more, as final state shows: an approval that is no valid signature any
 more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
@@ -12,7 +12,6 @@ from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS
-from bounty_protocol.wire.values import WebhookState
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import delete_where
@@ -23,7 +22,6 @@ from sqlalchemy import ColumnElement, Table, exists, func, or_
 from service_api.dependencies import Dependencies
 from service_api.usecases.pending import is_recorded
 from service_api.usecases.review_charges import QUOTA_WINDOW
-from service_api.webhooks import tables as w
 
 DAY_SECONDS: Final = 86_400
 PAGE_GRACE_DAYS: Final = 7
@@ -34,10 +32,6 @@ ENVELOPE_GRACE_DAYS: Final = 1
 """Days after a bounty's submission deadline, as for its uploads."""
 VERIFIED_DAYS: Final = 60
 """Days for which it is remembered that the bytes of an upload were hashed, where no envelope names them."""
-UNPROVEN_DAYS: Final = 7
-"""Days after its registration for a webhook whose receiver never answered the challenge."""
-OFF_DAYS: Final = 30
-"""Days after its last attempt for a webhook that was switched off."""
 APPROVAL_DAYS: Final = 7
 """Days for an approval: whether one is still fresh is the api's node to say, which may stand still longer than the
 index."""
@@ -56,7 +50,6 @@ def delete_expired(deps: Dependencies) -> int:
         t.submission_envelopes: _envelopes,
         t.verified_objects: _verified,
         t.written_verdicts: _verdicts,
-        w.subscriptions: _webhooks,
     }
     counts = {table.name: delete_where(deps.engine, table, condition(deps, head)) for table, condition in ended.items()}
     log.info("expired rows deleted", **counts)
@@ -100,14 +93,6 @@ def _verdicts(_: Dependencies, head: Head) -> ColumnElement[bool]:
     c, v = t.written_verdicts.c, h.verdicts.c
     held = exists().where((v.bounty_id == c.bounty_id) & (v.report_commitment == c.report_commitment))
     return _past(c.bounty_id, h.bounties.c.judging_deadline, head, VERDICT_GRACE_DAYS) & ~held
-
-
-def _webhooks(_: Dependencies, __: Head) -> ColumnElement[bool]:
-    c, d = w.subscriptions.c, w.deliveries.c
-    own = exists().where(d.webhook_id == c.webhook_id)
-    proven = own.where(d.last_success_at.is_not(None))
-    off = own.where(d.state == WebhookState.OFF.value, _older(d.last_attempt_at, OFF_DAYS))
-    return (_older(c.created_at, UNPROVEN_DAYS) & ~proven) | off
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:

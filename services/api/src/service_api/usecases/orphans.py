@@ -17,6 +17,7 @@ from itertools import groupby, islice
 from typing import Any, Final
 
 from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from bounty_protocol.domain.locator import parse_locator
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
@@ -26,16 +27,15 @@ from service_common.db.engine import writing
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_bounty
 from service_common.log import get_logger
-from sqlalchemy import Column, Select, Text, any_, delete, literal, select
+from sqlalchemy import Column, Row, Select, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.dependencies import Dependencies
 from service_api.storage.port import ObjectInfo
-from service_api.usecases.kept_envelopes import kept_envelope
 
 DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
-"""For how long after the judging deadline a missing envelope may be put back, and its sealed bytes are still there."""
+"""For how long after the judging deadline a missing envelope may come again, and its sealed bytes are still there."""
 
 _AT_ONCE: Final = 1_000
 """Objects of one bounty that are held together: anybody may upload any number of them."""
@@ -116,11 +116,22 @@ def _recorded(facts: HubFacts, bounty_id: BountyId, solvers: Collection[Address]
     rows = facts.connection.execute(
         _final(facts, bounty_id, *columns).where(s.solver == any_(literal(list(solvers), ARRAY(Text))))
     )
-    found = [(Address(row.solver), kept_envelope(row)) for row in rows]
+    found = [(Address(row.solver), _kept_envelope(row)) for row in rows]
     return _Recorded(
         frozenset(envelope.ciphertext.storage_locator for _, envelope in found if envelope is not None),
         frozenset(solver for solver, envelope in found if envelope is None),
     )
+
+
+def _kept_envelope(row: Row[*tuple[Any, ...]]) -> Envelope | None:
+    """The envelope in a row with ``solver``, ``submission_commitment`` and ``content``; None where the content is none
+    of that Submission, or not there."""
+    try:
+        envelope = parse_envelope(bytes(row.content or b""))
+    except ServiceError:
+        return None
+    is_its_own = envelope.commitment() == row.submission_commitment and envelope.solver_address == row.solver
+    return envelope if is_its_own else None
 
 
 def _final(facts: HubFacts, bounty_id: BountyId, *columns: Column[Any]) -> Select[Any]:
