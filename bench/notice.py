@@ -1,4 +1,4 @@
-"""How soon people learn of a fact: from its block to the bounty's page and feed, a webhook and the agents' ``watch``.
+"""How soon people learn of a fact: from its block to the bounty's page and feed, and the agents' ``watch``.
 
 Each fact is a Submission by an account of its own, on a local stack with a block a second. A reader of each kind asks
 again and again, as a browser or a program would that wants to be the first. Before every fourth fact the newest block,
@@ -29,8 +29,6 @@ from mcp import Client, StdioServerParameters
 
 from bench.figures import Figure, Report, median
 from bench.mcp import PROGRAM
-from tests.api.webhooks.receiving import Answer, Got, echo, receiving
-from tests.api.webhooks.registered import register
 from tests.waiting import wait_until
 
 MANY: Final = 40
@@ -40,7 +38,7 @@ PAUSE_SECONDS: Final = 0.05
 LATE_SECONDS: Final = 60.0
 MEDIAN_SECONDS, MOST_SECONDS = 1.0, 5.0
 WINDOW_SECONDS: Final = 3_600
-READERS: Final = ("page", "feed", "webhook", "watch")
+READERS: Final = ("page", "feed", "watch")
 
 
 def run(report: Report) -> None:
@@ -109,21 +107,14 @@ def _submit(stack: Stack, bounty: Funded, wallet: Wallet) -> HexBytes:
 
 @contextmanager
 def _reading(stack: Stack, bounty: Funded, folder: Path, seen: _Seen) -> Iterator[None]:
-    """The four readers, for the length of the block."""
-
-    def hear(got: Got) -> Answer:
-        seen.look("webhook", got.body.decode())
-        return echo(got)
-
+    """The three readers, for the length of the block."""
     page, ended = f"{stack.pages_url}/bounties/{bounty.bounty_id}", Event()
     asking: list[Callable[[], None]] = [
         lambda: _keep_asking("page", page, seen, ended),
         lambda: _keep_asking("feed", f"{page}/feed.atom", seen, ended),
         lambda: asyncio.run(_watch(stack, folder, seen, ended)),
     ]
-    with receiving() as receiver, ThreadPoolExecutor(len(asking)) as pool:
-        receiver.answer = hear
-        register(stack, receiver)
+    with ThreadPoolExecutor(len(asking)) as pool:
         readers = [pool.submit(ask) for ask in asking]
         try:
             yield

@@ -1,5 +1,5 @@
-"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept; and how soon
-a fact reaches a thousand webhooks; how large the scripts of wallets are, and how fast a browser seals with them.
+"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept; how
+large the scripts of wallets are, and how fast a browser seals with them.
 
 The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
 the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
@@ -20,7 +20,6 @@ from werkzeug.test import run_wsgi_app
 from werkzeug.wrappers import Request
 
 from bench.figures import Figure, Report, median
-from bench.receivers.fanout import run_fanout
 from tests.clients.package import built, run_node
 from tests.clients.test_actions import compressed_sizes
 from tests.clients.test_typescript import BrowserMissing, seal_in_browser
@@ -63,7 +62,6 @@ def run(report: Report) -> None:
     report(Figure("web.script", acting / 1_000, "kB", "<= 120 compressed", acting <= 120_000))
     _programs(report)
     _seal(report)
-    run_fanout(report)
 
 
 def _painted(report: Report, pages: Pages) -> None:

@@ -14,7 +14,7 @@ import service_reviewer.app
 import service_web.app
 import service_web.config
 import service_web.dependencies
-from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.crypto.x25519 import Identity
 from flask import Flask
 from gcs_twin.keys import make_service_account
 
@@ -39,7 +39,6 @@ def api() -> Flask:
         "SERVICE_DELIVERY_URL": _NOWHERE,
         "SERVICE_REVIEWER_URL": _NOWHERE,
         "SERVICE_STORAGE_CREDENTIALS": credentials,
-        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
     }
     config = service_api.config.read_config({**_CHAIN, **more})
     return service_api.app.make_app(service_api.dependencies.make_dependencies(config))

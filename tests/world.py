@@ -109,15 +109,6 @@ class World:
         self.node.mine(3)
         self.index()
 
-    @contextmanager
-    def without_writer(self) -> Iterator[None]:
-        """Another writer may take the copy; afterwards there is one of ours again."""
-        self.writer_lock.close()
-        yield
-        head = header_at(self.rpc, "latest")  # where a copy starts; this one has started
-        again = only_writer(self.engine("service_indexer"), self.chain_id, self.hub_address, head)
-        self.writer = self.writer_lock.enter_context(again)
-
     def tip(self) -> BlockNumber:
         """The newest block."""
         return header_at(self.rpc, "latest").number

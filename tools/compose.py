@@ -265,14 +265,14 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
     again.person("solver-2").audit("2")
     _report("left for another Hub: a share is claimed, and every answer agrees with the chain")
 
-    site.type("docker compose down; rm -r secrets/webhooks secrets/settler/SERVICE_SETTLER_PRIVATE_KEY")
-    site.type("docker compose up --detach --wait --scale settler=0 --scale webhooks=0")
-    site.check_healthy(without=frozenset({"settler", "webhooks"}))
+    site.type("docker compose down; rm -r secrets/settler/SERVICE_SETTLER_PRIVATE_KEY")
+    site.type("docker compose up --detach --wait --scale settler=0")
+    site.check_healthy(without=frozenset({"settler"}))
     docker, compose = site.type("docker version --format '{{.Server.Version}}'; docker compose version --short").split()
     return (
         f"Docker {docker}, Compose {compose}: passed in {time.monotonic() - started:.0f} s: two whole bounties, "
         "kill -9 of everything, another password, down and up, a backup restored onto an empty volume, an upgrade, "
-        "a Hub that is left, no gas key and no webhooks"
+        "a Hub that is left, no gas key"
     )
 
 
@@ -368,7 +368,6 @@ def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
     beacon = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
     for name, variables in (
         ("chain", (*chain, *beacon)),
-        ("api", ("SERVICE_WEBHOOK_PUBLIC_KEY",)),
         ("indexer", ("SERVICE_RPC_QUORUM",)),
         ("storage", ("SERVICE_STORAGE_BUCKET", "SERVICE_STORAGE_ENDPOINT")),
         ("web", ("SERVICE_PUBLIC_HOST",)),

@@ -24,7 +24,6 @@ WORKERS: Final = {
     "reviewer-worker": "reviews",
     "delivery-worker": "delivery",
     "settler": "settle",
-    "webhooks": "webhooks",
 }
 """Which process reports which queue."""
 

@@ -17,14 +17,14 @@ write() {
 }
 
 random | write secrets/postgresql/POSTGRES_PASSWORD
-for role in migrator api indexer reviewer delivery webhooks backup; do
+for role in migrator api indexer reviewer delivery backup; do
     random | write "secrets/postgresql/service_$role"
 done
 printf 'requirepass %s\n' "$(random)" | write secrets/valkey/valkey.conf
 redis=$(sed -n 's/^requirepass //p' secrets/valkey/valkey.conf)
 
 # Which role each secret's database address is of.
-for pair in migrate:migrator api:api indexer:indexer settler:indexer reviewer:reviewer delivery:delivery webhooks:webhooks; do
+for pair in migrate:migrator api:api indexer:indexer settler:indexer reviewer:reviewer delivery:delivery; do
     folder=${pair%:*} role=service_${pair#*:}
     printf 'postgresql://%s:%s@postgresql:5432/service' "$role" "$(cat "secrets/postgresql/$role")" |
         write "secrets/$folder/SERVICE_DATABASE_URL"
@@ -36,8 +36,7 @@ printf '%s\n' '[backup]' host=postgresql port=5432 dbname=service user=service_b
 mkdir -p dump backups
 
 for file in backup/SERVICE_STORAGE_CREDENTIALS api/SERVICE_RPC_URLS api/SERVICE_STORAGE_CREDENTIALS indexer/SERVICE_RPC_URLS settler/SERVICE_RPC_URLS \
-    settler/SERVICE_SETTLER_PRIVATE_KEY delivery/SERVICE_RPC_URLS delivery/SERVICE_DELIVERY_PRIVATE_KEYS \
-    webhooks/SERVICE_WEBHOOK_PRIVATE_KEYS; do
+    settler/SERVICE_SETTLER_PRIVATE_KEY delivery/SERVICE_RPC_URLS delivery/SERVICE_DELIVERY_PRIVATE_KEYS; do
     [ -s "secrets/$file" ] || echo "to be written: secrets/$file"
 done
 

@@ -12,7 +12,6 @@ import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from flask.testing import FlaskClient
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.process import minimal_environment
@@ -34,7 +33,6 @@ from tests.servers import Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
 
 HOST = "bounties.example"
-WEBHOOK_KEY = Identity.generate()
 AHEAD_SECONDS = 100_000
 """How far the chain's time is ahead of the machine's. An api process goes by the machine's clock: without this,
 it would take a chain on which no test has mined for a minute for one whose index is behind."""
@@ -184,8 +182,6 @@ def api_variables(
         "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,
         "SERVICE_REVIEW_QUOTA": "4",
-        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(WEBHOOK_KEY.public_key),
-        "SERVICE_WEBHOOK_INSECURE_LOOPBACK": "yes",
         # One session of tests asks for more than anybody does in an hour; the budgets have their own tests.
         "SERVICE_BUDGET_FACTOR": "1000",
     }

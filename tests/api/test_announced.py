@@ -90,7 +90,6 @@ class Sent:
             solver_address=self.sealed.solver.address,
             submission_commitment=self.sealed.envelope.commitment(),
             report_commitment=report_commitment(body),
-            webhook_id="wh_" + "00" * 16,
         )
         values = {"poster_address": people.poster.address, "submission_commitment": "0x" + "00" * 32}
         query = "&".join(f"{name}={values[name]}" for name in operation.query(required=True))

@@ -217,7 +217,6 @@ def behind_an_address(own: Budget, shared: Budget, cost: int = 1) -> ParameterSe
         behind_an_address(USUAL.uploads, USUAL.uploads_of_address),
         behind_an_address(USUAL.upload_mebibytes, USUAL.upload_mebibytes_of_address, 1_024),
         behind_an_address(USUAL.envelopes, USUAL.envelopes_of_address),
-        behind_an_address(USUAL.webhooks, USUAL.webhooks_of_address),
     ],
 )
 def test_accounts_behind_an_address_pass_no_bound_together(

@@ -79,17 +79,6 @@ def verdict(service: Service, wrong: Wrong) -> Sent:
     return Sent("POST", path, world.guardian(1).private_key, body=body, media_type="text/markdown")
 
 
-def webhook(service: Service, wrong: Wrong) -> Sent:
-    body = b'{"url":"http://x"}' if wrong.shape else b'{"url":"https://receiver.example/order","bounty_id":"1"}'
-    key = service.world.people.poster.wallet.private_key
-    return Sent("POST", "/api/webhooks", key, body=body, media_type="application/json")
-
-
-def webhook_test(service: Service, wrong: Wrong) -> Sent:
-    path = f"/api/webhooks/{'x' if wrong.shape else 'wh_' + '0' * 32}/test"
-    return Sent("POST", path, service.world.people.poster.wallet.private_key)
-
-
 def _of_solver(service: Service, wrong: Wrong, name: str) -> Sent:
     solver = service.world.solver(1)
     bounty_id = UNKNOWN if wrong.bounty else open_bounty(service)
@@ -121,12 +110,6 @@ CASES = [
     (contents, ALL, "bounty_not_found"),
     (contents, Wrong(signer=True, shape=True), "forbidden"),
     (contents, Wrong(shape=True), "invalid_request"),
-    (webhook, NOTHING_FITS, "unauthorized"),
-    (webhook, ALL, "invalid_webhook"),
-    (webhook_test, NOTHING_FITS, "unauthorized"),
-    (webhook_test, ALL, "invalid_webhook"),
-    (webhook_test, Wrong(signer=True), "webhook_not_found"),
-    (webhook_test, Wrong(), "webhook_not_found"),
     (verdict, NOTHING_FITS, "unauthorized"),
     (verdict, ALL, "bounty_not_found"),
     (verdict, Wrong(signer=True, shape=True), "forbidden"),

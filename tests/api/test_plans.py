@@ -22,23 +22,19 @@ from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.dependencies import Dependencies
-from service_api.metrics import DefectCollector, PendingCollector, WithheldCollector
+from service_api.metrics import PendingCollector, WithheldCollector
 from service_api.searching import grams
 from service_api.storage.port import ObjectInfo, ObjectStore
-from service_api.usecases.defects import Walk
-from service_api.usecases.inspecting import AT_A_RUN, inspect_kept
 from service_api.usecases.orphans import delete_orphans
 from service_api.usecases.written_verdicts import store_verdict
-from service_api.webhooks.metrics import WebhookCollector
 from service_cli.guardian import judgeable as client_queries
-from service_common.db import app as t
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
 from service_indexer.due import read_due
 from service_indexer.metrics import IndexCollector
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader, KeptAnswer, Question
-from sqlalchemy import Engine, event, func, insert
+from sqlalchemy import Engine, event
 
 from tests import large
 from tests.api.conftest import Service
@@ -55,7 +51,6 @@ MOST_LEFT_OUT = 10
 GROWING = {
     "logs", "bounties", "submissions", "verdicts", "finalizations", "claims", "heartbeats", "totals", "changes",
     "challenge_pages", "challenge_summaries", "verification_records", "written_verdicts", "submission_envelopes",
-    "recorded_envelopes",
 }  # fmt: skip
 LISTS = [
     "", "sort=deadline", "sort=award", "status=open", "status=final", "status=open&sort=deadline", "accepting=true",
@@ -320,12 +315,10 @@ def test_query__of_the_pages__reads_what_it_shows(
             "service_indexer",
             lambda engine, deps: IndexCollector(engine, deps.redis, deps.config.chain.chain_id, SystemClock(), ()),
         ),
-        ("service_webhooks", lambda engine, deps: WebhookCollector(engine, deps.config.chain.chain_id)),
         ("service_api", lambda engine, _: PendingCollector(engine, 1)),
-        ("service_api", lambda engine, _: DefectCollector(engine)),
         ("service_api", lambda engine, _: WithheldCollector(engine)),
     ],
-    ids=["index", "webhooks", "pending", "defects", "withheld"],
+    ids=["index", "pending", "withheld"],
 )
 def test_figures__at_each_scrape__read_no_growing_table(
     deployment: tuple[Dependencies, Statements],
@@ -378,18 +371,6 @@ def test_sweep__of_uploads__reads_the_submissions_of_one_bounty(
     store = OneUpload(storage_locator(*place, Bytes32("0x" + "11" * 32)))
     with statements.listening():
         assert delete_orphans(replace(deps, store=cast("ObjectStore", store))) == 1
-    assert statements.wasteful() == []
-
-
-def test_inspection__of_envelopes__reads_a_part_at_a_time(
-    deployment: tuple[Dependencies, Statements], statements: Statements
-) -> None:
-    deps = deployment[0]
-    with statements.engine.begin() as connection:
-        others = [{"name": each, "ended_at": func.now()} for each in Walk if each is not Walk.ENVELOPES]
-        connection.execute(insert(t.inspections).values(others))
-    with statements.listening():
-        assert inspect_kept(deps) == AT_A_RUN
     assert statements.wasteful() == []
 
 

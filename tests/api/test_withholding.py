@@ -7,20 +7,14 @@ from typing import Any
 
 import pytest
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
-from bounty_protocol.types import BountyId, Bytes32, parse_address
-from bounty_protocol.wire.bounties import BountyFilter
-from bounty_protocol.wire.changes import Change
-from bounty_protocol.wire.values import ChangeNumber, SearchText, Tag
+from bounty_protocol.types import BountyId, Bytes32
 from local_stack.contract import Wallet
 from local_stack.services import MIGRATOR
 from service_api.app import make_app
-from service_api.changes import read_changes
 from service_api.main import main
 from service_api.metrics import WithheldCollector
-from service_api.webhooks.subjects import Subject, concerned_by
 from service_common.db import app as t
-from service_common.db.engine import reading, writing
-from service_common.db.hub_reads import read_head
+from service_common.db.engine import writing
 from sqlalchemy import delete, func, text, update
 
 from tests.api.conftest import Service, error_of
@@ -198,29 +192,6 @@ def test_verdict__that_is_withheld__is_451_with_its_reason(case: Case) -> None:
     assert case.verdict not in refused.data
     assert write(case.service, case.service.world.guardian(1), case.verdict).status_code == 200
     assert case.get(path).status_code == 451
-
-
-def test_webhooks__of_a_search__do_not_hear_of_what_is_withheld(case: Case) -> None:
-    engine = case.service.world.engine("service_webhooks")
-    wanted = {
-        Subject(matching=BountyFilter(search=SearchText(case.word))),
-        Subject(matching=BountyFilter(tag=Tag(case.word))),
-        Subject(matching=BountyFilter(poster_address=parse_address(case.poster))),
-    }
-
-    def heard() -> tuple[list[Change], int]:
-        with reading(engine) as connection:
-            head = read_head(connection, case.service.world.chain_id)
-            assert head is not None
-            changes = read_changes(connection, head, ChangeNumber(0), 5_000)
-            mine = [each for each in changes if each.event and each.event.bounty_id == case.bounty_id]
-            return mine, len(concerned_by(connection, mine, wanted))
-
-    before = heard()
-    case.withhold("bounty", case.bounty_id)
-    after = heard()
-    assert (before[1], after[1]) == (3, 1)
-    assert before[0] == after[0]
 
 
 def test_time__that_is_reached__shows_the_text_again(case: Case) -> None:

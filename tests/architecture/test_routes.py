@@ -8,7 +8,6 @@ from flask import Flask
 from tests import offline
 
 API = {
-    "DELETE /api/webhooks/<webhook_id>": "signed",
     "GET /api/accounts/<account_address>": "public",
     "GET /api/bounties": "public",
     "GET /api/bounties/<bounty_id>": "public",
@@ -26,7 +25,6 @@ API = {
     "GET /api/status": "public",
     "GET /api/written-verdicts/<report_commitment>": "public",
     "GET /api/written-verdicts/<report_commitment>/document": "signed",
-    "GET /api/webhooks": "signed",
     "GET /api/withheld": "public",
     "GET /healthz": "public",
     "GET /subgraph/schema.graphql": "public",
@@ -39,9 +37,6 @@ API = {
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
     "POST /api/hub-notices": "public",
     "POST /api/written-verdicts/<report_commitment>": "signed",
-    "POST /api/webhooks": "signed",
-    "POST /api/webhooks/<webhook_id>/rotate": "signed",
-    "POST /api/webhooks/<webhook_id>/test": "signed",
     "POST /subgraph": "public",
 }
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {

@@ -321,10 +321,6 @@ BEFORE_FINALITY: Final = {"detail-finality-too-early"}
 """Planted at a moment at which a bounty's newest block is not final."""
 NOT_PLANTED: Final = {
     "delivery-status-false": "that a Guardian delivered a key is known to the service alone",
-    "webhook-not-sent": "a webhook is registered by a signature and sent to its subscriber alone",
-    "webhook-altered": "a webhook is registered by a signature and sent to its subscriber alone",
-    "webhook-signature": "a webhook is registered by a signature and sent to its subscriber alone",
-    "webhook-order": "a webhook is registered by a signature and sent to its subscriber alone",
     "content-former-active": "sealed work is read by a signature",
     "content-envelope-altered": "sealed work is read by a signature",
     "content-stranger-reads": "sealed work is read by a signature",

@@ -60,7 +60,6 @@ from bounty_protocol.wire.withheld import Withheld
 
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Reply, Request, Server, as_json
-from tests.cli.webhooks_twin import WebhooksTwin
 
 E = TypeVar("E", bound=HubEvent)
 Json = dict[str, object]
@@ -73,6 +72,7 @@ ROUTES = {
     "detail": ("GET", r"/api/bounties/(\d+)"),
     "challenge": ("GET", r"/api/bounties/(\d+)/challenge"),
     "list": ("GET", r"/api/bounties"),
+    "changes": ("GET", r"/api/changes"),
     "upload_url": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/artifact-upload-url"),
     "put": ("PUT", r"/objects/(.+)"),
     "download": ("GET", r"/objects/(.+)"),
@@ -89,9 +89,6 @@ ROUTES = {
     "status": ("GET", r"/api/bounties/(\d+)/delivery/status"),
     "retrieve": ("POST", r"/api/bounties/(\d+)/delivery/retrieve"),
     "subgraph": ("POST", r"/subgraph"),
-    "webhook_add": ("POST", r"/api/webhooks"),
-    "webhook_list": ("GET", r"/api/webhooks"),
-    "webhook_change": ("POST|DELETE", r"/api/webhooks/([^/]+)(?:/test|/rotate)?"),
 }
 
 
@@ -119,11 +116,11 @@ class ApiTwin:
         self.lost: list[Json] = []
         """Submissions whose sealed bytes the storage has no longer."""
         self.listed: Json = {"items": [], "next_cursor": None}
+        self.changes: list[Json] = []
         self.to_judge: Json | None = None
         """The list of those to judge now, the oldest first; where it is None as every list."""
         self.lies: dict[str, Lie] = {}
         self.scripts: dict[str, Callable[[Request], Reply | None]] = {}
-        self.webhooks = WebhooksTwin()
         self.server = Server(self._answer)
 
     @property
@@ -286,6 +283,11 @@ class ApiTwin:
         to_judge = {"judgeable": ["true"], "sort": ["deadline"]}.items() <= asked.items()
         return self.listed if self.to_judge is None or not to_judge else self.to_judge
 
+    def _changes(self, request: Request) -> Json:
+        after = int(parse_qs(request.query)["after"][0])
+        items = [each for each in self.changes if int(str(each["number"])) > after]
+        return {"items": items, "next_after": items[-1]["number"] if items else after, "has_more": False}
+
     def _upload_url(self, request: Request, bounty_id: str, solver: str) -> Json:
         digest = Bytes32(str(request.json()["ciphertext_sha256"]))
         locator = storage_locator(self.chain_id, self.hub.address, BountyId(int(bounty_id)), Address(solver), digest)
@@ -425,15 +427,6 @@ class ApiTwin:
                 public_host="127.0.0.1",
             )
         )
-
-    def _webhook_add(self, request: Request) -> Reply:
-        return self.webhooks.add(request)
-
-    def _webhook_list(self, request: Request) -> Reply:
-        return self.webhooks.list(request)
-
-    def _webhook_change(self, request: Request, _webhook_id: str) -> Reply:
-        return self.webhooks.change(request)
 
     def _wrap(self, request: Request, bounty_id: str) -> Json:
         sent = request.json()

@@ -22,7 +22,6 @@ _SHARED: Final[Mapping[str, object]] = {
     "SettlementReason": "judged",
     "Finality": "finalized",
     "NoticeReason": "hub_flaw",
-    "WebhookId": "wh_" + "ab" * 16,
 }
 _PATTERNS: Final = {
     "^age1[0-9a-z]{58}$": "age1" + "q" * 58,

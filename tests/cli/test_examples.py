@@ -1,10 +1,13 @@
 """The programs of ``examples/python``, each run as it is, against the chain and the API's twin."""
 
+import base64
 import json
 import re
 import runpy
 import sys
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,7 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.bounties import Block, BountyItem
 from bounty_protocol.wire.values import Finality
+from standardwebhooks import Webhook
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.audited import Audited
@@ -20,13 +24,14 @@ from tests.cli.scenes import Case, Stage, claim, claim_all, fund, make_stage, se
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import load, submit
 from tests.cli.terminal import Terminal
+from tests.serving import serving
 from tests.vectors.samples import FACTS
 
 EXAMPLES = Path(__file__).parents[2] / "examples/python"
 PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text(encoding="utf-8")
 TRIED = {
     "find_bounties", "read_reasons", "follow_bounty", "my_status", "audit_bounty", "check_page", "fund_bounty",
-    "submit_work", "judge_bounty", "claim_everything",
+    "submit_work", "judge_bounty", "claim_everything", "send_on",
 }  # fmt: skip
 
 Run = Callable[..., str]
@@ -109,6 +114,34 @@ def test_work__is_submitted_opened_judged_and_paid(run: Run, stage: Stage, tmp_p
     out = run("judge_bounty", guardian, judged.bounty, "opened", "reasons.md")
     assert (out.startswith("1 opened, 0 before, 0 cannot be\n"), "recorded in block" in out) == (True, True)
     assert "2 amounts," in run_case(run, "claim_everything", claim_all(stage))
+
+
+def test_events__are_sent_on_in_order_and_again_until_they_are_taken(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    secret = "whsec_" + base64.b64encode(b"k" * 32).decode()
+    lines = [json.dumps({"event": "bounty_watch.change", "block_hash": f"0x{n}", "log_index": n}) for n in (1, 2)]
+    taken, statuses = list[object](), iter([503, 200, 200])
+
+    class Receiver(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body, status = self.rfile.read(int(self.headers["Content-Length"])), next(statuses)
+            found = Webhook(secret).verify(body, dict(self.headers))
+            taken.extend([found] if status == 200 else [])
+            self.send_response(status)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Nothing."""
+
+    monkeypatch.setenv("WEBHOOK_SECRET", secret)
+    monkeypatch.setattr("sys.stdin", StringIO("\n".join(lines) + "\n"))
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    with serving(server := HTTPServer(("127.0.0.1", 0), Receiver)):
+        monkeypatch.setattr(sys, "argv", ["send_on", f"http://127.0.0.1:{server.server_port}/"])
+        runpy.run_path(str(EXAMPLES / "send_on.py"), run_name="__main__")
+    assert taken == [json.loads(line) for line in lines]
+    assert "not taken: HTTP Error 503" in capsys.readouterr().err
 
 
 def test_examples__are_all_tried_and_named_on_the_page() -> None:

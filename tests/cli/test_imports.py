@@ -104,7 +104,6 @@ ACTS = NEVER | LATE | {
 """Of a command that sends: neither a reader of pages nor the events of others."""
 PAID = ACTS | {"bounty_protocol.domain.roster"}
 """Of one that needs no roster."""
-WEBHOOK = "wh_" + "ab" * 16
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[
         (0, SLOW | NEVER, words)
@@ -136,11 +135,6 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
-    (1, NEVER | LATE, ["webhook:add", "--url", "https://example.org/hook", "--bounty", "1", "--save-to", "secret"]),
-    (1, NEVER | LATE, ["webhook:list"]),
-    (1, NEVER | LATE, ["webhook:test", WEBHOOK]),
-    (1, NEVER | LATE, ["webhook:rotate", WEBHOOK, "--save-to", "secret"]),
-    (1, NEVER | LATE, ["webhook:remove", WEBHOOK]),
 ]
 """Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
 
@@ -184,12 +178,12 @@ def example_of(name: str) -> list[str]:
     with click.Context(group) as context:
         command = group.get_command(context, name)
     text = (command.help or "" if command else "").partition("Examples:")[2].strip().splitlines()[0]
-    of_readers = {"ACCOUNT": ADDRESS, "SOLVER": ADDRESS, "COMMITMENT": COMMITMENT, "WEBHOOK": WEBHOOK}
+    of_readers = {"ACCOUNT": ADDRESS, "SOLVER": ADDRESS, "COMMITMENT": COMMITMENT}
     return shlex.split(Template(text.removeprefix("service-cli ")).substitute(of_readers))
 
 
 def test_command__that_the_table_lacks__imports_by_its_first_example_only_what_it_may(shell: Terminal) -> None:
     lacking = set(COMMANDS) - {words[0] for _, _, words in RUNS}
-    for words in (example_of("webhook:test"), *map(example_of, sorted(lacking))):
+    for words in map(example_of, sorted(lacking)):
         _, modules = imported(shell, *words, **NOWHERE)
         assert modules & (NEVER | LATE) == set(), words

@@ -81,7 +81,7 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
 def test_command__with_another_services_role__ends_with_one_sentence(
     database: Database, tmp_path: Path, service: str, command: Sequence[str]
 ) -> None:
-    role = "service_webhooks" if service == "reviewer" else "service_reviewer"
+    role = "service_delivery" if service == "reviewer" else "service_reviewer"
     told = told_by(service, command, environment_of(database.url(role), 1, tmp_path))
     assert told.startswith(f"service-{service}: the database refused this: permission denied for ")
     assert "another service's role" in told

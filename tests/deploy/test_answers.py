@@ -21,7 +21,6 @@ GOOD = {
     "SERVICE_STORAGE_BUCKET": "your-bucket",
     "SERVICE_BACKUP_BUCKET": "your-backups",
     "SERVICE_BACKUP_RECIPIENTS": f"{RECIPIENT},{RECIPIENT}",
-    "SERVICE_WEBHOOK_PUBLIC_KEY": RECIPIENT,
     REGISTRY: "registry.your.org/bounty-escrow",
 }
 
@@ -66,16 +65,6 @@ def test_overlay__with_every_question_answered__has_nothing_left_to_be_set(
     assert all(".example" not in str(each) and "bounties.your.org" in str(each) for each in hosts)
 
 
-def test_answer_none__for_webhooks__starts_none_of_their_pods(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = written(tmp_path / "answers", GOOD | {"SERVICE_WEBHOOK_PUBLIC_KEY": "none"})
-    code, out, _ = printed(monkeypatch, capsys, "staging", "--answers", str(path))
-    objects = {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(out)}
-    assert (code, objects["Deployment", "webhooks"]["spec"]["replicas"]) == (0, 0)
-    assert objects["ConfigMap", "api"]["data"]["SERVICE_WEBHOOK_PUBLIC_KEY"] == ""
-
-
 @pytest.mark.attack
 @pytest.mark.parametrize(
     ("key", "value"),
@@ -88,8 +77,6 @@ def test_answer_none__for_webhooks__starts_none_of_their_pods(
         ("SERVICE_STORAGE_BUCKET", "gs://your-bucket"),
         ("SERVICE_BACKUP_RECIPIENTS", "age1a, age1b"),
         ("SERVICE_BACKUP_RECIPIENTS", "none"),
-        ("SERVICE_WEBHOOK_PUBLIC_KEY", "age1nothing"),
-        ("SERVICE_WEBHOOK_PUBLIC_KEY", "AGE-SECRET-KEY-1HIDDEN"),
         (REGISTRY, "https://registry.your.org"),
         (REGISTRY, "bounty-escrow"),
         ("SERVICE_PUBLIC_HOST", ""),

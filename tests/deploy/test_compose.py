@@ -158,8 +158,7 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     assert members["delivery"] == {"api", "delivery"}
     assert members["reviewer"] == {"api", "reviewer"}
     assert members["data"] == set(PODS) - {"reviewer", "web"} | {"postgresql", "valkey", "dump"}
-    assert members["receivers"] == {"webhooks"}
-    assert members["outside"] == set(PODS) - {"reviewer", "webhooks", "migrate"} | {"caddy", "backup"}
+    assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy", "backup"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "reviewer", "data"}
 
@@ -248,7 +247,7 @@ def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_
     assert "".join(line for line in sql.splitlines(keepends=True) if not line.startswith("--")) == described
     with postgres.start() as server:
         _initialize(server, folder)
-        for secret in ("migrate", "api", "indexer", "settler", "reviewer", "delivery", "webhooks"):
+        for secret in ("migrate", "api", "indexer", "settler", "reviewer", "delivery"):
             url = (folder / f"secrets/{secret}/SERVICE_DATABASE_URL").read_text()
             role, _, password = url.removeprefix("postgresql://").partition("@")[0].partition(":")
             assert url == f"postgresql://{role}:{password}@postgresql:5432/service"

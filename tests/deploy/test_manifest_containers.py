@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 import service_api.backup.config
 import service_api.config
-import service_api.webhooks.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
@@ -50,7 +49,6 @@ SECRETS = {
     "SERVICE_REDIS_URL": "redis://valkey",
     "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
-    "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
     "SERVICE_BACKUP_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
@@ -60,7 +58,6 @@ LEFT_EMPTY = {
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
     "SERVICE_BACKUP_BUCKET": "bounty-escrow-backups",
     "SERVICE_BACKUP_RECIPIENTS": recipient_text(Identity.generate().public_key),
-    "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(Identity.generate().public_key),
 }
 """What an operator fills in; see the .env files of an overlay."""
 CONFIGURATIONS = {
@@ -70,7 +67,6 @@ CONFIGURATIONS = {
     "reviewer": service_reviewer.config.read_serving_config,
     "service-delivery": service_delivery.config.read_config,
     "service-web": service_web.config.read_config,
-    "webhooks": service_api.webhooks.config.read_config,
     "store-dump": service_api.backup.config.read_storing_config,
     "fetch-dump": service_api.backup.config.read_fetching_config,
 }
@@ -232,15 +228,6 @@ def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
         if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
     }
     assert holders == {"delivery", "delivery-worker"}
-
-
-def test_keys_of_webhooks__are_mounted_by_their_worker_alone() -> None:
-    holders = {
-        name
-        for name, _, container in own_containers("mainnet")
-        if "SERVICE_WEBHOOK_PRIVATE_KEYS_FILE" in environment("mainnet", container)
-    }
-    assert holders == {"webhooks"}
 
 
 @pytest.mark.spec(15, 129)

@@ -106,7 +106,6 @@ def test_manifests__of_an_overlay_as_it_comes__say_what_is_to_be_set(
         "manifests: to be set: SERVICE_HUB_ADDRESS in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_DEPLOY_BLOCK in the ConfigMap chain is empty",
         "manifests: to be set: SERVICE_PUBLIC_HOST in the ConfigMap web is still staging.bounties.example",
-        "manifests: to be set: SERVICE_WEBHOOK_PUBLIC_KEY in the ConfigMap api is empty",
         "manifests: to be set: SERVICE_STORAGE_BUCKET in the ConfigMap storage is empty",
         "manifests: to be set: SERVICE_BACKUP_BUCKET in the ConfigMap backup is empty",
         "manifests: to be set: SERVICE_BACKUP_RECIPIENTS in the ConfigMap backup is empty",

@@ -20,7 +20,6 @@ EDGE_OF_VARIABLE = {
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_API_URL": API,
     "SERVICE_REVIEWER_URL": REVIEWER,
-    "SERVICE_WEBHOOK_PRIVATE_KEYS": PUBLIC,
 }
 """What a process that is told this reaches."""
 

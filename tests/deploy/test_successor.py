@@ -18,7 +18,7 @@ from .test_manifests import FOREIGN, KUBERNETES_VERSION
 PAGE = (REPOSITORY / "docs/successor-hub.md").read_text(encoding="utf-8")
 CLUSTER_WIDE = {"Namespace", "PriorityClass"}
 NAMESPACES = {"bounty-escrow-mainnet", "bounty-escrow-mainnet-2"}
-STOPPED = {"reviewer", "reviewer-worker", "settler", "webhooks"}
+STOPPED = {"reviewer", "reviewer-worker", "settler"}
 
 
 @pytest.fixture(scope="module")

@@ -62,7 +62,7 @@ def test_redis__that_loses_everything_again_and_again__leaves_no_job_parked(stac
         redis.flushall()
         time.sleep(3)
         for each in processes:  # what ran through it ends while its successor is there
-            if each.process.name in {"indexer-worker", "webhooks"}:
+            if each.process.name == "indexer-worker":
                 each.stop()
                 each.restart()
     eventually(lambda: bool(redis.exists("lease:follow:31337")))

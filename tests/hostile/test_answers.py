@@ -7,7 +7,6 @@ them together, many at a time. The unusual ones that are whole are taken.
 import json
 from hashlib import sha256
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 import urllib3
@@ -18,8 +17,6 @@ from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Bytes32
-from service_api.webhooks.receivers import Receiver, ReceiverRules
-from service_api.webhooks.sending import AttemptEnd, Outgoing, Sender
 from service_cli import api as cli_api
 from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
@@ -124,22 +121,3 @@ def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytes
 
     errors = {"storage_unreachable", "storage_refused", "storage_mismatch", "ciphertext_mismatch"}
     check(ask_all(client, good, 24 * MIB), errors=errors)
-
-
-def test_sender_of_webhooks__over_malformed_answers__names_what_the_receiver_did() -> None:
-    sender = Sender(ReceiverRules(loopback=True))
-
-    def client(seconds: float) -> Ask:
-        def ask(url: str) -> str:
-            parts = urlsplit(url)
-            receiver = Receiver(False, "127.0.0.1", parts.port or 0, parts.path)
-            result = sender.send(receiver, Outgoing(b"{}", {}, "right"), seconds).result
-            return TOOK if result is AttemptEnd.DELIVERED else result.value
-
-        return ask
-
-    errors = {"timed_out", "no_answer", "redirected", "refused", "wrong_challenge"}
-    codes = ask_all(client, b'{"challenge": "right"}', 24 * MIB)
-    check(codes, errors=errors)
-    assert codes["hints-first"] == TOOK
-    assert codes["chunk-of-exabytes"] == codes["status-of-letters"] == "no_answer"

@@ -144,7 +144,7 @@ def test_backup__restored_onto_an_empty_database__is_whole_and_follows_the_chain
     lost = database_server.new()  # its roles are the server's
     assert " ".join(RESTORE) in RUNBOOK
     with lost.engine(MIGRATOR).begin() as connection:
-        for schema in ("app", "hub_index", "hub_index_scratch", "review", "delivery", "webhooks", "settler"):
+        for schema in ("app", "hub_index", "hub_index_scratch", "review", "delivery", "settler"):
             connection.execute(text(f"DROP SCHEMA IF EXISTS {schema} CASCADE"))
     times.restart()
     run([*RESTORE, lost.name, str(dump)], service_file(tmp_path, lost))

@@ -6,7 +6,6 @@ from bounty_protocol.types import ChainId
 from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.notifications import Channel, Listener
 from service_indexer.follower import advance
 from service_indexer.writer import AnotherWriter, FencedOut, Writer, copy_rows, only_writer
 from sqlalchemy import column, func, select, table, update
@@ -86,22 +85,6 @@ def test_writer__whose_session_was_ended__leaves_and_the_next_one_begins(world: 
     world.writer_lock.close()
     with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
         assert writer.head() is not None
-
-
-def test_step__with_a_log_or_a_reorg__wakes_those_who_send(world: World) -> None:
-    world.index()
-    with world.engine("service_webhooks").connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
-        listener = Listener(connection, Channel.TO_SEND)
-        world.node.mine(1)
-        world.index()
-        assert listener.wait(0) is False, "a block without a log has nothing to send"
-        world.create()
-        world.index()
-        assert listener.wait(600.0) is True
-        world.rpc.call("anvil_reorg", 1, [])
-        world.index()
-        assert listener.wait(600.0) is True
-        connection.invalidate()
 
 
 def test_copy__of_another_hub__is_refused(world: World) -> None:

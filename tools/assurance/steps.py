@@ -52,7 +52,6 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "client-kills": CLIENT,
     "client-lies": CLIENT,
     "client-plays": CLIENT,
-    "webhook-histories": (*API, *INDEX),
     "guides": PRODUCT,
     "checker": (*PRODUCT, "tests/checker"),
     "market": (*PRODUCT, "tools/market"),
@@ -71,8 +70,6 @@ COVERS: Final[dict[str, tuple[str, ...]]] = {
     "hostile-stack": SERVICES,
     "attacks": PRODUCT,
     "outages": SERVICES,
-    "runbooks": (*SERVICES, "deploy/k8s/components/monitoring", "tools/runbooks"),
-    "absence": (*SERVICES, "tools/absence"),
     "request-fuzz": (AUTHENTICATION,),
     "auth-mutants": (AUTHENTICATION, "tests/protocol/auth"),
     "sealing-sizes": (CRYPTO,),
@@ -154,12 +151,6 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "8,900 plays of the client against a node, an API or one operator of both that forge one to three subjects "
             "over several runs, with kills and reorgs between, judged by the true chain",
             "tests/cli/plays",
-        ),
-        _tests(
-            "webhook-histories",
-            "1,000 drawn histories of reorgs, rebuilds, restores, kills and bad receivers: at the end of each every "
-            "receiver has heard the chain",
-            "tests/api/webhooks/test_histories.py",
         ),
         CampaignStep(
             "guides",
@@ -262,16 +253,6 @@ def steps(since: str | None = None) -> list[CampaignStep]:
             "outages",
             "each dependency down, hanging, slow, flapping, full or locked, under a whole stack",
             "tests/drills",
-        ),
-        CampaignStep(
-            "runbooks",
-            "faults caused on a stack that Prometheus watches, and the runbook of each alert followed to the letter",
-            (PYTHON, "-m", "tools.runbooks"),
-        ),
-        CampaignStep(
-            "absence",
-            "each process of the stack away for ten minutes while bounties are played: each ends, the index goes on",
-            (PYTHON, "-m", "tools.absence"),
         ),
         _tests("request-fuzz", "100,000 mutated requests, none accepted", "tests/protocol/auth"),
         CampaignStep(

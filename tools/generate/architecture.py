@@ -9,7 +9,6 @@ from tools.generate.derived import TOP, part, table
 
 _PACKAGES: Final = (
     ("[api](interface.md)", "services/api", "src/service_api"),
-    ("[webhooks](webhooks.md)", "services/api", "src/service_api/webhooks"),
     ("[indexer](indexer.md)", "services/indexer", "src/service_indexer"),
     ("[reviewer](publishing.md)", "services/reviewer", "src/service_reviewer"),
     ("[delivery](delivery.md)", "services/delivery", "src/service_delivery"),

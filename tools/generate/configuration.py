@@ -5,7 +5,6 @@ from typing import Final
 
 import service_api.backup.config
 import service_api.config
-import service_api.webhooks.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
@@ -37,7 +36,6 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("R", _outside(service_reviewer.config.serving_config)),
     ("D", service_delivery.config.read_config),
     ("W", service_web.config.read_config),
-    ("H", service_api.webhooks.config.read_config),
     ("B", service_api.backup.config.read_storing_config),
     ("B", service_api.backup.config.read_fetching_config),
     *((letter, _outside(read_internal_host)) for letter in "AIRDWH"),

@@ -21,7 +21,6 @@ ENGINES_OF: Final = {
     "indexer-scheduler": (),
     "settler": ("a job", "indexer-health"),
     "web": (),
-    "webhooks": ("webhooks", "webhooks-health"),
 }
 """What each process connects as; a worker does one job at a time."""
 JOBS: Final = 4

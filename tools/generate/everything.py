@@ -4,7 +4,6 @@ from typing import Final
 
 from tools.generate.agents import AGENTS
 from tools.generate.architecture import ARCHITECTURE
-from tools.generate.attempts import ATTEMPTS
 from tools.generate.bounds import BOUNDS
 from tools.generate.bounty_list import BOUNTY_LIST
 from tools.generate.budgets import CALLERS
@@ -17,7 +16,7 @@ from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
-from tools.generate.examples import OPENING, PROGRAMS, QUERIES, RECEIVER, SEALING, WATCHTOWER_ALERTS
+from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING, WATCHTOWER_ALERTS
 from tools.generate.gas import CALLS, GAS
 from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
@@ -48,8 +47,8 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS, ATTEMPTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
-    QUERIES, RECEIVER, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
+    CHECKED, PROGRAMS, CALLERS, RESTARTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
+    QUERIES, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
     BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

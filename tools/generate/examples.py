@@ -40,10 +40,6 @@ def _is_comment(line: str) -> bool:
     return line.startswith("#")
 
 
-def _receiver() -> Iterator[str]:
-    yield whole_file("examples/webhooks/take.py", "python")
-
-
 def _alerts() -> Iterator[str]:
     yield whole_file("examples/watchtower/alerts.yaml", "yaml")
 
@@ -59,6 +55,5 @@ def _sealing() -> Iterator[str]:
 OPENING: Final = part("docs/formats.md", "open-submission", _opening)
 SEALING: Final = part("docs/formats.md", "seal-submission", _sealing)
 QUERIES: Final = part("docs/subgraph.md", "queries", _queries)
-RECEIVER: Final = part("docs/webhooks.md", "receiver", _receiver)
 WATCHTOWER_ALERTS: Final = part("docs/watchtower.md", "watchtower-alerts", _alerts)
 PROGRAMS: Final = part("docs/python.md", "programs", _table)

@@ -13,11 +13,9 @@ from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.domain.hub_notice import MAX_LIFETIME_SECONDS
 from service_api.config import DEFAULT_REVIEW_QUOTA
 from service_api.usecases import lifetimes
-from service_api.usecases.defects import NOTICE_LIFETIME
 from service_api.usecases.orphans import ENVELOPE_DAYS
 from service_api.usecases.prepare_submission import MAX_UNRECORDED
 from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS
-from service_api.webhooks import settings as webhooks
 from service_reviewer.record import RECORD_DAYS
 
 from tools.generate.derived import part, table
@@ -47,7 +45,7 @@ KEPT: Final = (
     KeptRow(
         "`app.processed_approvals`",
         "any key",
-        "one row for a reviewed page, or a webhook that is registered or gets another secret",
+        "one row for a reviewed page",
         f"after {lifetimes.APPROVAL_DAYS} days, its block final and past the freshness window",
     ),
     KeptRow(
@@ -82,17 +80,14 @@ KEPT: Final = (
         "one each",
         f"with the next one after its end, {MAX_LIFETIME_SECONDS // lifetimes.DAY_SECONDS} days at most",
     ),
-    KeptRow("`app.published_pages`", "nobody: the worker's own", "one for each page of a bounty", "never"),
-    KeptRow("`app.recorded_envelopes`", "nobody: the worker's own", "one for each envelope of a Submission", "never"),
-    KeptRow("`app.inspections`, `webhooks.progress`", "nobody: the workers' own", "one row each", "never"),
     KeptRow(
         "`app.withholdings`", "the operator ([withholding.md](withholding.md))", "one row for each decision", "never"
     ),
     KeptRow(
-        "`app.defects`, `app.work_notices`",
-        "nobody: the worker's own",
-        "one for each damaged thing; two for sealed work that is lost and put back",
-        f"once it is whole again; after {NOTICE_LIFETIME.days} days",
+        "`app.defects`",
+        "nobody: the api's own",
+        "one for each Submission whose bytes were found to be others",
+        "once its bytes are right again",
     ),
     KeptRow("`review.reviews`", "any key", "the quota", f"after {RECORD_DAYS} days"),
     KeptRow(
@@ -100,13 +95,6 @@ KEPT: Final = (
         "a Guardian of the bounty's roster",
         "one for each recorded Submission",
         "where another Submission won or none; the winner's never",
-    ),
-    KeptRow(
-        "`webhooks.subscriptions`, `webhooks.deliveries`",
-        "any key",
-        f"{webhooks.DEFAULT_LIMIT} for an account, {webhooks.DEFAULT_TOTAL:,} in all; the account's budget",
-        f"by their subscriber; {lifetimes.UNPROVEN_DAYS} days after the registration where the receiver never answered"
-        f" the challenge, {lifetimes.OFF_DAYS} days after the last attempt where it was switched off",
     ),
     KeptRow(
         "`hub_index.open_bounties`, `hub_index.changes`, and each other table of facts in `hub_index`"

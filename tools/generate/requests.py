@@ -23,7 +23,6 @@ MEASURED: Final[Mapping[str, tuple[float, int]]] = {
     "indexer-scheduler": (1.3, 3),
     "settler": (3.2, 27),
     "web": (2.1, 1),
-    "webhooks": (3.8, 22),
 }
 """Seconds of a core that a process took in its first minute, and thousandths of one afterwards without requests.
 

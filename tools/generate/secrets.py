@@ -19,7 +19,6 @@ _FORMS: Final[Mapping[tuple[str, str], str]] = {
     ("settler", "SERVICE_DATABASE_URL"): "of `service_indexer`",
     ("settler", "SERVICE_SETTLER_PRIVATE_KEY"): "holds gas alone",
     ("delivery", "SERVICE_DELIVERY_PRIVATE_KEYS"): "a JSON array, newest first: [delivery.md](delivery.md)",
-    ("webhooks", "SERVICE_WEBHOOK_PRIVATE_KEYS"): "a JSON array, newest first: [Webhooks](#webhooks)",
     ("backup", "pg_service.conf"): (
         "with a section `[backup]`: `host`, `port`, `dbname`, `user=service_backup`, `password`, `sslmode`,"
         " `sslrootcert`"

@@ -30,7 +30,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("status", "Show your accounts, and what waits for you."),
     "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
     "bounty:show": ("bounty.commands", "Show one bounty."),
-    "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final."),
+    "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final, or all final events."),
     "poster:new": ("poster.commands", "Write a template of a challenge page."),
     "poster:check": ("poster.commands", "Review a challenge page on this machine."),
     "poster:publish-fund": ("poster.commands", "Publish a challenge page and fund its bounty."),
@@ -45,11 +45,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
     "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
-    "webhook:add": ("webhook.commands", "Register an address that gets facts as they happen."),
-    "webhook:list": ("webhook.commands", "List your webhooks, and how their receivers do."),
-    "webhook:test": ("webhook.commands", "Have a test message sent to a webhook."),
-    "webhook:rotate": ("webhook.commands", "Get another secret for a webhook."),
-    "webhook:remove": ("webhook.commands", "Remove a webhook."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
@@ -107,7 +102,6 @@ _GROUPS: Final = {
     "solver": "For a Solver",
     "claimant": "For a winner, or a Poster who is refunded",
     "guardian": "For a Guardian",
-    "webhook": "For programs that receive facts",
 }
 """The heading of a command in the overview, by the package of its module."""
 _THIS_MACHINE: Final = "Your accounts and this machine"

@@ -5,7 +5,6 @@ CREATE ROLE service_api LOGIN;
 CREATE ROLE service_indexer LOGIN;
 CREATE ROLE service_reviewer LOGIN;
 CREATE ROLE service_delivery LOGIN;
-CREATE ROLE service_webhooks LOGIN;
 CREATE ROLE service_backup LOGIN;
 GRANT pg_read_all_data TO service_backup;
 GRANT service_migrator TO CURRENT_USER;

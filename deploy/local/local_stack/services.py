@@ -7,7 +7,7 @@ Each is started through the console entry point that its image uses. Secrets rea
 from dataclasses import dataclass
 from typing import Final
 
-ROLES: Final = ("service_api", "service_indexer", "service_reviewer", "service_delivery", "service_webhooks")
+ROLES: Final = ("service_api", "service_indexer", "service_reviewer", "service_delivery")
 """Login roles of PostgreSQL beside the migrator, which owns the database; `grants.sql` gives them their rights."""
 MIGRATOR: Final = "service_migrator"
 
@@ -35,10 +35,9 @@ MIGRATE: Final = ServiceProcess("migrate", ("service-api", "migrate"), MIGRATOR,
 
 _SETTLER_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_SETTLER_PRIVATE_KEY")
 _LIMITS: Final = ("SERVICE_REVIEW_QUOTA", "SERVICE_BUDGET_FACTOR")
-_WEBHOOKS: Final = ("SERVICE_WEBHOOK_INSECURE_LOOPBACK",)
 _API: Final = (
-    *(*_RPC, *_BEACON, *_STORAGE, *_LIMITS, *_WEBHOOKS),
-    *("SERVICE_PUBLIC_HOST", "SERVICE_DELIVERY_URL", "SERVICE_REVIEWER_URL", "SERVICE_WEBHOOK_PUBLIC_KEY"),
+    *(*_RPC, *_BEACON, *_STORAGE, *_LIMITS),
+    *("SERVICE_PUBLIC_HOST", "SERVICE_DELIVERY_URL", "SERVICE_REVIEWER_URL"),
 )
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
@@ -61,12 +60,5 @@ SERVICES: Final = (
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True
     ),
     ServiceProcess("delivery-worker", ("service-delivery", "worker"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS),
-    ServiceProcess(
-        "webhooks",
-        ("service-api", "webhooks"),
-        "service_webhooks",
-        ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", *_WEBHOOKS),
-        ("SERVICE_REDIS_URL", "SERVICE_WEBHOOK_PRIVATE_KEYS"),
-    ),
     ServiceProcess("web", ("service-web", "serve"), None, _WEB, (), serves=True),
 )

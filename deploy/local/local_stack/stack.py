@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.crypto.x25519 import Identity
 
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people
@@ -242,7 +242,6 @@ def _serve(
 ) -> Stack:
     """Start the processes of one deployment; ``queues`` is where in Redis they are."""
     chain, _, _, storage, drand = servers
-    webhooks = Identity.generate()
     common = _common(settings, hub, chain, drand, launcher.port("api"))
     launcher.variables |= common | {
         "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
@@ -254,8 +253,6 @@ def _serve(
         "SERVICE_PAGES_URL": f"http://{HOST}:{launcher.port('web')}",
         "SERVICE_STORAGE_BUCKET": storage.bucket,
         "SERVICE_STORAGE_ENDPOINT": storage.url,
-        "SERVICE_WEBHOOK_PUBLIC_KEY": recipient_text(webhooks.public_key),
-        "SERVICE_WEBHOOK_INSECURE_LOOPBACK": "yes",
         "SERVICE_REVIEW_PROVIDER": "rules",
         "SERVICE_REVIEW_QUOTA": "1000",
         "SERVICE_BUDGET_FACTOR": "1000",  # everybody who uses the stack comes from one address
@@ -264,7 +261,6 @@ def _serve(
         "SERVICE_REDIS_URL": queues,
         "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(encoding="utf-8"),
         "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([delivery.to_text()]),
-        "SERVICE_WEBHOOK_PRIVATE_KEYS": json.dumps([webhooks.to_text()]),
         "SERVICE_SETTLER_PRIVATE_KEY": people.settler.wallet.private_key,
     }
     services = launcher.start_all(settings.services)

@@ -72,11 +72,6 @@ QUESTIONS: Final[Mapping[str, OperatorQuestion]] = {
         "The age recipients (age1…) that open the dumps, separated by commas: your own, and the restore test's.",
         _recipients,
     ),
-    "SERVICE_WEBHOOK_PUBLIC_KEY": OperatorQuestion(
-        "The recipient (age1…) of the key in the Secret webhooks, or none to do without webhooks.",
-        parse_recipient,
-        is_optional=True,
-    ),
     REGISTRY: OperatorQuestion(
         "Where your images are, before their names; none where --images names them (by digest).",
         _prefix,
@@ -153,15 +148,12 @@ def _settings(objects: Iterable[Object]) -> dict[str, str]:
 
 
 def settle(objects: list[Object], answers: Mapping[str, str]) -> None:
-    """Apply what an answer means beyond its setting: the images' registry, and no webhooks."""
-    without_webhooks = answers.get("SERVICE_WEBHOOK_PUBLIC_KEY") == NONE
+    """Apply what an answer means beyond its setting: the images' registry."""
     registry = answers.get(REGISTRY, NONE)
     for each in objects:
         for container in containers(each):
             if registry != NONE and container["image"].startswith(OWN_IMAGES):
                 container["image"] = f"{registry}/{container['image']}"
-        if without_webhooks and (each["kind"], each["metadata"]["name"]) == ("Deployment", "webhooks"):
-            each["spec"]["replicas"] = 0
 
 
 def values_of(answers: Mapping[str, str]) -> dict[str, str]:

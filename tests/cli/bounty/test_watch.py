@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.json_rpc import quantity
+from service_cli.bounty import changes as all_changes
 from service_cli.bounty import watch as watching
 
 from tests.cli.api_twin import ApiTwin
@@ -260,3 +261,35 @@ def test_bell__when_wanted__rings_at_the_end(poster: Terminal, ended: int, words
 def test_bell__where_nobody_watches__is_silent(poster: Terminal, ended: int) -> None:
     ran = poster.run("bounty:watch", str(ended), "--bell")
     assert "\a" not in ran.words + ran.stdout
+
+
+def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:
+    event: dict[str, object] = {
+        "name": name,
+        "bounty_id": "7",
+        "fields": {"bounty_id": "7"},
+        "block_number": number,
+        "block_hash": "0x" + f"{number:064x}",
+        "log_index": 0,
+        "tx_hash": "0x" + "11" * 32,
+        "time": number,
+        "finality": "finalized" if is_final else "unsafe",
+    }
+    return {"number": number, "kind": "event", "event": event, "last_block_number": None}
+
+
+def test_watch_of_all__prints_each_final_event_once(
+    api: ApiTwin, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retraction = {"number": 2, "kind": "retraction", "event": None, "last_block_number": 1}
+    first, late = change(1, "BountyCreated"), change(4, "BountyFinalized")
+    api.changes = [first, retraction, change(3, "SubmissionRecorded", is_final=False), late]
+    clock = Clock(
+        lambda: api.changes.__setitem__(2, change(3, "SubmissionRecorded")),
+        stop,
+    )
+    monkeypatch.setattr(all_changes, "time", clock)
+    ran = poster.run("bounty:watch", code=130)
+    assert {event["event"] for event in ran.events} == {"bounty_watch.change"}
+    assert [event["name"] for event in ran.events] == ["BountyCreated", "SubmissionRecorded", "BountyFinalized"]
+    assert ran.events[1]["number"] == 3

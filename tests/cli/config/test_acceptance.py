@@ -87,8 +87,7 @@ def test_file_with_one_value_is_refused_too(stage: Stage, name: str) -> None:
 
 def test_file_whose_values_are_not_used_needs_no_acceptance(stage: Stage) -> None:
     case = heartbeat(stage)
-    unused = {"SERVICE_SUBSCRIBER_PRIVATE_KEY": "0x" + "11" * 32}
-    unused |= {"SERVICE_MAX_GAS_PRICE_GWEI": "7", "SERVICE_OUTPUT": "text", "SERVICE_POSTER_PRIVATE_KEY_COMMAND": "x"}
+    unused = {"SERVICE_MAX_GAS_PRICE_GWEI": "7", "SERVICE_OUTPUT": "text", "SERVICE_POSTER_PRIVATE_KEY_COMMAND": "x"}
     write(case.home.home, {"SERVICE_RPC_URL": "http://127.0.0.1:1", "OTHER": "x", "SERVICE_OTHER": "x", **unused})
     assert case.home.run(*case.words).last["event"] == case.event
 

@@ -34,7 +34,6 @@ def examples_of(name: str) -> list[str]:
     return re.findall(r"(service-cli .*)$", shown, re.MULTILINE)
 
 
-WEBHOOK = "wh_" + "7" * 32
 EXAMPLES = [(name, line) for name in COMMANDS for line in examples_of(name)]
 
 
@@ -86,15 +85,6 @@ def owner_of_a_file(stage: Stage) -> Case:
     return found
 
 
-def subscriber(stage: Stage) -> Case:
-    """An account with one webhook."""
-    found = anyone(stage)
-    stage.api.webhooks.keep(WEBHOOK)
-    key = stage.ledger.people.poster.wallet.private_key
-    home = replace(found.home, environment={**found.home.environment, "SERVICE_SUBSCRIBER_PRIVATE_KEY": key})
-    return replace(found, home=home)
-
-
 def reader_of_a_notice(stage: Stage) -> Case:
     """Somebody with a notice about the Hub, which withdraws another one."""
     found = anyone(stage)
@@ -125,7 +115,6 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:claim-fee": scenes.claim_fee,
     "env:allow": owner_of_a_file,
     "notice": reader_of_a_notice,
-    **dict.fromkeys((name for name in COMMANDS if name.startswith("webhook:")), subscriber),
 }
 """What a command needs before its example can be typed; the others only look."""
 
@@ -160,7 +149,7 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
         solver = played.ledger.people.solvers[0].address
         commitment = played.api.hub.submission(BountyId(int(case.words[1])), Address(solver))
         line += " --unopened"  # a Submission of this scene has no work that could be opened before
-    ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment, WEBHOOK=WEBHOOK)
+    ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment)
     assert "starting anew" not in ran.words, ran.words
     assert ran.code == (1 if name in UNHEALTHY else 0), (ran.stdout, ran.words)
     whole = {

@@ -8,7 +8,6 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from local_stack.services import MIGRATOR, ROLES
-from service_api.webhooks import tables as webhooks
 from service_common.db import app, hub_index, review
 from service_common.db.schema import REPORT_SECONDS, SchemaMissing, await_database, await_schema, create_schema
 from service_delivery import tables as delivery
@@ -24,7 +23,7 @@ from tests.servers import Database, DatabaseServer
 
 def test_schema__makes_exactly_the_tables_in_code(database: Database) -> None:
     whole = MetaData()
-    for each in (hub_index, app, review, delivery, settler, webhooks):
+    for each in (hub_index, app, review, delivery, settler):
         for table in each.metadata.tables.values():
             table.to_metadata(whole)
     for table in (*hub_index.FACTS, hub_index.changes, hub_index.blocks, hub_index.proofs, hub_index.head):
@@ -44,10 +43,10 @@ def test_schema__makes_exactly_the_tables_in_code(database: Database) -> None:
 
 def test_creation__of_a_schema_that_is_there__changes_nothing(database: Database) -> None:
     with database.engine().begin() as connection:
-        connection.execute(text("INSERT INTO app.published_pages VALUES ('0x01')"))
+        connection.execute(text("INSERT INTO app.challenge_pages (spec_commitment, content) VALUES ('0x01', '')"))
     create_schema(database.url())
     with database.engine().connect() as connection:
-        assert connection.execute(text("SELECT count(*) FROM app.published_pages")).scalar() == 1
+        assert connection.execute(text("SELECT count(*) FROM app.challenge_pages")).scalar() == 1
 
 
 def test_creation__beside_another_schema__is_refused(database: Database) -> None:
@@ -83,11 +82,6 @@ def _has_a_name_of_its_own(thing: SchemaItem, _name: str | None, kind: str, *_: 
         ("service_indexer", "settler", "settlements", True),
         ("service_delivery", "delivery", "wraps", True),
         ("service_delivery", "app", "submission_envelopes", False),
-        ("service_api", "webhooks", "subscriptions", True),
-        ("service_api", "webhooks", "deliveries", False),
-        ("service_webhooks", "webhooks", "subscriptions", False),
-        ("service_webhooks", "webhooks", "deliveries", True),
-        ("service_webhooks", "hub_index", "changes", False),
     ],
 )
 def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
@@ -114,9 +108,6 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
         ("service_delivery", "app", "written_verdicts"),
         ("service_delivery", "app", "verification_records"),
         ("service_indexer", "app", "verification_records"),
-        ("service_webhooks", "app", "written_verdicts"),
-        ("service_webhooks", "delivery", "wraps"),
-        ("service_indexer", "webhooks", "subscriptions"),
     ],
 )
 def test_role__on_a_table_that_is_not_its_business__may_not_even_read(

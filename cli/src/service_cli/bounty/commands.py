@@ -115,9 +115,9 @@ def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_ba
 @click.option("--bell", is_flag=True, help="Ring the terminal's bell at the end.")
 @click.option("--notify", is_flag=True, help="Show a desktop notification at the end, where there is notify-send.")
 @click.option("--exec", "command_line", metavar="COMMAND", help="Run your command at the end, without a shell.")
-@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def bounty_watch(
-    bounty_id: BountyId,
+    bounty_id: BountyId | None,
     bell: bool,
     notify: bool,
     command_line: str | None,
@@ -127,6 +127,8 @@ def bounty_watch(
     """Follow a bounty on the chain until its end is finalized, and show what happens next and when.
 
     Events are printed as blocks bring them, and taken back where a reorg takes them back. Stop with Ctrl-C.
+
+    Without BOUNTY_ID it follows the API's feed of changes: each event of the Hub, of every bounty, once it is final.
 
     The command of --exec is one string. It is not run by a shell: $HOME, | and * do not work in it. Its environment has
     SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON, and no private
@@ -143,6 +145,10 @@ def bounty_watch(
     from service_cli.bounty.watch import EndSignal, split_command, watch_bounty
     from service_cli.config.settings import load_settings
 
+    if bounty_id is None:
+        from service_cli.bounty.changes import watch_changes
+
+        watch_changes(load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")))
     try:
         words = () if command_line is None else split_command(command_line)
     except ValueError as error:

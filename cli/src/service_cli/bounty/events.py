@@ -164,6 +164,29 @@ def _brief(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
+class FinalChange(Event):
+    """An event of the Hub in a final block, as `GET /api/changes` lists it: `number` is its number there, `fields` are
+    the contract's in snake_case. The API's word alone: check the chain before you act on it. After a restart all are
+    printed again; `block_hash` and `log_index` name one."""
+
+    EVENT: ClassVar[str] = "bounty_watch.change"
+    WHEN: ClassVar[str] = "without BOUNTY_ID"
+    number: int
+    name: str
+    bounty_id: BountyId | None
+    fields: JsonObject
+    block_number: BlockNumber
+    block_hash: Bytes32
+    log_index: int
+    tx_hash: Bytes32
+    time: UnixSeconds
+
+    def text(self, screen: "Screen") -> Iterator[Shown]:
+        of_bounty = "" if self.bounty_id is None else f" of bounty {self.bounty_id}"
+        yield f"{screen.quiet(f'block {self.block_number}')}: {safe(self.name, 80)}{of_bounty}"
+
+
+@dataclass(frozen=True, slots=True)
 class RevertedEvent(Event):
     """A reorg took back an event that was printed before; if it happened again in another block, it is printed
     again."""

@@ -119,7 +119,7 @@ def _stderr() -> int:
 PATIENCE_SECONDS: Final = 900.0
 _PASSES: Final = {"chain_unavailable", "bounty_not_found"}
 """A bounty that was there is gone with a reorg that may take its creation up again, or at a node that is behind."""
-_POLL_SECONDS: Final = 2.0
+POLL_SECONDS: Final = 2.0
 
 
 def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> FinalBounty:
@@ -140,7 +140,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
                     raise
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)
-            time.sleep(_POLL_SECONDS)
+            time.sleep(POLL_SECONDS)
     final = _print_end(bounty_id, end)
     if end.outcome is not None:
         at_end.give(bounty_id, end.outcome, end.reason)

@@ -31,7 +31,6 @@ SECRETS: Final = (
     "SERVICE_SOLVER_PRIVATE_KEY",
     "SERVICE_CLAIMANT_PRIVATE_KEY",
     "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
-    "SERVICE_SUBSCRIBER_PRIVATE_KEY",
     "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
 )
 """The keys of this client's roles, each set in one of the forms of ``KeyForm``."""

@@ -2,10 +2,8 @@
 
 /** The operations that carry a signature: method and path as in the OpenAPI document. */
 export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([
-  "DELETE /api/webhooks/{webhook_id}",
   "GET /api/bounties/{bounty_id}/challenge",
   "GET /api/bounties/{bounty_id}/submissions/{submission_commitment}/content",
-  "GET /api/webhooks",
   "GET /api/written-verdicts/{report_commitment}/document",
   "POST /api/bounties/{bounty_id}/delivery/retrieve",
   "POST /api/bounties/{bounty_id}/delivery/wrap",
@@ -13,8 +11,5 @@ export const SIGNED_OPERATIONS: ReadonlySet<string> = new Set([
   "POST /api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url",
   "POST /api/bounties/{bounty_id}/submissions/{solver_address}/prepare",
   "POST /api/bounty-challenge-specs/prepare-publication",
-  "POST /api/webhooks",
-  "POST /api/webhooks/{webhook_id}/rotate",
-  "POST /api/webhooks/{webhook_id}/test",
   "POST /api/written-verdicts/{report_commitment}",
 ]);

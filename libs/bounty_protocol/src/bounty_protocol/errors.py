@@ -61,7 +61,6 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_solver_submission": Problem(400, _CORRECT),
     "invalid_written_verdict": Problem(400, _CORRECT),
     "invalid_winning_solution_delivery": Problem(400, _CORRECT),
-    "invalid_webhook": Problem(400, _CORRECT),
     "invalid_hub_notice": Problem(
         400,
         "Have an account sign it that the Hub's owner names for notices, as the issues describe, and post it again.",
@@ -74,19 +73,10 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "winning_solution_key_not_found": Problem(
         404, "Ask a Guardian of the bounty's roster to run guardian:deliver-key, then try again."
     ),
-    "webhook_not_found": Problem(404, "List your webhooks with GET /api/webhooks; each account sees its own."),
     "challenge_not_found": Problem(404, "Ask the Poster for the bytes behind spec_commitment."),
     "route_not_found": Problem(404, "See /api/docs of the public API for its routes."),
     "method_not_allowed": Problem(405, "Use a method named in the Allow header."),
     "publication_review_unavailable": Problem(409, "Sign the same page again: a fresh signature joins its review."),
-    "webhook_already_registered": Problem(
-        409, "Sign a new request over a newer block if it is to be registered again."
-    ),
-    "webhook_already_rotated": Problem(409, "Sign a new request if the secret is to be replaced once more."),
-    "webhook_secrets_limit_reached": Problem(
-        409, "Sign a new request once the oldest former secret has ended; or remove the webhook and register it again."
-    ),
-    "webhook_limit_reached": Problem(409, "Remove a webhook that is not needed any more, then register again."),
     "unrecorded_submissions_limit_reached": Problem(
         409, "Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards."
     ),
@@ -128,7 +118,6 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "delivery_unavailable": Problem(503, _RETRY),
     "page_check_unavailable": Problem(503, _RETRY),
     "service_overloaded": Problem(503, _RETRY),
-    "webhooks_unconfigured": Problem(503, "The operator has to set up webhooks; GET /api/changes has the same facts."),
 }
 
 DEFAULT_RETRY_AFTER_SECONDS: Final = 2

@@ -23,7 +23,6 @@ from service_api.routes import (
     subgraph,
     submissions,
     verdicts,
-    webhooks,
     withheld,
 )
 
@@ -40,7 +39,6 @@ ROUTES = tuple(
         index,
         hub_notices,
         withheld,
-        webhooks,
         documents,
         subgraph,
     )

@@ -1,4 +1,4 @@
-"""The changes of the index in their order, as its readers get them: the feed and the webhooks.
+"""The changes of the index in their order, as the feed lists them.
 
 The numbers come from the one writer, so nothing appears later with a lower number than what was read. A log that a
 reorg took out is not listed any more: who has not read it has nothing to take back.

@@ -21,14 +21,11 @@ from service_common.web.callers import CallerBudgets
 from service_common.web.neighbours import Neighbours, read_neighbours
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
-from service_api.webhooks.settings import WebhookSettings, read_webhook_settings
-
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
 DEFAULT_REVIEWER_URL = "http://reviewer:8080"
 """As the manifests name it: an api that is upgraded before its ConfigMap starts all the same."""
 DEFAULT_PENDING_MEBIBYTES = 2_048
-DEFAULT_INSPECTED_MEBIBYTES = 10_240
 
 
 _HOUR = 3_600
@@ -54,9 +51,6 @@ class ApiBudgets(CallerBudgets):
     envelopes: Budget = Budget("envelopes", 120, _HOUR, shared=True)
     """Of a Solver: envelopes sent to be prepared, those that are repeated while their bytes are hashed included."""
     envelopes_of_address: Budget = Budget("envelopes-of-address", 600, _HOUR, shared=True)
-    webhooks: Budget = Budget("webhooks", 60, _HOUR, shared=True)
-    """Of an account: webhooks registered, tested or given another secret."""
-    webhooks_of_address: Budget = Budget("webhooks-of-address", 120, _HOUR, shared=True)
     page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
     """Of a network address: pages checked by the rules, whatever is found."""
     hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
@@ -102,11 +96,9 @@ class ApiConfig:
     review_wait_seconds: int
     pending_bytes: int
     """How much is kept of each kind of row before the chain has what it belongs to."""
-    inspected_bytes: int
     """Of sealed objects that are hashed again in a day; 0 for none."""
     budgets: ApiBudgets
     at_once: AtOnce
-    webhooks: WebhookSettings
     report_address: str | None
     """Where unlawful text is reported."""
     neighbours: Neighbours
@@ -162,17 +154,8 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
             "nobody funded; from half of it on for accounts that the chain knows alone",
         )
         << 20,
-        inspected_bytes=reader.optional(
-            "SERVICE_INSPECTED_MEBIBYTES",
-            parse_decimal,
-            DEFAULT_INSPECTED_MEBIBYTES,
-            "how much of the sealed objects is hashed again in a day "
-            "([operations.md](operations.md#what-is-kept-is-damaged)); 0 for none",
-        )
-        << 20,
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
-        webhooks=read_webhook_settings(reader, chain.chain_id),
         report_address=read_report_address(reader),
         neighbours=read_neighbours(reader, chain.hub_address, web.public_host),
         log_level=read_log_level(reader),

@@ -1,10 +1,9 @@
-"""The condition of each filter on a bounty: of the list, and of webhooks that follow a search."""
+"""The condition of each filter on a bounty of the list."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.wire.bounties import BountyFilter
 from service_common.db import app
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Numeric, and_, exists, literal
@@ -19,8 +18,6 @@ TEXTS: Final = app.challenge_summaries.c
 IS_SHOWN: Final = is_page_shown(t.bounties.c.spec_commitment, t.bounties.c.poster)
 HAS_PAGE: Final = and_(TEXTS.spec_commitment == t.bounties.c.spec_commitment, IS_SHOWN)
 """What is withheld has no title, and no search or tag finds it."""
-TERMS_AND_PAGE: Final = t.bounties.outerjoin(app.challenge_summaries, HAS_PAGE)
-"""A bounty with what is known of its page."""
 SOURCE: Final = (
     t.bounties.outerjoin(t.finalizations, t.finalizations.c.bounty_id == t.bounties.c.bounty_id)
     .outerjoin(t.open_bounties, t.open_bounties.c.bounty_id == t.bounties.c.bounty_id)
@@ -32,11 +29,6 @@ SOURCE: Final = (
 def has_tag(tag: str) -> ColumnElement[bool]:
     """Whether a page has this tag."""
     return TEXTS.tags.contains([tag])
-
-
-def _pinned(guardian: str) -> ColumnElement[bool]:
-    m = t.roster_members.c
-    return exists().where(m.version == t.bounties.c.roster_version, m.guardian == guardian)
 
 
 TERMS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
@@ -57,10 +49,3 @@ FILTERS: Final[Mapping[str, Callable[[Any], ColumnElement[bool]]]] = {
     **TERMS,
 }
 """Those that depend neither on time nor on rosters."""
-
-
-def matching(wanted: BountyFilter) -> list[ColumnElement[bool]]:
-    """The conditions that a bounty must meet, decided when it was created."""
-    conditions = {**TERMS, "guardian_address": _pinned}
-    asked = ((condition, getattr(wanted, name)) for name, condition in conditions.items())
-    return [condition(value) for condition, value in asked if value is not None]

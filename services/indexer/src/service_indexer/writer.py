@@ -20,7 +20,6 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading, single, translated, writing
 from service_common.db.hub_reads import Head, head_of_row, read_head
 from service_common.db.locks import release_chain_lock, try_chain_lock
-from service_common.db.notifications import Channel, notify
 from sqlalchemy import (
     ColumnElement,
     Connection,
@@ -169,8 +168,6 @@ class Writer:
             self._insert(connection, step)
             self._set_head(connection, step)
             self._forget_final(connection)
-            if step.logs or step.retract:
-                notify(connection, Channel.TO_SEND)
 
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""

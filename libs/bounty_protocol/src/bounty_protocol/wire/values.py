@@ -53,8 +53,6 @@ Tag = NewType("Tag", str)
 """A tag of a challenge page."""
 PageCursor = NewType("PageCursor", Cursor)
 """Where the next page of a list begins."""
-WebhookId = NewType("WebhookId", str)
-"""Names a webhook: ``wh_`` and 32 lowercase hex digits."""
 AnyObject = NewType("AnyObject", dict[str, object])
 """A document with a description of its own."""
 JsonObject = Mapping[str, object]
@@ -82,14 +80,6 @@ class ChangeKind(StrEnum):
 
     EVENT = "event"
     RETRACTION = "retraction"
-
-
-class WebhookState(StrEnum):
-    """Whether a webhook gets messages: from when its receiver answers the challenge until it is switched off."""
-
-    PENDING = "pending"
-    ACTIVE = "active"
-    OFF = "off"
 
 
 class RecordFailure(StrEnum):
@@ -155,13 +145,6 @@ def _search_text(text: str) -> SearchText:
     return SearchText(text)
 
 
-def parse_webhook_id(text: str) -> WebhookId:
-    """Read a webhook's id."""
-    if not isinstance(text, str) or re.fullmatch(_WEBHOOK_ID, text, re.ASCII) is None:
-        raise ValueError("wh_ and 32 lowercase hexadecimal digits")
-    return WebhookId(text)
-
-
 def _hex_data(text: str) -> HexData:
     if re.fullmatch(r"0x(?:[0-9a-f]{2})*", text) is None:
         raise ValueError("0x and pairs of lowercase hex digits")
@@ -186,7 +169,6 @@ def _up_to(most: int) -> str:
 
 
 MAX_SEARCH: Final = 200
-_WEBHOOK_ID: Final = "^wh_[0-9a-f]{32}$"
 _TIMESTAMP: Final = "^[0-9-]{10}T[0-9:]{8}Z$"
 _OUTCOME: Final = _one_of("Outcome", Outcome, VerdictKind)
 VALUES: Final[Mapping[Any, ValueForm]] = {
@@ -231,7 +213,6 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         None, "0x and lowercase hex digits.", f"^0x([0-9a-f]{{2}}){{1,{MAX_SIGNATURE_BYTES}}}$", parse_notice_signature
     ),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
-    WebhookId: _text("WebhookId", "A webhook: wh_ and 32 lowercase hex digits.", _WEBHOOK_ID, parse_webhook_id),
     Path: _text(None, "A path of the machine that wrote it.", None, Path),
     HexData: _text(None, "0x and lowercase hex digits.", "^0x([0-9a-f]{2})*$", _hex_data),
     AnyObject: ValueForm("Any", {"type": "object"}),

@@ -1,5 +1,5 @@
 """PostgreSQL, the record: tables by schema and owner, sessions, the schema, and the reads of the indexed Hub log.
 
 Each schema has one writer: ``hub_index`` the indexer, ``app`` the api, ``delivery`` the delivery service, ``review``
-the reviewer. In ``webhooks`` each table has one: the api, or the worker of the webhooks.
+the reviewer, ``settler`` the indexer.
 """

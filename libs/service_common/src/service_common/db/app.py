@@ -5,13 +5,11 @@ can fill are deleted in the end: ``service_api.usecases.lifetimes``.
 """
 
 from datetime import datetime
-from enum import StrEnum
 
 from sqlalchemy import (
     BigInteger,
     Column,
     Computed,
-    Date,
     DateTime,
     ForeignKey,
     Identity,
@@ -27,13 +25,6 @@ from sqlalchemy.dialects.postgresql import ARRAY, TSVECTOR
 
 SCHEMA = "app"
 metadata = MetaData(schema=SCHEMA)
-
-
-class WorkNotice(StrEnum):
-    """What happened to sealed work in the storage."""
-
-    LOST = "lost"
-    RESTORED = "restored"
 
 
 def _created_at(name: str = "created_at") -> Column[datetime]:
@@ -55,9 +46,6 @@ challenge_pages = Table(
     Column("submission_deadline", BigInteger),
     *_pending("challenge_pages"),
 )
-published_pages = Table("published_pages", metadata, Column("spec_commitment", Text, primary_key=True))
-"""Commitments of pages that were kept here when the index had their bounty: never deleted, so that a page that is lost
-is noticed. Nobody misses the page of a bounty that was never published here."""
 challenge_summaries = Table(
     "challenge_summaries",
     metadata,
@@ -85,8 +73,7 @@ processed_approvals = Table(
     _created_at(),
     Column("block_number", BigInteger, nullable=False),
 )
-"""Signed requests that count once: publications by their digest, registrations and other secrets of webhooks by digest
-and signer. The column ``poster`` is named after the first."""
+"""Signed requests that count once: publications by their digest."""
 review_charges = Table(
     "review_charges",
     metadata,
@@ -108,15 +95,6 @@ submission_envelopes = Table(
     Index("submission_envelopes_commitment", "bounty_id", "submission_commitment"),
     *_pending("submission_envelopes"),
 )
-recorded_envelopes = Table(
-    "recorded_envelopes",
-    metadata,
-    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("solver", Text, primary_key=True),
-    Column("submission_commitment", Text, primary_key=True),
-)
-"""Keys of envelopes that were kept here when the index had their Submission: never deleted, so that an envelope that is
-lost is noticed. Nobody misses the envelope of a Submission that was never prepared here."""
 verified_objects = Table(
     "verified_objects",
     metadata,
@@ -146,43 +124,15 @@ verification_records = Table(
     _created_at(),
     Column("rebuilds", Integer, nullable=False, server_default="0"),
 )
-inspections = Table(
-    "inspections",
-    metadata,
-    Column("name", Text, primary_key=True),
-    Column("position", Text, nullable=False, server_default=""),
-    Column("began_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("ended_at", DateTime(timezone=True)),
-    Column("day", Date, nullable=False, server_default=func.current_date()),
-    Column("spent_bytes", BigInteger, nullable=False, server_default="0"),
-)
-"""How far each walk over what is kept has come: after which key, since when, and what it read today. ``ended_at`` is
-when the walk began that ended last."""
 defects = Table(
     "defects",
     metadata,
-    Column("inspection", Text, primary_key=True),
-    Column("subject", Text, primary_key=True),
     Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("what", Text, nullable=False),
+    Column("solver", Text, primary_key=True),
+    Column("submission_commitment", Text, primary_key=True),
     _created_at("found_at"),
-    _created_at("seen_at"),
-    Column("lost_by", Text),
 )
-"""Damaged data of a bounty, until an inspection finds it whole. ``lost_by``: the Solver whose sealed work it is,
-where the storage does not have it; ``subject`` is its commitment then."""
-work_notices = Table(
-    "work_notices",
-    metadata,
-    Column("number", BigInteger, Identity(always=True), primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("bounty_id", BigInteger, nullable=False),
-    Column("solver", Text, nullable=False),
-    Column("submission_commitment", Text, nullable=False),
-    _created_at(),
-)
-"""That sealed work was found lost, or is there again, in order: what webhooks are sent of it. One writer at a time, by
-a lock: the inspections, or an operator's look at what they found."""
+"""Sealed work of active Submissions in whose place other bytes were found, until the right ones are."""
 hub_notices = Table(
     "hub_notices",
     metadata,

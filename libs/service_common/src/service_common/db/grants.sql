@@ -2,23 +2,20 @@
 -- deployment". Each schema has one writer.
 
 GRANT SELECT ON schema_version
-    TO service_api, service_indexer, service_reviewer, service_delivery, service_webhooks;
+    TO service_api, service_indexer, service_reviewer, service_delivery;
 
-GRANT USAGE ON SCHEMA app TO service_api, service_delivery, service_webhooks;
+GRANT USAGE ON SCHEMA app TO service_api, service_delivery;
 GRANT SELECT, INSERT, UPDATE, DELETE
-    ON app.challenge_pages, app.challenge_summaries, app.defects, app.hub_notices, app.inspections, app.processed_approvals,
+    ON app.challenge_pages, app.challenge_summaries, app.defects, app.hub_notices, app.processed_approvals,
         app.review_charges, app.submission_envelopes, app.verification_records, app.verified_objects, app.written_verdicts
     TO service_api;
-GRANT SELECT, INSERT ON app.published_pages, app.recorded_envelopes TO service_api;
 GRANT SELECT, INSERT, UPDATE ON app.withholdings TO service_api;
-GRANT SELECT, INSERT, DELETE ON app.work_notices TO service_api;
 GRANT SELECT ON app.submission_envelopes TO service_delivery;
-GRANT SELECT ON app.challenge_summaries, app.withholdings, app.work_notices TO service_webhooks;
 
 GRANT USAGE ON SCHEMA delivery TO service_delivery;
 GRANT SELECT, INSERT, UPDATE, DELETE ON delivery.wraps TO service_delivery;
 
-GRANT USAGE ON SCHEMA hub_index TO service_indexer, service_api, service_delivery, service_webhooks;
+GRANT USAGE ON SCHEMA hub_index TO service_indexer, service_api, service_delivery;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hub_index TO service_indexer;
 GRANT SELECT
     ON hub_index.blocks, hub_index.bounties, hub_index.changes, hub_index.claims, hub_index.delivery_key_withdrawals,
@@ -27,10 +24,6 @@ GRANT SELECT
         hub_index.totals, hub_index.verdicts
     TO service_api, service_delivery;
 GRANT SELECT ON hub_index.open_bounties TO service_api;
-GRANT SELECT
-    ON hub_index.bounties, hub_index.changes, hub_index.head, hub_index.logs, hub_index.roster_members, hub_index.rosters,
-        hub_index.submissions, hub_index.verdicts
-    TO service_webhooks;
 
 GRANT USAGE ON SCHEMA hub_index_scratch TO service_indexer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hub_index_scratch TO service_indexer;
@@ -41,9 +34,3 @@ GRANT SELECT ON review.reviews TO service_api;
 
 GRANT USAGE ON SCHEMA settler TO service_indexer;
 GRANT SELECT, INSERT, UPDATE, DELETE ON settler.settlements TO service_indexer;
-
-GRANT USAGE ON SCHEMA webhooks TO service_api, service_webhooks;
-GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks.subscriptions TO service_api;
-GRANT SELECT, INSERT, UPDATE, DELETE ON webhooks.deliveries, webhooks.progress TO service_webhooks;
-GRANT SELECT ON webhooks.deliveries, webhooks.progress TO service_api;
-GRANT SELECT ON webhooks.subscriptions TO service_webhooks;

@@ -31,14 +31,11 @@ CREATE INDEX challenge_summaries_tags ON app.challenge_summaries USING gin (tags
 CREATE INDEX challenge_summaries_words ON app.challenge_summaries USING gin (words);
 
 CREATE TABLE app.defects (
-    inspection text NOT NULL,
-    subject text NOT NULL,
     bounty_id bigint NOT NULL,
-    what text NOT NULL,
+    solver text NOT NULL,
+    submission_commitment text NOT NULL,
     found_at timestamptz NOT NULL DEFAULT now(),
-    seen_at timestamptz NOT NULL DEFAULT now(),
-    lost_by text,
-    PRIMARY KEY (inspection, subject, bounty_id)
+    PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
 
 CREATE TABLE app.hub_notices (
@@ -52,31 +49,11 @@ CREATE TABLE app.hub_notices (
     PRIMARY KEY (hub_address, signer)
 );
 
-CREATE TABLE app.inspections (
-    name text PRIMARY KEY,
-    position text NOT NULL DEFAULT '',
-    began_at timestamptz NOT NULL DEFAULT now(),
-    ended_at timestamptz,
-    day date NOT NULL DEFAULT current_date,
-    spent_bytes bigint NOT NULL DEFAULT 0
-);
-
 CREATE TABLE app.processed_approvals (
     approval_digest text PRIMARY KEY,
     poster text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     block_number bigint NOT NULL
-);
-
-CREATE TABLE app.published_pages (
-    spec_commitment text PRIMARY KEY
-);
-
-CREATE TABLE app.recorded_envelopes (
-    bounty_id bigint NOT NULL,
-    solver text NOT NULL,
-    submission_commitment text NOT NULL,
-    PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
 
 CREATE TABLE app.review_charges (
@@ -134,15 +111,6 @@ CREATE TABLE app.withholdings (
     since_block bigint
 );
 CREATE UNIQUE INDEX withholdings_not_ended ON app.withholdings (kind, subject) WHERE ended_at IS NULL;
-
-CREATE TABLE app.work_notices (
-    number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-    kind text NOT NULL,
-    bounty_id bigint NOT NULL,
-    solver text NOT NULL,
-    submission_commitment text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
-);
 
 CREATE TABLE app.written_verdicts (
     report_commitment text PRIMARY KEY,
@@ -508,50 +476,4 @@ CREATE TABLE settler.settlements (
     max_fee_per_gas numeric(78, 0) NOT NULL,
     attempts integer NOT NULL,
     sent_at timestamptz NOT NULL DEFAULT now()
-);
-
--- Webhooks: the api writes `subscriptions`, the worker of the webhooks the rest.
-CREATE SCHEMA webhooks;
-
-CREATE TABLE webhooks.progress (
-    chain_id bigint PRIMARY KEY,
-    caught_up_at timestamptz NOT NULL
-);
-
-CREATE TABLE webhooks.subscriptions (
-    webhook_id text PRIMARY KEY,
-    subscriber text NOT NULL,
-    url text NOT NULL,
-    subject text NOT NULL,
-    finality text NOT NULL,
-    sealed_secret text NOT NULL,
-    former_sealed_secret text,
-    former_until timestamptz,
-    after_number bigint NOT NULL,
-    after_block bigint NOT NULL,
-    test_requested_at timestamptz,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    older_sealed_secrets text[] NOT NULL DEFAULT '{}',
-    older_until timestamptz[] NOT NULL DEFAULT '{}'
-);
-CREATE UNIQUE INDEX subscriptions_once ON webhooks.subscriptions (subscriber, url, subject, finality);
-
-CREATE TABLE webhooks.deliveries (
-    webhook_id text PRIMARY KEY REFERENCES webhooks.subscriptions ON DELETE CASCADE,
-    state text NOT NULL,
-    after_number bigint NOT NULL,
-    sent_block bigint NOT NULL,
-    sent_log bigint NOT NULL,
-    until_number bigint,
-    failure_count integer NOT NULL DEFAULT 0,
-    failing_since timestamptz,
-    next_attempt_at timestamptz NOT NULL,
-    last_attempt_at timestamptz,
-    last_success_at timestamptz,
-    last_result text,
-    last_status integer,
-    slow_until timestamptz,
-    tested_at timestamptz,
-    missed_block bigint,
-    after_notice bigint
 );

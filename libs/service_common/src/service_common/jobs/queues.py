@@ -37,7 +37,6 @@ class QueueName(StrEnum):
     SETTLE = "settle"
     ARTIFACTS = "artifacts"
     DELIVERY = "delivery"
-    WEBHOOKS = "webhooks"
 
 
 def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:

@@ -29,7 +29,7 @@ log = get_logger(__name__)
 
 
 class StoredJob(Job):
-    """A job of which callbacks, webhooks, retries and repeats are not read."""
+    """A job of which callbacks, retries and repeats are not read."""
 
     def restore(self, raw_data):  # type: ignore[no-untyped-def]  # RQ gives it no types
         """What ``enqueue`` writes, and RQ while the job runs.

@@ -18,7 +18,7 @@ from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.errors import Error, ErrorBody
-from bounty_protocol.wire.values import VALUES, WebhookId
+from bounty_protocol.wire.values import VALUES
 from flask_smorest import Api, Blueprint
 from marshmallow import Schema, fields
 
@@ -38,7 +38,6 @@ _PATH_PARAMETERS: Final = {
     "solver_address": Address,
     "submission_commitment": Bytes32,
     "report_commitment": Bytes32,
-    "webhook_id": WebhookId,
 }
 _EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
 _BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")

@@ -20,9 +20,7 @@ OUTCOMES: Final = counter_by(
     "Answers that took an attempt, `failed` with 5xx; without kept reads, refusals, and the 5xx of a caller who sends "
     "too much or waits, or of what the operator chose not to have",
 )
-EXCUSED: Final = frozenset(
-    {"pending_storage_full", "storage_verification_pending", "webhooks_unconfigured", "orchestrator_unconfigured"}
-)
+EXCUSED: Final = frozenset({"pending_storage_full", "storage_verification_pending", "orchestrator_unconfigured"})
 """503 of what strangers fill, which has an alert of its own; the ordinary answer while an upload is hashed; and what
 the operator did not set up."""
 REFUSED: Final = frozenset({"400", "401", "403", "405", "413", "415", "429"})

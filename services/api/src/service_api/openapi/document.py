@@ -1,4 +1,4 @@
-"""The published OpenAPI 3.1 document: what the routes declare, the webhooks, and an introduction."""
+"""The published OpenAPI 3.1 document: what the routes declare, and an introduction."""
 
 from functools import cached_property
 from typing import Any, Final, cast
@@ -8,7 +8,6 @@ from service_common.web.operations import DocumentedApi
 from service_common.web.versions import DOCUMENT, Version, json_version, text_version
 
 from service_api.openapi.page import docs_page
-from service_api.openapi.webhooks import describe_webhooks
 
 EXTENSION: Final = "service-document"
 _INTRODUCTION: Final = (
@@ -44,8 +43,7 @@ class Published:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The whole document."""
-        webhooks = describe_webhooks(self._api)
-        return {**self._api.spec.to_dict(), "webhooks": webhooks}
+        return dict(self._api.spec.to_dict())
 
     @cached_property
     def json(self) -> Version:

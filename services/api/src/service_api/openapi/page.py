@@ -32,11 +32,8 @@ def docs_page(document: Json) -> str:
         f"<h1>Bounty Escrow Service: HTTP API</h1><p>{escape(document['info']['description'])}</p>",
         "<p>The same for programs: <a href=openapi.json>openapi.json</a>.</p><ul>",
         *(f"<li><a href='#{_anchor(*each)}'><code>{each[0]} {each[1]}</code></a></li>" for each in operations),
-        "<li><a href='#webhooks'>Webhooks</a></ul>",
+        "</ul>",
         *(_section(*each) for each in operations),
-        "<section><h2 id='webhooks'>Webhooks</h2><p>What a receiver is sent, each in a signed POST.</p><table>",
-        *(_message(name, methods["post"]) for name, methods in document["webhooks"].items()),
-        "</table></section>",
         "<section><h2 id=schemas>Objects and values</h2>",
         *(
             f"<details id='schema-{name}'><summary><code>{name}</code></summary>{_pre(schema)}</details>"
@@ -60,11 +57,6 @@ def _section(method: str, path: str, operation: Json) -> str:
         f"{_content('Body', operation.get('requestBody', {}))}{_content('Answer', operation['responses']['200'])}"
         f"<details><summary>Errors</summary><table>{_errors(operation['responses'])}</table></details></section>"
     )
-
-
-def _message(name: str, operation: Json) -> str:
-    schema = operation["requestBody"]["content"]["application/json"]["schema"]
-    return f"<tr><td><code>{name}</code><td>{_link(schema)}<td>{escape(operation['summary'])}"
 
 
 def _content(what: str, described: Json) -> str:

@@ -68,7 +68,7 @@ NAMES: Final = {
 """The fields, as what is set in them is named above the list."""
 FIELDS: Final = tuple(NAMES)
 FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
-"""Those that a bounty's terms and page decide when it is created: what a feed or a webhook follows."""
+"""Those that a bounty's terms and page decide when it is created: what a feed follows."""
 PARAMETERS: Final = frozenset({"show", "sort", "cursor", "page", "back", *FIELDS})
 MOST_BACK: Final = 10
 """Cursors of the pages before that an address keeps, so that one can go back without a script."""

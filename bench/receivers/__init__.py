@@ -1,1 +1,0 @@
-"""Receivers of webhooks by the thousand."""

@@ -1,1 +1,0 @@
-"""Webhooks: registering addresses that get facts as they happen."""
