@@ -49,6 +49,42 @@ CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
     "types", "docs", "reviewer", "web", "agents", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
+PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
+
+
+def hub_tool(profile: str, command: str) -> tuple[str, ...]:
+    """A command in contracts/, with the native forge and the tools of ASSURANCE first on the path."""
+    first = "$PWD/node_modules/@foundry-rs/forge-linux-amd64/bin:$PWD/../.local/venv-assurance/bin"
+    return "/bin/sh", "-c", f"cd contracts && PATH={first}:$PATH FOUNDRY_PROFILE={profile} {command}"
+
+
+NIGHTLY = {
+    "index": ("pytest", "tests/indexer"),
+    "client": ("pytest", "tests/cli/plays"),
+    "pages": ("pytest", "tests/web", "tests/e2e"),
+    "outages": ("pytest", "tests/drills"),
+    "formats": ("pytest", "tests/protocol", "tests/common"),
+    "services": ("pytest", "tests/api", "tests/reviewer", "tests/delivery", "tests/hostile"),
+    "typescript": ("pytest", "tests/clients", "tests/agents"),
+    "checker": ("pytest", "tests/checker"),
+    "built": ("pytest", "-m", "nightly", "tests/deploy"),
+    "hub": ("pytest", "tests/contracts"),
+    "hub-planted": ("python", "contracts/tools/check.py", "all-mutants"),
+    "hub-slither": hub_tool("mutants", "python tools/slither.py --slither slither"),
+    "hub-proofs": hub_tool("proofs", f"halmos {PROOFS}"),
+    "hub-histories": hub_tool("assurance", "python tools/histories.py --forge forge"),
+    "auth-mutants": ("python", "tools/mutate_auth.py"),
+    "market": ("python", "-m", "tools.market", "--seed", "57", "--minutes", "10"),
+    "firefox": ("python", "-m", "tools.firefox"),
+    "webkit": ("python", "-m", "tools.webkit"),
+    "shells": ("python", "tools/shells.py"),
+    "inspector": ("python", "tools/inspector.py"),
+    "package": ("python", "-m", "tools.typescript_package"),
+    "alerts": ("python", "tools/alerts.py"),
+    "bare-bookworm": ("python", "tools/bare_root.py", "bookworm"),
+    "bare-trixie": ("python", "tools/bare_root.py", "trixie"),
+}
+"""What takes hours, by part: a program of the tests' environment and its arguments."""
 
 
 @dataclass(frozen=True)
@@ -214,8 +250,14 @@ def e2e(session: nox.Session) -> None:
 
 @nox.session
 def nightly(session: nox.Session) -> None:
-    """What takes too long for each change: memory under attack, images and a release as they are built."""
-    pytest(session, "tests/hostile tests/deploy", "-m", "nightly")
+    """Every test at its whole size, and what needs hours or an archive; -- NAME for parts of it: see NIGHTLY."""
+    make(session, TESTS)
+    parts = session.posargs or list(NIGHTLY)
+    if {"auth-mutants", "hub-slither", "hub-proofs"} & set(parts):
+        make(session, ASSURANCE)
+    fetch_chain_node(session)
+    for name in parts:
+        run(session, TESTS, *NIGHTLY[name], SERVICE_CAMPAIGN="full")
 
 
 @nox.session
@@ -234,14 +276,6 @@ def stack(session: nox.Session) -> None:
     make(session, STACK)
     fetch_chain_node(session)
     hand_over(session, STACK, "-m", "local_stack", "up", *session.posargs)
-
-
-@nox.session
-def assurance(session: nox.Session) -> None:
-    """The long campaigns, resumable; -- STEP for one, -- --stale for what is out of date. Writes docs/assurance.md."""
-    make(session, TESTS)
-    make(session, ASSURANCE)
-    run(session, TESTS, "python", "-m", "tools.assurance", *session.posargs)
 
 
 @nox.session
@@ -307,13 +341,6 @@ def manifests(session: nox.Session) -> None:
     """Print a Kubernetes overlay as YAML, without kustomize: -- staging | kubectl apply -f -"""
     make(session, STACK)
     hand_over(session, STACK, "-m", "kustomization", *session.posargs)
-
-
-@nox.session
-def drill(session: nox.Session) -> None:
-    """Go through a runbook of docs/operations.md on this machine: -- NAME; -- --help lists them."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "tools/drill.py", *session.posargs)
 
 
 @nox.session

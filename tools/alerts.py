@@ -9,7 +9,7 @@ each alert fires once for each namespace that it is true of, and beside a quiet 
 
 promtool is the system's, else Debian's package unpacked below ``.local`` without installing it. Exit code 1 with
 promtool's output when any expectation fails, with one line when there is no promtool. Run by
-``./noxw -s assurance -- alerts``.
+``./noxw -s nightly -- alerts``.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""``./noxw -s assurance -- inspector``: the Inspector's command line against the server for agents, over stdio.
+"""``./noxw -s nightly -- inspector``: the Inspector's command line against the server for agents, over stdio.
 
     python tools/inspector.py
 

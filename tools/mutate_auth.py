@@ -2,7 +2,7 @@
 
 The tree it is run from is never written; a copy below ``.local/assurance`` is. A campaign that was stopped goes on
 where it was, and one of other sources or tests starts from the beginning. Survivors are printed with their change. Exit
-code 0 only if at least 95% were killed. Run by ``./noxw -s assurance -- auth-mutants``.
+code 0 only if at least 95% were killed. Run by ``./noxw -s nightly -- auth-mutants``.
 """
 
 import hashlib

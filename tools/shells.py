@@ -1,4 +1,4 @@
-"""``./noxw -s assurance -- shells``: press Tab in zsh and fish, as ``tests/cli/shell/test_completion.py`` does in bash.
+"""``./noxw -s nightly -- shells``: press Tab in zsh and fish, as ``tests/cli/shell/test_completion.py`` does in bash.
 
     python tools/shells.py
 

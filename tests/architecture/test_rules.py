@@ -130,15 +130,15 @@ def test_pages__of_the_typescript_client__use_only_its_public_modules() -> None:
     assert used <= {f"src/{name}" for name in public}
 
 
-def test_folders_of_tests__are_each_run_by_a_session_or_a_campaign() -> None:
+def test_folders_of_tests__are_each_run_by_a_session() -> None:
     """As paths: another argument of ``pytest`` in noxfile.py is an option, which narrows what is run."""
     calls = [node for node in ast.walk(ast.parse((TOP / "noxfile.py").read_text())) if isinstance(node, ast.Call)]
     ran = [call.args for call in calls if isinstance(call.func, ast.Name) and call.func.id == "pytest"]
     paths = {folder for arguments in ran for folder in folders_in(arguments[1])}
     assert [found for arguments in ran for each in arguments[2:] if (found := folders_in(each))] == []
-    campaigns = folders_in(ast.parse((TOP / "tools/assurance/steps.py").read_text()))
+    everything = folders_in(ast.parse((TOP / "noxfile.py").read_text()))
     there = {name.split("/")[1] for name in FILES if re.fullmatch(r"tests/\w+/(.+/)?test_\w+\.py", name)}
-    assert there - paths - campaigns == set()
+    assert there - everything == set()
     assert there - paths == {"drills"}
 
 

@@ -1,4 +1,4 @@
-"""The stack of the campaign is minutes of its own: it runs in ``./noxw -s assurance`` alone."""
+"""The stack of the campaign is minutes of its own: it runs in ``./noxw -s nightly`` alone."""
 
 from tests.campaign import FULL
 

@@ -18,7 +18,6 @@ from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
-from tools.drill import DRILLS
 from tools.generate.metrics import counters, families, makers
 
 from .conftest import REPOSITORY
@@ -172,7 +171,7 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
 
 
 def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_not() -> None:
-    """Held against promtool by ``./noxw -s assurance -- alerts``."""
+    """Held against promtool by ``./noxw -s nightly -- alerts``."""
     cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
     groups = rule_groups("one")
     assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
@@ -246,13 +245,3 @@ def test_queue__that_scales_the_reviewer__is_the_one_it_works_on(overlay: str) -
                 each["spec"]["triggers"][0]["metadata"]["listName"]
                 == Queue.redis_queue_namespace_prefix + QueueName.REVIEWS
             )
-
-
-def test_drills__one_for_each_runbook__are_tests_that_exist() -> None:
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
-    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
-    assert [heading for heading, _ in DRILLS.values()] == headings[headings.index("What is watched") + 1 :]
-    for _, tests in DRILLS.values():
-        for test in tests:
-            file, _, name = test.partition("::")
-            assert f"def {name}(" in (REPOSITORY / file).read_text(encoding="utf-8") or not name

@@ -1,7 +1,7 @@
 """A deployment that starts with an empty database, and before its chain can be reached: every job that is enqueued by
 itself runs, finds nothing to do, and leaves nothing that somebody would have to look at. Nor does losing all of Redis.
 
-Run by ``./noxw -s drill -- outages``; for ten minutes by ``./noxw -s assurance -- outages``.
+Run by ``./noxw -s nightly -- outages``.
 """
 
 import time

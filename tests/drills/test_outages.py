@@ -1,7 +1,7 @@
 """One thing after the other is away from a whole running stack: down, then hanging. What needs it answers the 503 of
 the interface within the client's patience, everything else goes on, and all of it recovers by itself.
 
-Run by ``./noxw -s drill -- outages`` and by ``./noxw -s assurance -- outages``: it waits for real timeouts.
+Run by ``./noxw -s nightly -- outages``: it waits for real timeouts.
 """
 
 import signal

@@ -1,6 +1,6 @@
 """Servers that answer, but not what is needed: no connection left, another password, a full disk.
 
-Run by ``./noxw -s drill -- outages`` and by ``./noxw -s assurance -- outages``: it waits for real timeouts.
+Run by ``./noxw -s nightly -- outages``: it waits for real timeouts.
 """
 
 import os

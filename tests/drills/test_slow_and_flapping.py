@@ -1,7 +1,7 @@
 """Each dependency slow, then gone and back every second, under a light load: what does not need it goes on, what needs
 it says the specified 503 or 502 within its bound, and nothing stays behind once it is over.
 
-Run by ``./noxw -s drill -- outages`` and by ``./noxw -s assurance -- outages``: it waits for real timeouts.
+Run by ``./noxw -s nightly -- outages``: it waits for real timeouts.
 """
 
 import threading

@@ -1,7 +1,7 @@
 """A night's backup as the cluster makes it, a database that is lost, and the restore of the runbook, with its times.
 
-The scripts are those of the manifests; only folders and addresses are this machine's. ``./noxw -s drill -- restore``
-goes through it with more pages (``DRILL_PAGES``) and prints what was lost (RPO) and how long the way back took (RTO).
+The scripts are those of the manifests; only folders and addresses are this machine's. It prints what was lost (RPO) and
+how long the way back took (RTO).
 """
 
 import os
