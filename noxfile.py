@@ -221,9 +221,8 @@ def cli(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documents as a site in .local/site, what its search finds, and their words; open index.html there."""
+    """The documents as a site in .local/site, and what its search finds; open index.html there."""
     build_site(session)
-    run(session, TESTS, "python", "-m", "tools.words")
     pytest(session, "tests/docs")
 
 
@@ -329,10 +328,8 @@ def release(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure; -- --only GROUP for one group, --flames to draw them."""
+    """Measure; -- --only GROUP for one group."""
     make(session, TESTS)
-    if "--flames" in session.posargs:
-        make(session, ASSURANCE)
     run(session, TESTS, "python", "-m", "bench", *session.posargs)
 
 
@@ -349,14 +346,6 @@ def market(session: nox.Session) -> None:
     make(session, TESTS)
     fetch_chain_node(session)
     hand_over(session, TESTS, "-m", "tools.market", *session.posargs)  # so that its exit code is this one's
-
-
-@nox.session
-def guides(session: nox.Session) -> None:
-    """Type the tour and the guides on a local stack, and compare their screens; -- --write puts them in."""
-    make(session, TESTS)
-    fetch_chain_node(session)
-    run(session, TESTS, "python", "-m", "tools.guides.play", *session.posargs)
 
 
 @nox.session

@@ -7,7 +7,6 @@ The figures of each group's last run are in ``docs/benchmarks.md``, which this s
 import argparse
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Final
@@ -28,12 +27,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--only", choices=GROUPS, action="append", help="one group; may be repeated")
     parser.add_argument("--json", type=Path, help="also write the lines to this file")
-    parser.add_argument("--flames", action="store_true", help="measure nothing; draw flame graphs into docs/load")
     options = parser.parse_args()
     chosen = options.only or [group for group in GROUPS if group not in LONG]
-    if options.flames:
-        import_module("bench.watching.flames").draw()
-        return 0
     lines: list[str] = []
     for name in chosen:
         print(f"bench: {name}", file=sys.stderr, flush=True)

@@ -2,8 +2,7 @@
 
 Everything is local and shares the cores: all services as processes of their own, PostgreSQL, Valkey, the node, the
 object storage, and the client that makes the load. The mixture is what a deployment sees: mostly reads of bounties,
-signed reads of content, the list, the GraphQL endpoint, documents and delivery status. Meanwhile every process is
-scraped once a second, and pictures of what they report and use are written to ``docs/load``.
+signed reads of content, the list, the GraphQL endpoint, documents and delivery status.
 """
 
 import json
@@ -35,9 +34,7 @@ from sqlalchemy import literal, select
 
 from bench.figures import Figure, Report
 from bench.http.load import Load, get, load, post
-from bench.watching.curves import Watched
 from bench.watching.processes import main_processes, taken
-from bench.watching.sampler import read_samples, sampling
 from tests.waiting import wait_until
 
 RATE: Final = 500
@@ -72,22 +69,19 @@ def run(report: Report) -> None:
         signed = _signed_reads(stack, bounty, submitted)
         requests = _mixture(int(bounty.bounty_id), submitted.commitment, signed)
         load(_port(stack), requests, seconds=3.0)
-        with sampling(Path(folder), _ports(stack), main_processes(stack) | _servers(stack)) as samples:
-            _under_load(report, stack, requests, samples)
+        _under_load(report, stack, requests)
         _spread(report, stack, bounty, submitted, requests)
 
 
-def _under_load(report: Report, stack: Stack, requests: list[bytes], samples: Path) -> None:
-    """Two rates, one after the other; what being scraped costs is part of being idle."""
-    idle, starts = _idle(stack), time.time()
+def _under_load(report: Report, stack: Stack, requests: list[bytes]) -> None:
+    """Two rates, one after the other."""
+    idle = _idle(stack)
     few = _cost(stack, requests, FEW, SECONDS / 4, idle)[1]
-    resident, changes = _resident(stack), time.time()
+    resident = _resident(stack)
     seen, each = _cost(stack, requests, RATE, SECONDS, idle)
-    ends = time.time()
     _tell(report, seen, _resident(stack) / resident)
     goal, at = "ratio <= 1.2: it scales", f"at {FEW}/s"
     report(Figure("service.request_cpu", each * 1000, "ms", goal, each / few <= 1.2, at, few * 1000))
-    _draw(samples, starts, changes, ends)
 
 
 def _spread(report: Report, stack: Stack, bounty: Funded, submitted: Submitted, of_one: list[bytes]) -> None:
@@ -162,14 +156,6 @@ def _follow(stack: Stack) -> float:
         look()
     engine.dispose()
     return (time.process_time() - began) / IDLE_SECONDS
-
-
-def _draw(samples: Path, starts: float, changes: float, ends: float) -> None:
-    """Pictures of both loads."""
-    from bench.watching.pictures import draw  # loaded when nothing is measured any more
-
-    seen = [sample for sample in read_samples(samples) if starts <= sample.at <= ends]
-    draw(Watched(seen, starts), changes - starts, (FEW, RATE))
 
 
 def _cost(stack: Stack, requests: list[bytes], rate: float, seconds: float, idle: float) -> tuple[Load, float]:
@@ -252,17 +238,6 @@ def _port(stack: Stack) -> int:
     if port is None:
         raise RuntimeError("the api does not listen")
     return port
-
-
-def _ports(stack: Stack) -> dict[str, int]:
-    """Where each process of the service is scraped."""
-    return {name: running.internal_port for name, running in stack.services.items()}
-
-
-def _servers(stack: Stack) -> dict[str, int]:
-    """Of what they use."""
-    children = {"PostgreSQL": stack.postgres.child, "Valkey": stack.valkey.child, "node": stack.anvil.child}
-    return {name: child.pid for name, child in children.items() if child is not None}
 
 
 def _cpu(stack: Stack) -> float:

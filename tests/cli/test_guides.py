@@ -8,7 +8,7 @@ import click
 import pytest
 from service_cli.main import COMMANDS, group
 
-from tools.guides.document import commands_of
+from tests.guide_commands import commands_of
 
 TOP = Path(__file__).parents[2]
 PAGES = [*sorted((TOP / "docs" / "guides").glob("*.md")), TOP / "docs" / "faq.md"]

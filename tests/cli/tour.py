@@ -1,7 +1,7 @@
 """The tour as the events that its commands print, in a world where nothing changes from run to run.
 
 Accounts, hashes and times are made up and fixed; every event is checked against ``docs/events.md``. ``screen_of`` is
-what a command of the tour prints with ``--text``, at a given width; docs/screens.md shows it at 80 columns.
+what a command of the tour prints with ``--text``, at a given width.
 """
 
 from collections.abc import Mapping

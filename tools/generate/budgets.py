@@ -10,11 +10,17 @@ from service_common.web.callers import CallerBudgets
 
 from tools.generate.attributes import as_cell, attribute_texts
 from tools.generate.derived import part, table
-from tools.generate.networks import time_of
 
 _OF_ADDRESS: Final = "_of_address"
+_UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
 _WITHOUT: Final = "Of all accounts behind a network address: the same."
 """What a budget is for that only has its account's beside it."""
+
+
+def time_of(seconds: int) -> str:
+    """A time in the largest unit of which it is whole ones: `13 hours`."""
+    size, unit = next((size, unit) for size, unit in _UNITS if seconds % size == 0)
+    return f"{seconds // size} {unit}{'s' if seconds != size else ''}"
 
 
 def _table() -> Iterator[str]:

@@ -18,22 +18,17 @@ from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
 from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING, WATCHTOWER_ALERTS
 from tools.generate.gas import CALLS, GAS
-from tools.generate.halts import HALTS
 from tools.generate.hub import HUB
 from tools.generate.hub_attacks import HUB_ATTACKS
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.kept import KEPT_TABLE
 from tools.generate.metrics import DASHBOARD, METRICS
-from tools.generate.networks import NETWORKS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.policies import POLICIES
 from tools.generate.python_library import PYTHON_LIBRARY
-from tools.generate.recording import RECORDING
 from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
-from tools.generate.restarts import RESTARTS
-from tools.generate.screens import SCREENS
 from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -44,10 +39,10 @@ from tools.generate.web_pages import WEB_PAGES
 from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, SCREENS, RECORDING, WITNESSES, BOUNDS,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, NETWORKS, HALTS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, RESTARTS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
+    DECISIONS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
+    CHECKED, PROGRAMS, CALLERS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
     QUERIES, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
     BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip

@@ -1,19 +1,17 @@
 """A guide as a list of commands: fenced blocks of Markdown, each command with the screen that the page shows for it.
 
 In a ``console`` block a line that begins with ``$`` is typed, and the lines after it are its screen. In a ``sh`` block
-every line is typed and no screen is shown. Each console block is a generated part of its page.
-"""
+every line is typed and no screen is shown."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-TOP: Final = Path(__file__).parents[2]
+TOP: Final = Path(__file__).parents[1]
 _FENCE: Final = re.compile(r"```(console|sh)\n(.*?)```\n", re.DOTALL)
 _HEADING: Final = re.compile(r"(?m)^#+ (.*)$")
-_PROMPT: Final = "$ "
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,18 +44,6 @@ def _typed(language: str, body: str) -> Iterator[tuple[str, str | None]]:
     for part in re.split(r"(?m)^\$ ", body)[1:]:
         line, _, screen = part.partition("\n")
         yield line, screen
-
-
-def with_screens(text: str, screens: Mapping[str, str]) -> str:
-    """The page with these screens in its console blocks, by the line that is typed."""
-
-    def rewritten(fence: re.Match[str]) -> str:
-        if fence[1] == "sh":
-            return fence[0]
-        parts = (f"{_PROMPT}{line}\n{screens.get(line, screen)}" for line, screen in _typed(fence[1], fence[2]))
-        return f"```console\n{''.join(parts)}```\n"
-
-    return _FENCE.sub(rewritten, text)
 
 
 def read(page: str) -> str:

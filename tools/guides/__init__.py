@@ -1,1 +1,0 @@
-"""The tour and the guides, played on a local stack."""
