@@ -24,7 +24,6 @@ from click.testing import CliRunner
 from local_stack.toolbox import ensure_npm_package
 from service_cli.client import Client
 from service_cli.main import COMMANDS, group
-from service_cli.topics import TOPICS
 
 from tests.api.contract import Json, Operation, openapi_document, operations
 from tests.clients.package import PACKAGE
@@ -52,10 +51,10 @@ def main() -> None:
 
 
 def commands() -> Iterator[str]:
-    """What ``service-cli help`` prints of every command and topic."""
+    """What ``service-cli help`` prints of every command."""
     yield "# Commands"
-    yield "What `service-cli help` prints of each command and topic; [the client](../client.md) says what they share."
-    for name in (*TOPICS, *COMMANDS):
+    yield "What `service-cli help` prints of each command; [the client](../client.md) says what they share."
+    for name in COMMANDS:
         shown = CliRunner().invoke(group, ["help", name], prog_name="service-cli", terminal_width=COLUMNS)
         yield f"## {name}"
         yield f"```text\n{shown.stdout.rstrip()}\n```"

@@ -105,10 +105,7 @@ ACTS = NEVER | LATE | {
 PAID = ACTS | {"bounty_protocol.domain.roster"}
 """Of one that needs no roster."""
 RUNS: list[tuple[int, set[str], list[str]]] = [
-    *[
-        (0, SLOW | NEVER, words)
-        for words in (["config"], ["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])
-    ],
+    *[(0, SLOW | NEVER, words) for words in (["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])],
     (0, SLOW | NEVER | {"service_cli.shell.phrases"}, ["spec-commitment", "page.md"]),
     (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
@@ -158,14 +155,14 @@ def test_command__that_signs_and_sends_with_a_plain_key__imports_no_eth_account(
 RENDERERS = {"service_cli.shell.render", "markdown_it"}
 
 
-@pytest.mark.parametrize("words", [["config"], ["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
+@pytest.mark.parametrize("words", [["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
 def test_text__of_a_run_that_prints_json__is_not_imported(shell: Terminal, words: list[str]) -> None:
     (shell.home / "page.md").write_bytes(PAGE)
     _, modules = imported(shell, *words, **NOWHERE)
     assert modules & RENDERERS == set()
 
 
-@pytest.mark.parametrize("words", [["config"], ["spec-commitment", "page.md"]])
+@pytest.mark.parametrize("words", [["spec-commitment", "page.md"]])
 def test_text__of_a_run_that_prints_it__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
     (shell.home / "page.md").write_bytes(PAGE)
     code, modules = imported(shell, *words, "--text", **NOWHERE)

@@ -204,13 +204,13 @@ _FINAL = JUDGING - NOW - 86_400
 
 TOUR: tuple[Typed, ...] = (
     Typed(
-        'service-cli poster:new --like example.md --deadline "3 days" --judging "3 days" my_challenge.md',
+        'service-cli poster:new --deadline "3 days" --judging "3 days" my_challenge.md',
         (
             Printed(
                 "poster_new.written",
                 {
                     "path": "my_challenge.md", "escrow_amount": None, "submission_deadline": DEADLINE,
-                    "judging_window_seconds": 259_200, "like": "example.md",
+                    "judging_window_seconds": 259_200,
                 },
                 about(),
             ),

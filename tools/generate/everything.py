@@ -33,7 +33,6 @@ from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
-from tools.generate.variables import VARIABLES
 from tools.generate.vectors import VECTORS
 from tools.generate.web_pages import WEB_PAGES
 from tools.generate.witnesses import WITNESSES
@@ -43,7 +42,7 @@ DERIVED: Final[tuple[Derived, ...]] = (
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
     CHECKED, PROGRAMS, CALLERS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
-    QUERIES, WATCHTOWER_ALERTS, CHALLENGE, VARIABLES, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
+    QUERIES, WATCHTOWER_ALERTS, CHALLENGE, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
     BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -275,15 +275,15 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
 
-    def fund(self, page: bytes, *, again: bool = False, beside: bool = False) -> "FundedBounty":
+    def fund(self, page: bytes, *, again: bool = False) -> "FundedBounty":
         """Publish a page and put its escrow into the Hub, once: the same page is the same bounty.
 
-        ``beside``: also while another bounty of the same title is open. ``again``: a further escrow on this very page.
+        ``again``: a further escrow on this very page.
         """
         from service_cli.poster.publishing import FundingConsent, publish_and_fund
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return publish_and_fund(settings, page, FundingConsent(yes=True, beside=beside, again=again))
+            return publish_and_fund(settings, page, FundingConsent(yes=True, again=again))
 
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
@@ -297,7 +297,7 @@ class Client:
     # --- the Solver
 
     def preview_submission(
-        self, bounty_id: BountyId, directory: Path, *, use_gitignore: bool = False, wallet: Address | None = None
+        self, bounty_id: BountyId, directory: Path, *, wallet: Address | None = None
     ) -> "SubmissionPreview":
         """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
         from service_cli.chain.outside import ExternalSigner
@@ -307,7 +307,7 @@ class Client:
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             variable = "SERVICE_SOLVER_PRIVATE_KEY"
             signer = local_signer(settings, variable) if wallet is None else ExternalSigner(wallet)
-            return check_submission(settings, signer, bounty_id, directory, SubmitOptions(use_gitignore=use_gitignore))
+            return check_submission(settings, signer, bounty_id, directory, SubmitOptions())
 
     def submit(
         self,
@@ -315,7 +315,6 @@ class Client:
         directory: Path,
         *,
         replace: bool = False,
-        use_gitignore: bool = False,
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
         despite_notice: bool = False,
@@ -332,7 +331,7 @@ class Client:
         from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(
-            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice,
+            accept_term_differences, without_api, replace, include_suspicious, despite_notice,
             in_place_of,
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
@@ -377,14 +376,13 @@ class Client:
         *,
         replace: bool = False,
         unopened: bool = False,
-        as_written: bool = False,
     ) -> "AnchoredVerdict":
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
         from service_cli.guardian.recordable import VerdictOptions
         from service_cli.guardian.verdict import kind_of, record_verdict
 
-        options = VerdictOptions(replace, unopened, as_written)
+        options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             meant = _meant(settings, bounty_id, winner)
             return record_verdict(settings, bounty_id, kind_of(meant), meant, reasons.encode(), options)
@@ -455,7 +453,6 @@ class Client:
         sign: "SignTypedData | None" = None,
         authorization: bool = False,
         again: bool = False,
-        beside: bool = False,
         resend: bool = False,
     ) -> "PreparedAct[FundedBounty]":
         """Publish a page as ``fund`` does, and prepare the calls by which ``account`` creates its bounty: an allowance
@@ -470,7 +467,7 @@ class Client:
 
         with self._at_work(CHAIN_AND_API) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_POSTER_PRIVATE_KEY")
-            consent = FundingConsent(yes=True, beside=beside, again=again)
+            consent = FundingConsent(yes=True, again=again)
             return prepare_funding(settings, page, signer, consent, authorization=authorization, resend=resend)
 
     def prepare_submit(
@@ -481,7 +478,6 @@ class Client:
         *,
         sign: "SignTypedData | None" = None,
         replace: bool = False,
-        use_gitignore: bool = False,
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
         despite_notice: bool = False,
@@ -497,7 +493,7 @@ class Client:
         from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(
-            accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
+            accept_term_differences, without_api, replace, include_suspicious, despite_notice
         )  # fmt: skip
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_SOLVER_PRIVATE_KEY")
@@ -518,13 +514,12 @@ class Client:
         sign: "SignTypedData | None" = None,
         replace: bool = False,
         unopened: bool = False,
-        as_written: bool = False,
     ) -> "PreparedAct[AnchoredVerdict]":
         """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
         from service_cli.guardian.recordable import VerdictOptions
         from service_cli.guardian.verdict import prepare_verdict
 
-        options = VerdictOptions(replace, unopened, as_written)
+        options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
             meant = _meant(settings, bounty_id, winner)

@@ -122,7 +122,7 @@ class StatusTotal(Event):
         accounts, tasks = self.accounts, self.tasks
         if not accounts:
             yield "No key is configured and no --address is given, so there is no account to look at."
-            yield Field("Next", "service-cli config shows what is set", whole=True)
+            yield Field("Next", "service-cli doctor looks at what is set", whole=True)
         elif tasks:
             yield (
                 "1 thing waits for you." if tasks == 1 else f"{tasks} things wait for you, the soonest deadline first."
@@ -154,7 +154,7 @@ class DoctorCheck(Event):
             yield f"{screen.quiet('skip')}  {screen.strong(name)}: {detail}"
         else:
             yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
-            yield Field("Fix", fix or "see service-cli config")
+            yield Field("Fix", fix or "see docs/client.md")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from service_cli.shell.command import (
     Program,
     run_program,
 )
-from service_cli.topics import TOPICS
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -50,7 +49,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "audit": ("audit.main", "Check a final bounty against the chain."),
     "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
-    "config": ("config.show", "Show each setting and where it came from."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
 }
@@ -155,7 +153,6 @@ class LazyGroup(Program, click.Group):
                 formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
         with formatter.section("Help"):
             rows = [("help COMMAND", "What a command reads, prints and refuses.")]
-            rows += [(f"help {name}", topic.line) for name, topic in TOPICS.items()]
             formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
 
 
@@ -179,19 +176,16 @@ def _offer_commands(
     param: click.Parameter,  # noqa: ARG001
     incomplete: str,
 ) -> "list[CompletionItem]":
-    return offer_of(lambda: (*COMMANDS, *TOPICS))(incomplete)
+    return offer_of(lambda: COMMANDS)(incomplete)
 
 
-@click.command("help", help="What a command reads, prints and refuses; a topic; without either, all of them.")
-@click.argument("name", metavar="[COMMAND|TOPIC]", required=False, shell_complete=_offer_commands)
+@click.command("help", help="What a command reads, prints and refuses; without one, all of them.")
+@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_offer_commands)
 @click.pass_context
 def show_help(ctx: click.Context, name: str | None) -> None:
     parent = ctx.parent or ctx
     if name is None:
         click.echo(parent.get_help())
-        return
-    if name in TOPICS:
-        click.echo(TOPICS[name].text(), nl=False)
         return
     found = group.get_command(parent, name)
     if name == "help":

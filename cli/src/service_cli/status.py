@@ -138,7 +138,7 @@ def show_status(
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
     total = emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
     if not accounts:
-        remark("no key is configured and no --address given; service-cli config shows what is")
+        remark("no key is configured and no --address given; service-cli doctor looks at what is")
     elif not tasks:
         remark("nothing that is known waits for you" if total.unknown else "nothing waits for you")
     return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut), tuple(unknown.found))

@@ -157,19 +157,17 @@ def test_claim_all__of_an_outcome_that_the_finalized_block_has_otherwise__claims
     assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
 
 
-@pytest.mark.parametrize("words", [(), ("--by-log",)])
 def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_the_hub(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+    ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solver.run("claim", "--all")
-    listed, hidden = awarded(ledger), awarded(ledger)
+    listed, _ = awarded(ledger), awarded(ledger)
     monkeypatch.setattr(claim_all, "LONG_LOG", 0)
     items = [{"bounty_id": each} for each in (str(listed), str(listed), "987654", "x", "0", str(2**70))]
     api.listed = {"items": items, "next_cursor": None}
-    ran = solver.run("claim", "--all", *words)
-    expected = {str(listed), str(hidden)} if words else {str(listed)}
-    assert {bounty for bounty, _ in parts(ran, "claim.part_claimed")} == expected
-    assert bool(api.paths()) is not bool(words)
+    ran = solver.run("claim", "--all")
+    assert {bounty for bounty, _ in parts(ran, "claim.part_claimed")} == {str(listed)}
+    assert api.paths()
 
 
 def test_claim_all__where_the_api_is_silent__reads_the_log(
@@ -263,6 +261,6 @@ def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
     assert Terminal(tmp_path, keyless).run("claim", "--all", code=1).last["code"] == "key_missing"
 
 
-@pytest.mark.parametrize("words", [(), ("7", "--all"), ("7", "--by-log")])
+@pytest.mark.parametrize("words", [(), ("7", "--all")])
 def test_claim__of_one_and_all_or_neither__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
     assert shell.run("claim", *words, code=2).events == ()

@@ -99,14 +99,6 @@ def test_key_pipe_without_end_is_read_as_far_as_a_key_file(tmp_path: Path) -> No
     assert "is larger than 64 KiB" in refused.value.message
 
 
-@pytest.mark.attack
-def test_user_s_own_file_that_is_a_pipe_is_refused_and_not_waited_for(shell: Terminal) -> None:
-    (shell.home / ".config" / "service-cli").mkdir(parents=True)
-    pipe(shell.home / ".config" / "service-cli" / "config.toml")
-    ran = shell.run("claim", "1", code=1)
-    assert (ran.last["code"], "is no regular file" in str(ran.last["message"])) == ("configuration_malformed", True)
-
-
 def test_dotenv__that_is_a_pipe__is_refused_and_not_waited_for(shell: Terminal) -> None:
     pipe(shell.home / ".env")
     assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"

@@ -1,7 +1,6 @@
 """Deployment selection: which value wins, where it came from, and what is refused."""
 
 import os
-import secrets
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -326,13 +325,13 @@ def test_dotenv__of_nothing_but_blanks__takes_no_square_time(tmp_path: Path) -> 
 
 def test_dotenv__that_is_a_directory__is_no_file_and_one_that_cannot_be_read_is_refused(shell: Terminal) -> None:
     (shell.home / ".env").mkdir()
-    assert shell.run("config").events
+    assert shell.run("claim", "1", code=1).last["code"] == "configuration_incomplete"
     (shell.home / ".env").rmdir()
     (shell.home / ".env").write_text("#" * 70_000)
     assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
     (shell.home / ".env").unlink()
     (shell.home / ".env").symlink_to("gone")
-    assert shell.run("config", code=1).last["code"] == "environment_file_unreadable"
+    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
 
 
 def test_dotenv__as_editors_write_it__is_read_or_refused_and_never_passed_over(shell: Terminal, tmp_path: Path) -> None:
@@ -341,14 +340,14 @@ def test_dotenv__as_editors_write_it__is_read_or_refused_and_never_passed_over(s
     assert variables_of(tmp_path / ".env") == {"SERVICE_CHAIN_ID": "84532"}
     for encoding in ("utf-16", "utf-16-le", "utf-32"):
         (shell.home / ".env").write_bytes(line.encode(encoding))
-        ran = shell.run("config", code=1)
+        ran = shell.run("claim", "1", code=1)
         assert (ran.last["code"], ran.last["next_action"]) == ("environment_file_unreadable", "Save it as UTF-8.")
 
 
 @pytest.mark.parametrize("name", ["service_chain_id", "SERVCE_CHAIN_ID"])
 def test_dotenv__with_a_mistyped_name__says_so(shell: Terminal, name: str) -> None:
     (shell.home / ".env").write_text(f"{name}=84532\n")
-    ran = shell.run("config", "--quiet")
+    ran = shell.run("claim", "1", "--quiet", code=1)
     assert f"warning: {name} is not read by this client; did you mean SERVICE_CHAIN_ID?\n" in ran.words
 
 
@@ -434,43 +433,3 @@ def test_command__without_the_key_of_its_role__names_the_variable(shell: Termina
     ran = person.run(*WITHOUT_A_KEY[variable], "--network", "mainnet", code=1)
     assert ran.last["code"] == "key_missing"
     assert variable in str(ran.last["message"]) + str(ran.last["next_action"])
-
-
-@pytest.mark.spec(278)
-def test_config__of_any_environment__shows_sources_and_hides_secrets(shell: Terminal) -> None:
-    key = "0x" + secrets.token_hex(32)
-    (shell.home / ".env").write_text(f"SERVICE_HUB_ADDRESS={'0x' + 'ab' * 20}\nSERVICE_SOLVER_PRIVATE_KEY={key}\n")
-    (shell.home / "key").write_text(key)
-    values = {
-        "SERVICE_RPC_URL": "https://rpc.example:8545/v2/secretkey?apikey=secretkey",
-        "SERVICE_POSTER_PRIVATE_KEY": key,
-        "SERVICE_CLAIMANT_PRIVATE_KEY_FILE": str(shell.home / "key"),
-    }
-    ran = Terminal(shell.home, values).run("config", "--api-base-url", "https://api.example", "--network", "staging")
-    found = {str(event["name"]): (event["value"], event["source"]) for event in ran.events}
-    assert found["SERVICE_CHAIN_ID"] == ("84532", "--network")
-    assert found["SERVICE_HUB_ADDRESS"] == ("0x" + "ab" * 20, ".env")
-    assert found["SERVICE_RPC_URL"] == ("https://rpc.example:8545/…", "environment")
-    assert found["SERVICE_API_BASE_URL"] == ("https://api.example", "--api-base-url")
-    assert found["SERVICE_ESCROW_TOKEN_ADDRESS"][1] == "network"
-    assert found["SERVICE_MAX_GAS_PRICE_GWEI"] == ("500", "default")
-    assert found["SERVICE_POSTER_PRIVATE_KEY"] == ("set, hidden", "environment (SERVICE_POSTER_PRIVATE_KEY)")
-    assert found["SERVICE_SOLVER_PRIVATE_KEY"] == ("set, hidden", ".env (SERVICE_SOLVER_PRIVATE_KEY)")
-    assert found["SERVICE_CLAIMANT_PRIVATE_KEY"][1] == "environment (SERVICE_CLAIMANT_PRIVATE_KEY_FILE)"
-    assert found["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"] == (None, "unset")
-    assert "secretkey" not in ran.stdout + ran.words
-    assert key[2:] not in ran.stdout + ran.words
-
-
-def test_config__of_what_a_command_would_refuse__shows_what_to_set_and_not_the_value(shell: Terminal) -> None:
-    key = secrets.token_hex(32)
-    values = {"SERVICE_HUB_ADDRESS": key, "SERVICE_BEACON_CHAIN_HASH": key[2:], f"{KEY}_FILE": "gone"}
-    ran = Terminal(shell.home, values).run("config", "--network", "local")
-    found = {str(event["name"]): str(event["value"]) for event in ran.events}
-    assert found["SERVICE_HUB_ADDRESS"] == (
-        "refused: SERVICE_HUB_ADDRESS is malformed."
-        " Set SERVICE_HUB_ADDRESS to an address: 0x and 40 hexadecimal digits."
-    )
-    assert found["SERVICE_BEACON_CHAIN_HASH"].startswith("refused: SERVICE_BEACON_CHAIN_HASH is malformed")
-    assert found[KEY] == f"refused: The file named by {KEY}_FILE cannot be read. Check its path and rights."
-    assert key[2:] not in ran.stdout + ran.words

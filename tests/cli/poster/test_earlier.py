@@ -5,11 +5,13 @@ import secrets
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.commitments import spec_commitment
 from service_cli.chain import sender
+from service_cli.poster import earlier
 from service_cli.shell.consent import typed_yes
 
 from tests.cli.api_twin import ApiTwin
@@ -17,7 +19,7 @@ from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import RpcProxy
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Ran, Terminal
 
 CREATED = "publish_fund.bounty_created"
 Corrected = Callable[[], int]
@@ -47,6 +49,12 @@ def correct(ledger: Ledger, path: Path, *, title: str | None = None) -> bytes:
     return page
 
 
+def agreed(home: Terminal, *words: str, code: int = 0) -> Ran:
+    """Fund a page at a terminal whose person says yes to another bounty."""
+    with patch.object(earlier, "typed_yes", return_value=True):
+        return home.run("poster:publish-fund", *words, code=code)
+
+
 def list_titled(api: ApiTwin, bounty_id: str, title: str | None) -> None:
     api.listed = {"items": [{**api.item(int(bounty_id)), "title": title}], "next_cursor": None}
 
@@ -59,12 +67,11 @@ def test_corrected_page__while_its_bounty_is_open__names_it_and_signs_nothing(
     ran = poster.run("poster:publish-fund", "./page.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
     assert f"Bounty {first} " in str(ran.last["message"])
-    assert "--beside" in str(ran.last["next_action"])
-    funded = poster.run("poster:publish-fund", "--beside", "page.md").last
+    funded = agreed(poster, "page.md").last
     assert (funded["event"], spent()) == (CREATED, ESCROW)
     repeated = poster.run("poster:publish-fund", "page.md").last
     assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
-    repeated = poster.run("poster:publish-fund", "--beside", "page.md").last
+    repeated = agreed(poster, "page.md").last
     assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
 
 
@@ -96,11 +103,11 @@ def test_same_title__from_another_machine_and_file__is_named_by_the_list(
     ran = other.run("poster:publish-fund", "copy.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
     assert f"Bounty {first} " in str(ran.last["message"])
-    assert other.run("poster:publish-fund", "--beside", "copy.md").last["event"] == CREATED
+    assert agreed(other, "copy.md").last["event"] == CREATED
     assert other.run("poster:publish-fund", "--again", "copy.md").last["event"] == CREATED
     third = person(ledger, api, rpc, tmp_path / "third", "poster")
     (third.home / "copy.md").write_bytes((other.home / "copy.md").read_bytes())
-    assert third.run("poster:publish-fund", "--beside", "copy.md", code=1).last["code"] == "already_funded"
+    assert agreed(third, "copy.md", code=1).last["code"] == "already_funded"
 
 
 @pytest.mark.attack
@@ -138,7 +145,7 @@ def test_list_that_cannot_be_read__is_reported_and_nothing_signed(
     api.scripts["list"] = lambda _request: (200, b'{"items": 1}', {"Content-Type": "application/json"})
     ran = poster.run("poster:publish-fund", "other.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounties_unknown", False, 0)
-    assert poster.run("poster:publish-fund", "--beside", "other.md").last["event"] == CREATED
+    assert agreed(poster, "other.md").last["event"] == CREATED
 
 
 def test_killed_run__past_the_question__goes_on_without_it(
@@ -147,7 +154,7 @@ def test_killed_run__past_the_question__goes_on_without_it(
     page = correct(ledger, poster.home / "page.md")
     refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
     rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
-    assert poster.run("poster:publish-fund", "--beside", "page.md", code=1).last["code"] == "transaction_refused"
+    assert agreed(poster, "page.md", code=1).last["code"] == "transaction_refused"
     rpc.honest()
     ran = poster.run("poster:publish-fund", "page.md").last
     assert (ran["event"], ran["spec_commitment"], spent()) == (CREATED, spec_commitment(page), ESCROW)
@@ -177,7 +184,6 @@ def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_onl
     ran = poster.run("poster:publish-fund", "page.md", code=1)
     assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
     assert spec_commitment(first) in str(ran.last["message"])
-    assert "--beside" in str(ran.last["next_action"])
     page.write_bytes(first)
     assert poster.run("poster:publish-fund", "page.md").last["spec_commitment"] == spec_commitment(first)
     assert paid(ledger) - held == ESCROW
@@ -193,7 +199,7 @@ def test_corrected_page__whose_first_text_was_mined_after_a_kill__names_its_boun
         ran = poster.run("poster:publish-fund", "page.md", code=1)
         assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_open", False)
         assert f"Bounty {ledger.bounty_count()} " in str(ran.last["message"])
-    assert poster.run("poster:publish-fund", "--beside", "page.md").last["event"] == CREATED
+    assert agreed(poster, "page.md").last["event"] == CREATED
     assert paid(ledger) - held == ESCROW
 
 

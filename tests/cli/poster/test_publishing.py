@@ -893,14 +893,14 @@ def test_publish_fund__again_over_a_bounty_that_ended__reports_what_became_of_it
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert "ended without a winner: nobody submitted. The refund waits for you." in ran.words
     assert f"next: service-cli claim {number}" in ran.words
-    assert "poster:new --like PAGE NEW_PAGE" in ran.words
+    assert "poster:new NEW_PAGE" in ran.words
     assert "--again" not in ran.words
     poster.run("claim", str(number))
     text = poster.run("poster:publish-fund", "--text", str(page)).stdout
     assert "Done." not in text
-    assert "poster:new --like PAGE NEW_PAGE" in text
+    assert "poster:new NEW_PAGE" in text
     elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "poster")
     refused = elsewhere.run("poster:publish-fund", str(page), code=1).last
     assert refused["code"] == "already_funded"
-    assert "poster:new --like PAGE NEW_PAGE" in str(refused["next_action"])
+    assert "poster:new NEW_PAGE" in str(refused["next_action"])
     assert "The refund was claimed back." in " ".join(text.split())

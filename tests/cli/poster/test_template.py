@@ -8,8 +8,7 @@ from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 from demo.examples import challenge_page
-from service_cli.poster.commands import KINDS
-from service_cli.poster.template import PageKind, TemplateTerms, leftovers, template
+from service_cli.poster.template import leftovers, template
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -87,39 +86,6 @@ def test_check__of_a_page_that_a_review_would_refuse__warns_and_names_the_comman
     assert ("service-cli poster:check page.md" in ran.words) is is_warned
 
 
-def test_new__like_another_page__keeps_its_text_and_sets_only_the_terms_that_are_named(
-    ledger: Ledger, shell: Terminal
-) -> None:
-    earlier = ledger.page()
-    (shell.home / "earlier.md").write_bytes(earlier)
-    ran = shell.run(
-        "poster:new", "--like", "earlier.md", "--deadline", "2099-01-31", "--judging", "36 hours", "again.md"
-    )
-    assert "the text is that of earlier.md" in ran.words
-    assert ran.last["like"] == "earlier.md"
-    shown = {name: ran.last[name] for name in ("escrow_amount", "submission_deadline", "judging_window_seconds")}
-    made, before = (shell.home / "again.md").read_bytes(), parse_challenge(earlier)
-    page = parse_challenge(made)
-    assert (page.submission_deadline, page.judging_window_seconds) == (4_073_587_199, 129_600)
-    assert page.escrow_amount == before.escrow_amount
-    assert shown == {
-        "escrow_amount": str(before.escrow_amount),
-        "submission_deadline": page.submission_deadline,
-        "judging_window_seconds": page.judging_window_seconds,
-    }
-    changed = [old for old, new in zip(earlier.splitlines(), made.splitlines(), strict=True) if old != new]
-    assert len(changed) == 2
-
-
-@pytest.mark.parametrize("options", [("--kind", "bug"), ()])
-def test_new__like_what_is_no_page_or_of_a_kind_beside_it__writes_nothing(
-    shell: Terminal, options: tuple[str, ...]
-) -> None:
-    (shell.home / "earlier.md").write_text("# No frontmatter\n")
-    shell.run("poster:new", "--like", "earlier.md", *options, "again.md", code=2 if options else 1)
-    assert not (shell.home / "again.md").exists()
-
-
 @pytest.mark.parametrize(
     "option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months"), ("--judging", "3")]
 )
@@ -130,14 +96,9 @@ def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
     assert not (shell.home / "bounty_challenge.md").exists()
 
 
-def test_kinds__of_the_option__are_those_of_the_template() -> None:
-    assert tuple(PageKind) == KINDS
-
-
-@pytest.mark.parametrize("kind", list(PageKind))
-def test_template__of_each_kind__parses_names_all_that_is_left_and_filled_in_is_ready(kind: PageKind) -> None:
+def test_filled_in_template_is_ready() -> None:
     now = UnixSeconds(1_795_000_000)
-    text = template(now, TemplateTerms(kind=kind))
+    text = template(now)
     parse_challenge(text.encode())
     placeholders = re.findall(r"<[^<>\n]+>", text)
     assert len(list(leftovers(text.encode()))) == len(placeholders) + 1
@@ -152,11 +113,10 @@ def test_template__of_each_kind__parses_names_all_that_is_left_and_filled_in_is_
 
 def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Ledger, poster: Terminal) -> None:
     deadline = str(ledger.time() + 10 * 86_400)
-    ran = poster.run("poster:new", "--award", "400 USDC", "--deadline", deadline, "--kind", "code")
+    ran = poster.run("poster:new", "--award", "400 USDC", "--deadline", deadline)
     page = parse_challenge((poster.home / "bounty_challenge.md").read_bytes())
     award = [escrow - escrow // 100 - escrow * 3 // 100 for escrow in (page.escrow_amount - 1, page.escrow_amount)]
     assert award[0] < 400_000_000 <= award[1]
-    assert "# Environment" in page.body
     assert "400 tUSDC" in ran.words
     assert ran.words.count("escrow:") == 1
     assert "note: this Hub pays in tUSDC; the award is read as that, not as USDC" in ran.words
@@ -210,9 +170,7 @@ def test_new__with_an_award_on_terms_that_the_hub_refuses__writes_nothing(
     assert not (poster.home / "bounty_challenge.md").exists()
 
 
-@pytest.mark.parametrize(
-    "words", [("--award", "4 USDC", "--escrow", "5 USDC"), ("--deadline", "2020-01-31"), ("--kind", "poem")]
-)
+@pytest.mark.parametrize("words", [("--award", "4 USDC", "--escrow", "5 USDC"), ("--deadline", "2020-01-31")])
 def test_new__with_values_that_do_not_fit__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
     shell.run("poster:new", *words, code=2)
     assert not (shell.home / "bounty_challenge.md").exists()

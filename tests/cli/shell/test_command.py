@@ -13,18 +13,15 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId
 from eth_utils.crypto import keccak
 from service_cli.chain.session import ChainClient
-from service_cli.config.environment import KEY_VARIABLES, KNOWN, Environment
+from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
-from service_cli.config.variables import ABOUT
 from service_cli.main import COMMANDS, HABITS
-from service_cli.shell.local_stack import STACK_VARIABLE
-from service_cli.topics import TOPICS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, ran, spawn
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Server
-from tests.cli.terminal import Terminal
+from tests.cli.terminal import Ran, Terminal
 
 KEY = secrets.token_hex(32)
 ADDRESS = "0x" + "ab" * 20
@@ -83,18 +80,15 @@ def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shel
 
 def test_help__of_the_whole__names_variables_codes_and_state_and_is_printed_once(shell: Terminal) -> None:
     out = shell.run("--help", COLUMNS="80").stdout
-    topics = "".join(shell.run("help", topic).stdout for topic in TOPICS)
     for name in ("SERVICE_CHAIN_ID", "130"):
         assert name in out
-    for name in ("SERVICE_HUB_ADDRESS", ".env", "130", "XDG_STATE_HOME", "SERVICE_POSTER_PRIVATE_KEY_FILE"):
-        assert name in topics
     assert max(map(len, out.splitlines())) <= 80
     assert shell.run(code=2).words.count("Usage:") == 1
-    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] [COMMAND|TOPIC]")
+    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] [COMMAND]")
     assert len({len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in _rows(out)}) == 1
 
 
-def test_help__alone__is_the_overview_by_role_with_its_topics(shell: Terminal) -> None:
+def test_help_alone_is_the_overview_by_role(shell: Terminal) -> None:
     out = shell.run("help", COLUMNS="80").stdout
     assert out == shell.run("--help", COLUMNS="80").stdout
     order = [
@@ -104,28 +98,8 @@ def test_help__alone__is_the_overview_by_role_with_its_topics(shell: Terminal) -
         "poster:new",
         "For a Guardian:",
         "guardian:open",
-        "help keys",
     ]
     assert sorted(order, key=out.index) == order
-    assert all(f"help {topic}" in out for topic in TOPICS)
-
-
-@pytest.mark.parametrize("topic", TOPICS)
-def test_help__of_a_topic__fits_a_terminal_and_names_no_file_of_the_repository(shell: Terminal, topic: str) -> None:
-    out = shell.run("help", topic).stdout
-    assert max(map(len, out.splitlines())) <= 80
-    assert "docs/" not in out
-
-
-def test_help__of_variables__has_each_that_the_client_reads_but_for_keys() -> None:
-    told = [name for names in ABOUT for name in names]
-    assert sorted(told) == sorted(set(KNOWN) - set(KEY_VARIABLES) - {STACK_VARIABLE})
-
-
-def test_refusal__of_a_missing_key__names_the_topic(poster: Terminal) -> None:
-    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
-    refused = Terminal(poster.home, plain).run("poster:open-winning-submission", "1", code=1).last
-    assert (refused["code"], "service-cli help keys" in str(refused["next_action"])) == ("key_missing", True)
 
 
 def _rows(out: str) -> list[str]:
@@ -303,30 +277,32 @@ def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Termina
 
 
 @pytest.mark.parametrize("before", [["--network", "staging"], ["--network=84532"], ["-q", "--network", "staging"]])
-def test_network__before_the_command__is_taken_as_after_it(shell: Terminal, before: list[str]) -> None:
-    (chain,) = (e for e in shell.run(*before, "config").events if e["name"] == "SERVICE_CHAIN_ID")
-    assert (chain["value"], chain["source"]) == ("84532", "--network")
-    (last,) = (
-        e for e in shell.run(*before, "config", "--network", "mainnet").events if e["name"] == "SERVICE_CHAIN_ID"
-    )
-    assert last["value"] == "8453"
+def test_network__before_the_command__is_taken_as_after_it(poster: Terminal, before: list[str]) -> None:
+    assert wanted_chain(poster.run(*before, "doctor", code=1)) == "84532"
+    assert wanted_chain(poster.run(*before, "doctor", "--network", "mainnet", code=1)) == "8453"
+
+
+def wanted_chain(ran: Ran) -> str:
+    """The chain that a run asks of an endpoint of the local one."""
+    (found,) = (event for event in ran.events if event.get("name") == "chain")
+    named = re.search(r"\b(84532|8453)\b", str(found["detail"]))
+    return "" if named is None else named[1]
 
 
 @pytest.mark.spec(190, 193)
-def test_network__of_one_run__is_not_that_of_the_next(shell: Terminal) -> None:
+def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
+    values = {name: value for name, value in poster.environment.items() if name != "SERVICE_CHAIN_ID"}
     for words, chain in ((("--network", "staging"), "84532"), ((), "8453")):
-        (found,) = (e for e in shell.run("config", *words).events if e["name"] == "SERVICE_CHAIN_ID")
-        assert found["value"] == chain
+        assert wanted_chain(Terminal(poster.home, values).run("doctor", *words, code=1)) == chain
 
 
 def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
-    quiet = ["--network", "staging"]
-    assert shell.run("-q", "config", *quiet).words == shell.run("config", "-q", *quiet).words == ""
-    assert shell.run("config", *quiet).words
+    assert shell.run("-q", "poster:new", "a.md").words == shell.run("poster:new", "-q", "b.md").words == ""
+    assert shell.run("poster:new", "c.md").words
 
 
 def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell: Terminal) -> None:
-    assert "Usage:" in shell.run("--network", "nowhere", "config", code=2).words
+    assert "Usage:" in shell.run("--network", "nowhere", "doctor", code=2).words
 
 
 @pytest.mark.spec(197)
@@ -465,12 +441,6 @@ def test_usage__a_bounty_id_of_any_wrong_kind__names_the_same_range(shell: Termi
 def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> None:
     for typed in ("nonsense", "fortune"):
         assert "Did you mean" not in shell.run(typed, code=2).words
-
-
-def test_help__of_the_whole__names_the_audit_and_what_local_needs(shell: Terminal) -> None:
-    out = shell.run("--help").stdout
-    assert "service-audit" in out
-    assert "local needs these six" in shell.run("help", "networks").stdout
 
 
 def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:

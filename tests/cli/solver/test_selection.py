@@ -27,34 +27,19 @@ def tree(folder: Path, files: Mapping[str, str]) -> Path:
 FILES = {"main.py": "print(1)\n", "build/out.o": "x", "src/a.log": "x", "src/keep.log": "x", "src/b.py": "x"}
 
 
-def paths(folder: Path, *, use_gitignore: bool = False) -> tuple[set[str], set[str]]:
-    found = select(folder, use_gitignore=use_gitignore)
+def paths(folder: Path) -> tuple[set[str], set[str]]:
+    found = select(folder)
     return {entry.path for entry in found.files}, set(found.left_out)
 
 
 def test_select__without_ignore_files__takes_everything(tmp_path: Path) -> None:
-    assert paths(tree(tmp_path, FILES), use_gitignore=True) == (set(FILES), set())
+    tree(tmp_path, FILES | {".gitignore": "*.log\n"})
+    assert paths(tmp_path) == ({*FILES, ".gitignore"}, set())
 
 
 def test_select__with_an_ignore_file__leaves_out_what_it_names_and_itself(tmp_path: Path) -> None:
     tree(tmp_path, FILES | {".bountyignore": "# not ours\nbuild/\n*.log\n!keep.log\n"})
     assert paths(tmp_path) == ({"main.py", "src/b.py", "src/keep.log"}, {".bountyignore", "build/", "src/a.log"})
-
-
-def test_select__with_gitignore_files__follows_them_only_when_asked_and_the_deeper_one_decides(tmp_path: Path) -> None:
-    own = {".gitignore": "*.log\nbuild/\n", "src/.gitignore": "!keep.log\nb.py\n", ".git/config": "x"}
-    tree(tmp_path, FILES | own)
-    assert paths(tmp_path) == ({*FILES, *own}, set())
-    sealed, left_out = paths(tmp_path, use_gitignore=True)
-    assert sealed == {".gitignore", "src/.gitignore", "main.py", "src/keep.log"}
-    assert left_out == {".git/", "build/", "src/a.log", "src/b.py"}
-
-
-def test_select__an_own_ignore_file__decides_over_gitignore(tmp_path: Path) -> None:
-    tree(tmp_path, FILES | {".gitignore": "*.log\nbuild/\n", ".bountyignore": "!build/\nmain.py\n"})
-    sealed, left_out = paths(tmp_path, use_gitignore=True)
-    assert "build/out.o" in sealed
-    assert left_out == {".bountyignore", "main.py", "src/a.log", "src/keep.log"}
 
 
 def test_select__a_link_that_is_left_out__is_no_problem(tmp_path: Path) -> None:

@@ -62,7 +62,7 @@ def _audit(
     bundle. With --html the same is one page of its own, without script and without a request.
 
     \b
-    Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore),
+    Reads:    SERVICE_POSTER_PRIVATE_KEY or SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore),
               only with --sign-as
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL; nothing with --from
     Refuses:  a bounty that is not final in a finalized block; a bundle that is not one; a file that exists; ends

@@ -7,7 +7,7 @@ import click
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import argument_error, command, read_option
+from service_cli.shell.command import command, read_option
 
 
 def _text(value: int | None) -> str | None:
@@ -112,15 +112,9 @@ def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_ba
 
 
 @command("bounty:watch", "bounty_watch", api=True)
-@click.option("--bell", is_flag=True, help="Ring the terminal's bell at the end.")
-@click.option("--notify", is_flag=True, help="Show a desktop notification at the end, where there is notify-send.")
-@click.option("--exec", "command_line", metavar="COMMAND", help="Run your command at the end, without a shell.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def bounty_watch(
     bounty_id: BountyId | None,
-    bell: bool,
-    notify: bool,
-    command_line: str | None,
     network: str | None,
     api_base_url: str | None,
 ) -> None:
@@ -130,30 +124,20 @@ def bounty_watch(
 
     Without BOUNTY_ID it follows the API's feed of changes: each event of the Hub, of every bounty, once it is final.
 
-    The command of --exec is one string. It is not run by a shell: $HOME, | and * do not work in it. Its environment has
-    SERVICE_BOUNTY_ID, SERVICE_BOUNTY_STATE (awarded or no_valid_submission) and SERVICE_BOUNTY_REASON, and no private
-    key, but variables that name a key's file. What it prints is on stderr. If it fails, that is a warning.
-
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Refuses:  an unknown bounty; values of different deployments
     Examples: service-cli bounty:watch 7
-              service-cli bounty:watch --text --bell 7
-              service-cli bounty:watch --notify --exec "touch ended" 7
     """
-    from service_cli.bounty.watch import EndSignal, split_command, watch_bounty
+    from service_cli.bounty.watch import watch_bounty
     from service_cli.config.settings import load_settings
 
     if bounty_id is None:
         from service_cli.bounty.changes import watch_changes
 
         watch_changes(load_settings(network, api_base_url, ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")))
-    try:
-        words = () if command_line is None else split_command(command_line)
-    except ValueError as error:
-        raise argument_error("--exec", f"is no command that can be run: {error}.") from None
-    watch_bounty(load_settings(network, api_base_url), bounty_id, EndSignal(bell, notify, words))
+    watch_bounty(load_settings(network, api_base_url), bounty_id)
 
 
 @command("verification-record", "verification_record", api=True)

@@ -4,17 +4,8 @@ What is printed comes from the Hub's own log and view; the API only names the bl
 final are read again at each look: an event that a reorg takes back is reported, too. An endpoint that does not answer
 is retried for ``PATIENCE_SECONDS``, and so is one that no longer has the bounty. Ends once the outcome is in a
 finalized block.
-
-Somebody who looks elsewhere learns of the end by a bell, a desktop notification or a command. The command is the user's
-own, split into arguments but not run by a shell. It gets the bounty's id and how it ended in variables, nothing that
-a stranger wrote, and no private key. What it prints is on stderr.
 """
 
-import os
-import shlex
-import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +15,7 @@ from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_of
-from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
+from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 
@@ -35,86 +26,11 @@ from service_cli.chain.about import about_chain
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
-from service_cli.config.environment import without_keys
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting, emit, remark, ring, say, warn
+from service_cli.shell.output import Waiting, emit, remark, say
 from service_cli.shell.progress import NextStep, next_step, sentence
 from service_cli.shell.text import About
-
-_NOTIFIER: Final = "notify-send"
-_NOTIFIER_SECONDS: Final = 10
-_TEXTS: Final = {Outcome.AWARDED: "awarded", Outcome.NO_VALID_SUBMISSION: "ended without a winner"}
-
-
-@dataclass(frozen=True, slots=True)
-class EndSignal:
-    """The next event once the end is final."""
-
-    bell: bool = False
-    notify: bool = False
-    command: tuple[str, ...] = ()
-
-    def prepare(self) -> None:
-        """Report at the start what will not be possible at the end."""
-        if self.notify and shutil.which(_NOTIFIER) is None:
-            warn(f"warning: no notification will be shown, since this machine has no {_NOTIFIER}")
-
-    def give(self, bounty_id: BountyId, outcome: Outcome, reason: SettlementReason | None) -> None:
-        """Ring, notify and run; what fails is a warning, since the bounty has ended all the same."""
-        if self.bell:
-            ring()
-        if self.notify and (notifier := shutil.which(_NOTIFIER)) is not None:
-            text = f"Bounty {bounty_id} is final: {_TEXTS[outcome]}."
-            _run([notifier, "--", "service-cli", text], {}, _NOTIFIER_SECONDS)
-        if self.command:
-            told = {
-                "SERVICE_BOUNTY_ID": str(bounty_id),
-                "SERVICE_BOUNTY_STATE": outcome.value,
-                "SERVICE_BOUNTY_REASON": "" if reason is None else reason.value,
-            }
-            _run(list(self.command), told, None)
-
-
-NO_SIGNAL: Final = EndSignal()
-
-
-def split_command(text: str) -> tuple[str, ...]:
-    """The words of a command; ``ValueError`` for an open quote, for nothing, and for a program that is not there."""
-    words = tuple(shlex.split(text))
-    if not words:
-        raise ValueError("it is empty")
-    if shutil.which(words[0]) is None:
-        raise ValueError("its program is not found")
-    return words
-
-
-def _run(words: list[str], more: dict[str, str], seconds: int | None) -> None:
-    plain = without_keys(os.environ)
-    try:
-        done = subprocess.run(  # the user's own command line, without a shell
-            words,
-            env=plain | more,
-            stdin=subprocess.DEVNULL,
-            stdout=_stderr(),
-            timeout=seconds,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it took too long"
-        warn(f"warning: {os.path.basename(words[0])} could not be run: {reason or 'it failed'}")  # noqa: PTH119
-        return
-    if done.returncode:
-        warn(f"warning: {os.path.basename(words[0])} ended with exit code {done.returncode}")  # noqa: PTH119
-
-
-def _stderr() -> int:
-    """Where a child prints: never on stdout, which carries events."""
-    try:
-        return sys.stderr.fileno()
-    except (OSError, ValueError, AttributeError):
-        return subprocess.DEVNULL
-
 
 PATIENCE_SECONDS: Final = 900.0
 _PASSES: Final = {"chain_unavailable", "bounty_not_found"}
@@ -122,9 +38,8 @@ _PASSES: Final = {"chain_unavailable", "bounty_not_found"}
 POLL_SECONDS: Final = 2.0
 
 
-def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO_SIGNAL) -> FinalBounty:
+def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
-    at_end.prepare()
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
     watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id), amount_shown(chain))
@@ -141,10 +56,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId, at_end: EndSignal = NO
                 say(f"{failure.message} Looking again.")
             waiting.tick(watch.seconds_left)
             time.sleep(POLL_SECONDS)
-    final = _print_end(bounty_id, end)
-    if end.outcome is not None:
-        at_end.give(bounty_id, end.outcome, end.reason)
-    return final
+    return _print_end(bounty_id, end)
 
 
 @dataclass

@@ -5,8 +5,8 @@ in this object, is never printed, and is taken out of the process's environment 
 wallets that hold their key themselves.
 
 A keystore is the encrypted JSON file of Ethereum's clients and wallets (Web3 Secret Storage, version 3). Whose it is
-can be read without its passphrase, where the file names its account. The passphrase comes from a file or a command,
-else from a person at a terminal, unseen. What a file asks of this machine to open it is bounded, since a ``.env`` of
+can be read without its passphrase, where the file names its account. The passphrase comes from a file, else
+from a person at a terminal, unseen. What a file asks of this machine to open it is bounded, since a ``.env`` of
 somebody else may name it.
 """
 
@@ -88,9 +88,7 @@ def local_signer(settings: Settings, variable: str) -> LocalSigner:
     if source is None:
         wallet = _WALLETS.get(variable)
         instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
-        next_action = (
-            f"Set {variable}, or {variable}_FILE to a file that holds it{instead}; service-cli help keys has more ways."
-        )
+        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
         raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
     mention_plain_key(settings, source)
     return _signer_of(environment, variable, source)
@@ -125,7 +123,7 @@ def _signer_of(environment: Environment, variable: str, source: KeySource) -> Lo
 def mention_plain_key(settings: Settings, source: KeySource) -> None:
     """One line where a key of real money is in the environment itself."""
     if source.form is KeyForm.VARIABLE and settings.chain_id == NETWORKS["mainnet"]:
-        say(f"note: {source.variable} holds a plain key of real money; a keystore or a command keeps it safer")
+        say(f"note: {source.variable} holds a plain key of real money; a keystore keeps it safer")
 
 
 def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

@@ -1,7 +1,7 @@
 """``claim --all``: everything that the Hub owes one account, by as few transactions as the Hub takes.
 
-Awards, refunds, Guardian fees and the protocol fee are looked for in the Hub's own log where it is short, or where that
-is asked for, and otherwise in the API's list. What is due is read from the Hub alone, so that an API that shows less
+Awards, refunds, Guardian fees and the protocol fee are looked for in the Hub's own log where it is short or where
+no API answers, and otherwise in the API's list. What is due is read from the Hub alone, so that an API that shows less
 than there is can only hide money for a while; it never invents or moves any.
 
 The parts of one transaction and its signed bytes are in the journal before it is sent, so a run after a kill finds what
@@ -78,10 +78,10 @@ class Due:
     not_final: tuple[BountyId, ...]
 
 
-def find_due(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
+def find_due(chain: ChainClient, account: Address) -> Due:
     """The amounts that ``account`` can pull now, lowest bounty first."""
     finalized, parts, not_final = chain.finalized().number, list[DuePart](), list[BountyId]()
-    for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account, by_log=by_log))):
+    for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
         bounty = chain.bounty(bounty_id)
         with chain_errors():
             final = chain.hub.bounty(bounty_id, finalized)
@@ -123,18 +123,16 @@ def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Ite
                     yield bounty_id, due
 
 
-def _candidates(chain: ChainClient, account: Address, *, by_log: bool) -> set[BountyId]:
+def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
     """The bounties to look at."""
     start = first_block(chain)
-    if start is not None and (by_log or chain.latest().number - start <= LONG_LOG):
+    if start is not None and chain.latest().number - start <= LONG_LOG:
         return _of_log(chain, start)
-    if by_log:
-        message = "This release does not know in which block the Hub's log begins."
-        raise CommandRefused("configuration_incomplete", message, next_action="Leave --by-log away.")
     if not chain.settings.knows("SERVICE_API_BASE_URL"):
-        message = "Which bounties to look at is not known: no API is configured."
-        next_action = "Set SERVICE_API_BASE_URL, or add --by-log."
-        raise CommandRefused("configuration_incomplete", message, next_action=next_action)
+        if start is None:
+            message = "Which bounties to look at is not known: no API is configured."
+            raise CommandRefused("configuration_incomplete", message, next_action="Set SERVICE_API_BASE_URL.")
+        return _of_log(chain, start)
     try:
         return _of_api(chain, account)
     except CommandFailed as failed:
@@ -229,17 +227,17 @@ class _RunTotals:
         return total
 
 
-def claim_all(settings: Settings, wallet: Address | None, *, by_log: bool = False) -> ClaimTotal:
+def claim_all(settings: Settings, wallet: Address | None) -> ClaimTotal:
     """The command ``claim --all``; with ``wallet`` the transactions are only shown, for that account to send."""
     if wallet is not None:
-        return _prepare_all(ChainClient.checked(settings), wallet, by_log=by_log)
+        return _prepare_all(ChainClient.checked(settings), wallet)
     session = Session.open(settings, claiming_signer(settings, _ambiguous))
     chain, tally = session.chain, _RunTotals(session.account)
     with session.journal("claimall", session.account) as journal:
         batch = journal.get(BATCH)
         if batch and _STEP.was_attempted(journal):
             _continue(session, journal, batch, tally)
-        due = _find(chain, session.account, by_log=by_log)
+        due = _find(chain, session.account)
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in tally.claimed]
         for first in range(0, len(left), MOST_CLAIMS):
             if accepted := _accepted(chain, left[first : first + MOST_CLAIMS], tally):
@@ -252,7 +250,7 @@ def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[Clai
     is due. What the Hub refuses is left out, counted in the result and reported as an event."""
     chain = ChainClient.checked(settings)
     claimant = claiming_signer(settings, _ambiguous).address if account is None else account
-    since, due, tally = chain.latest().number, _find(chain, claimant, by_log=False), _RunTotals(claimant)
+    since, due, tally = chain.latest().number, _find(chain, claimant), _RunTotals(claimant)
     each = range(0, len(due.parts), MOST_CLAIMS)
     batches = [parts for first in each if (parts := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally))]
     if not batches:
@@ -271,9 +269,9 @@ def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[Clai
     return unsent(chain, claimant, list(map(_call, batches)), since, find)
 
 
-def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> ClaimTotal:
+def _prepare_all(chain: ChainClient, account: Address) -> ClaimTotal:
     """Each transaction simulated and printed for a wallet; the total is what they would pay."""
-    due, tally = _find(chain, account, by_log=by_log), _RunTotals(account)
+    due, tally = _find(chain, account), _RunTotals(account)
     for first in range(0, len(due.parts), MOST_CLAIMS):
         if accepted := _accepted(chain, due.parts[first : first + MOST_CLAIMS], tally):
             call = _call(accepted)
@@ -283,9 +281,9 @@ def _prepare_all(chain: ChainClient, account: Address, *, by_log: bool) -> Claim
     return tally.finish(chain, due)
 
 
-def _find(chain: ChainClient, account: Address, *, by_log: bool) -> Due:
+def _find(chain: ChainClient, account: Address) -> Due:
     """Show the amounts due."""
-    due, shown = find_due(chain, account, by_log=by_log), amount_shown(chain)
+    due, shown = find_due(chain, account), amount_shown(chain)
     for part in due.parts:
         emit(DueAmount(*part.names(account), part.amount), about_chain(chain))
         remark(f"due to {account}: the {_named(part)}, {shown(part.amount)}")

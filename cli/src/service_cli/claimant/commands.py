@@ -14,14 +14,12 @@ if TYPE_CHECKING:
 
 @command("claim", "claim", api=True, sends=True)
 @click.option("--all", "everything", is_flag=True, help="Claim all that the account is owed in every role, in one go.")
-@click.option("--by-log", is_flag=True, help="With --all: find the bounties in the Hub's own log; ask no API.")
 @click.option("--claimant-address", type=ADDRESS, help="Prepare the call for an external wallet; no key is read.")
 @click.argument("bounty_id", type=BOUNTY_ID, required=False)
 def claim(
     bounty_id: BountyId | None,
     claimant_address: Address | None,
     everything: bool,
-    by_log: bool,
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -43,7 +41,7 @@ def claim(
     several accounts the one that the bounty owes something; --all refuses several.
 
     \b
-    Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --claimant-address is given
+    Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, a keystore), unless --claimant-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
     Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance;
               with --all ends refused where a part could not be claimed
@@ -56,8 +54,6 @@ def claim(
 
     if everything is (bounty_id is not None):
         raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")
-    if by_log and not everything:
-        raise argument_error("--by-log", "goes with --all.")
     if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
@@ -67,7 +63,7 @@ def claim(
     if bounty_id is None:
         from service_cli.claimant.claim_all import claim_all
 
-        claim_all(settings, None if wallet is None else wallet.address, by_log=by_log)
+        claim_all(settings, None if wallet is None else wallet.address)
         return
     from service_cli.claimant.claim import claim as claim_one
 

@@ -1,9 +1,9 @@
-"""Where a run's values come from: what is exported, the user's own file, then ``.env``; a key in one of its forms.
+"""Where a run's values come from: what is exported, then ``.env``; a key in one of its forms.
 
-A key is set by a variable, a file, a command that prints it, or a keystore. What is exported wins in any form, and two
+A key is set by a variable, a file, or a keystore. What is exported wins in any form, and two
 forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by
 its number. What ``.env`` decides is shown in one line, and nothing is signed with it before it was accepted
-(``acceptance``), since somebody else may have put it there; for the same reason no command of it is ever run. A
+(``acceptance``), since somebody else may have put it there. A
 variable that looks mistyped is named. No message quotes a key, a command, the credential in an address, or a value of
 unexpected form.
 """
@@ -22,8 +22,8 @@ from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_fil
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.shell.local_stack import STACK_VARIABLE
+from service_cli.shell.mode import OUTPUT_VARIABLE
 from service_cli.shell.output import warn
-from service_cli.shell.preferences import KEYS_TABLE, OUTPUT_VARIABLE, read_user_file
 from service_cli.shell.text import printable
 
 SECRETS: Final = (
@@ -43,7 +43,6 @@ class KeyForm(Enum):
 
     VARIABLE = ""
     FILE = "_FILE"
-    COMMAND = "_COMMAND"
     KEYSTORE = "_KEYSTORE"
 
     def variable(self, name: str) -> str:
@@ -51,21 +50,18 @@ class KeyForm(Enum):
         return (name.removesuffix(_ACCOUNT_KEY) if self is KeyForm.KEYSTORE else name) + self.value
 
 
-_BY_PATH: Final = (KeyForm.FILE.value, KeyForm.KEYSTORE.value)
-
-
 def forms_of(name: str) -> tuple[KeyForm, ...]:
     """The forms in which a key can be set; a keystore holds an account's key and no encryption keys."""
-    plain = (KeyForm.VARIABLE, KeyForm.FILE, KeyForm.COMMAND)
+    plain = (KeyForm.VARIABLE, KeyForm.FILE)
     return (*plain, KeyForm.KEYSTORE) if name.endswith(_ACCOUNT_KEY) else plain
 
 
 def passphrase_of(name: str) -> str:
-    """The variable of a keystore's passphrase; set as a file or a command, never as a variable."""
+    """The variable of a keystore's passphrase; set as a file, never as a variable."""
     return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE"
 
 
-PASSPHRASE_FORMS: Final = (KeyForm.FILE, KeyForm.COMMAND)
+PASSPHRASE_FORMS: Final = (KeyForm.FILE,)
 KEY_VARIABLES: Final = (
     *(form.variable(name) for name in SECRETS for form in forms_of(name)),
     *(
@@ -92,30 +88,27 @@ class KeySource:
     variable: str
     form: KeyForm
     value: str = field(repr=False)
-    """The key itself, or the file, command or keystore that has it."""
+    """The key itself, or the file or keystore that has it."""
     level: str
-    """``environment``, the user's configuration file by its path, or ``.env``."""
+    """``environment`` or ``.env``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Exported variables, those that ``.env`` adds, and the keys that the user's own configuration file names."""
+    """Exported variables, and those that ``.env`` adds."""
 
     exported: Mapping[str, str]
     fallback: Mapping[str, str]
-    own: Mapping[str, str] = field(default_factory=dict)
-    own_path: str = ""
     file: EnvFile | None = None
     """Where ``fallback`` came from; None where a program gave it."""
     read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
-    """Secrets by the file, command or keystore they came from: a pipe gives its content once."""
+    """Secrets by the file or keystore they came from: a pipe gives its content once."""
 
     @staticmethod
     def of_process() -> "Environment":
-        """This process's environment, the user's configuration file, and the ``.env`` of the working directory."""
-        path, own = configured_keys()
+        """This process's environment, and the ``.env`` of the working directory."""
         file = read_env_file(Path(DOTENV))
-        return Environment(dict(os.environ), file.values if file else {}, own, path, file)
+        return Environment(dict(os.environ), file.values if file else {}, file)
 
     def get(self, name: str) -> str | None:
         """A plain value; an exported one wins, an empty one counts as unset."""
@@ -152,28 +145,22 @@ class Environment:
         return None
 
     def secret(self, name: str) -> str | None:
-        """A secret from its variable, file or command; None where it is not set, or is a keystore's."""
+        """A secret from its variable or file; None where it is not set, or is a keystore's."""
         source = self.source(name)
         return None if source is None or source.form is KeyForm.KEYSTORE else self.read_source(source).strip()
 
     def read_source(self, source: KeySource) -> str:
-        """The unparsed value of a variable, file or command."""
+        """The unparsed value of a variable or file."""
         if source.level == DOTENV:
             warn(f"note: {source.variable} was taken from .env")
-        match source.form:
-            case KeyForm.VARIABLE:
-                return source.value
-            case KeyForm.FILE:
-                read = _read_secret
-            case _:
-                read = _run_command
+        if source.form is KeyForm.VARIABLE:
+            return source.value
         if source.value not in self.read:
-            self.read[source.value] = read(source)
+            self.read[source.value] = _read_secret(source)
         return self.read[source.value]
 
     def _levels(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         yield _EXPORTED, self.exported
-        yield self.own_path, self.own
         yield DOTENV, self.fallback
 
     def _passphrase_sources(self, name: str) -> list[KeySource]:
@@ -184,7 +171,7 @@ class Environment:
             found = [
                 KeySource(variable, form, values[variable], level)
                 for form in forms
-                if values.get(variable := form.variable(name)) and not (level == DOTENV and form is KeyForm.COMMAND)
+                if values.get(variable := form.variable(name))
             ]
             if found:
                 return found
@@ -221,34 +208,8 @@ def _missing_file(source: KeySource) -> tuple[str, str] | None:
     return f"The file named by {source.variable} {reason}.", _CHECK_PATH
 
 
-def configured_keys() -> tuple[str, dict[str, str]]:
-    """The user's configuration file, and what its table ``keys`` sets: files, commands and keystores, no key itself.
-
-    Refused where other users may write it: what it names is run.
-    """
-    found = read_user_file()
-    if found is None or KEYS_TABLE not in found.values:
-        return "", {}
-    table, path = found.values[KEYS_TABLE], found.path
-    fix = "service-cli help keys shows what it may hold."
-    if found.exposed:
-        message = f"{path} can be changed by other users, and names keys."
-        raise CommandRefused("configuration_unsafe", message, next_action=f"chmod 600 {path}, or remove its keys.")
-    if not isinstance(table, dict) or not all(isinstance(value, str) and value for value in table.values()):
-        message = f"{KEYS_TABLE} in {path} is not a table of names and text."
-        raise CommandRefused("configuration_malformed", message, next_action=fix)
-    for name in table:
-        if name not in KEY_VARIABLES or name in SECRETS:
-            message = f"{KEYS_TABLE} in {path} has {printable(name, 80)}, which is none of the names it may have."
-            raise CommandRefused("configuration_malformed", message, next_action=fix)
-        if name.endswith(_BY_PATH) and not Path(table[name]).is_absolute():  # else another key signs elsewhere
-            message = f"{KEYS_TABLE} in {path} has for {name} no whole path."
-            raise CommandRefused("configuration_malformed", message, next_action="Write it from / on, without ~.")
-    return path, {str(name): str(value) for name, value in table.items()}
-
-
 def without_keys(values: Mapping[str, str]) -> dict[str, str]:
-    """An environment for another program: no key is in it, the files and commands that have one stay named."""
+    """An environment for another program: no key is in it, the files that have one stay named."""
     return {name: value for name, value in values.items() if name not in SECRETS}
 
 
@@ -262,12 +223,6 @@ def _read_secret(source: KeySource) -> str:
     if exposed:
         warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
     return text
-
-
-def _run_command(source: KeySource) -> str:
-    from service_cli.config.key_command import run_key_command
-
-    return run_key_command(source.variable, source.value, without_keys(os.environ))
 
 
 _ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")
@@ -306,9 +261,6 @@ def tell_sources(environment: Environment) -> None:
     for name, reason in _EXPORTED_ONLY.items():
         if environment.fallback.get(name):
             warn(f"warning: {name} of .env is not used, {reason}; export it")
-    for name in sorted(name for name in environment.fallback if name in KEY_VARIABLES and name.endswith("_COMMAND")):
-        if environment.fallback[name]:
-            warn(f"warning: {name} of .env is not run, since the file may be somebody else's; export it")
     named = {name for name in (*environment.exported, *environment.fallback) if environment.get(name)}
     for name in sorted(named | (environment.file.others if environment.file else frozenset())):
         if (meant := _meant(name)) is not None:

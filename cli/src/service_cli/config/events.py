@@ -1,4 +1,4 @@
-"""Events of ``config`` and ``env:allow``."""
+"""Events of ``env:allow``."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,25 +11,6 @@ from service_cli.shell.items import Field, Shown
 
 if TYPE_CHECKING:
     from service_cli.shell.render.screen import Screen
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredValue(Event):
-    """One setting; secrets are never shown, only that they are set. `refused: …` stands for what a command would
-    refuse: a malformed value, a key that is set in two forms, or whose file is not there."""
-
-    EVENT: ClassVar[str] = "config.value"
-    WHEN: ClassVar[str] = "one for each setting"
-    name: str
-    value: str | None
-    source: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        name, value = screen.strong(self.name), self.value
-        if value is None:
-            yield f"{name} is not set"
-        else:
-            yield f"{name} = {value} ({self.source})"
 
 
 @dataclass(frozen=True, slots=True)

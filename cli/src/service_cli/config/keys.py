@@ -82,7 +82,7 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
     """Every key of this environment; without ``open_files`` a file that holds one is known by what it is, unread."""
     texts = list(environment.read.values())
     files: set[tuple[int, int]] = set()
-    for name, value in _variables((environment.exported, environment.own, environment.fallback)):
+    for name, value in _variables((environment.exported, environment.fallback)):
         if _SEALED.fullmatch(name):
             files |= _identity(value)
         elif name.endswith("_FILE"):

@@ -1,6 +1,5 @@
 """The Guardian's commands. What a command does is imported when it runs."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -32,7 +31,7 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     Deliveries owed (awarded bounties whose winning key is not handed over) are listed, too.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), only for its account and only
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), only for its account and only
               without --guardian-address
     Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
     Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
@@ -153,7 +152,6 @@ def guardian_open(
 @click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
-@click.option("--as-written", is_flag=True, help="Record reasons that are HTML or hold no word.")
 @click.option(
     "--unpublished", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
     help="Write your Verdict to FILE (new) instead of publishing it: for when no service is there.",
@@ -167,7 +165,6 @@ def guardian_verdict(
     template: bool,
     replace: bool,
     unopened: bool,
-    as_written: bool,
     unpublished: Path | None,
     network: str | None,
     api_base_url: str | None,
@@ -184,18 +181,17 @@ def guardian_verdict(
         [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
-    Without it, at a terminal, your editor (VISUAL, else EDITOR, else vi) opens a template made of the page's criteria.
-    The draft is kept, and continued by the next run, until the Verdict is recorded. --template prints the template.
-    An award of work that was not opened on this machine, no award while some was not, and reasons that look like a
-    mistake are recorded only after a typed yes at a terminal, or with --unopened and --as-written.
+    --template prints one made of the page's criteria. An award of work that was not opened on this machine, no award
+    while some was not, and reasons that look like a mistake are recorded only after a typed yes at a terminal; the
+    first two also with --unopened.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
     until the same command without it publishes them.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), but for --template
-    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, VISUAL, EDITOR
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), but for --template
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace; without consent a
@@ -209,8 +205,8 @@ def guardian_verdict(
     from service_cli.config.settings import CHAIN, load_settings
 
     pair, path = _named(kind, rest, submission)
-    if path is None and not template and not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; only at a terminal an editor opens.")
+    if path is None and not template:
+        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; --template prints how to begin it.")
     needs = None if unpublished is None else CHAIN
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     body = None if path is None or template else read_document(path)
@@ -219,12 +215,11 @@ def guardian_verdict(
     from service_cli.guardian.verdict import (
         named_by,
         print_template,
-        record_from_editor,
         record_verdict,
     )
     from service_cli.witnesses.numbers import named_in_full
 
-    options = VerdictOptions(replace, unopened, as_written, unpublished)
+    options = VerdictOptions(replace, unopened, unpublished)
     meant = None if pair is None else named_in_full(pair)
     if submission is not None:
         meant = named_by(settings, bounty_id, submission, with_api=unpublished is None)
@@ -232,8 +227,6 @@ def guardian_verdict(
         print_template(settings, bounty_id, VerdictKind(kind), meant)
     elif body is not None:
         record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), options)
-    else:
-        record_from_editor(settings, bounty_id, VerdictKind(kind), meant, options)
 
 
 def _named(
@@ -320,7 +313,7 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     With --roster it says which of them the current roster holds: new bounties are sealed to that one.
 
     \b
-    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE, _COMMAND), unless FILE is given
+    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
     Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
@@ -346,7 +339,7 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Refuses:  an account that was never on a roster
     Examples: service-cli guardian:heartbeat
@@ -365,7 +358,7 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int |
     An outcome whose block the chain has not finalized is waited for, half an hour at most.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
     Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
     Examples: service-cli guardian:claim-fee 7

@@ -40,8 +40,6 @@ class VerdictOptions:
     """Put it in the place of an earlier Verdict."""
     unopened: bool = False
     """Award a Submission that was not opened on this machine."""
-    as_written: bool = False
-    """Record reasons that look like a mistake."""
     unpublished: Path | None = None
     """Write the document to this file instead of publishing it: no service is there to take it."""
 
@@ -123,17 +121,15 @@ def _confirm_none_is_valid(session: ApiSession[Signer], bounty_id: BountyId, opt
     require_consent(message, "record it unopened", refusal, is_given=False)
 
 
-def confirm_reasons(text: str, options: VerdictOptions) -> None:
+def confirm_reasons(text: str) -> None:
     """Reasons stay on the record for good: what looks like a mistake is asked for."""
     problem = doubt_of(text)
     if problem is None:
         return
     message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
-    next_action = (
-        "Write them as Markdown text, then run the command again; to record them as they are add --as-written."
-    )
+    next_action = "Write them as Markdown text, then run the command again."
     refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
-    require_consent(message, "record them as they are", refusal, is_given=options.as_written)
+    require_consent(message, "record them as they are", refusal, is_given=False)
 
 
 def await_pending(session: ApiSession[Signer]) -> bool:

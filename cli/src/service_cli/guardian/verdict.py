@@ -1,10 +1,8 @@
-"""``guardian:verdict``: reasons from a file or from an editor, published, and the same Verdict recorded on chain.
+"""``guardian:verdict``: reasons from a file, published, and the same Verdict recorded on chain.
 
 The document is stored, read back by its commitment and compared byte for byte before the transaction that anchors it is
 signed, so no Verdict on chain points at reasons nobody can read. With ``--unpublished`` it is in a file of this machine
 before that, and published by the next run without the option.
-
-A draft of the reasons is a private file in the state directory; it is removed once the Verdict is recorded.
 """
 
 import os
@@ -70,7 +68,7 @@ from service_cli.guardian.events import (
     after_verdict,
 )
 from service_cli.guardian.opening import SubmissionChoice
-from service_cli.guardian.reasons import doubt_of, edit_draft, finished_draft, kept_draft, template, text_of
+from service_cli.guardian.reasons import doubt_of, template, text_of
 from service_cli.guardian.recordable import (
     Named,
     VerdictOptions,
@@ -288,7 +286,7 @@ def _recorded_or_published(
         if isinstance(session.signer, LocalSigner):
             require_affordable(chain, session.account, verdict.call())
     confirm_opened(session, bounty_id, verdict.named, options)
-    confirm_reasons(body.decode(), options)
+    confirm_reasons(body.decode())
     _hand_out(session, journal, verdict, document, options, is_signed=False)
     return _done_meanwhile(session, verdict, options)  # a person may have thought for an hour before the answer
 
@@ -562,24 +560,6 @@ def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, m
     click.echo(template(bounty_id, kind, named, page), nl=False)
 
 
-def record_from_editor(
-    settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, options: VerdictOptions
-) -> None:
-    """``guardian:verdict`` without a file: refuse what the Hub would refuse, then have the reasons written."""
-    named = None if meant is None else meant.value
-    session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
-    draft_names = ("draft", str(bounty_id), session.account, kind.value, named[1] if named else "none")
-    with session.journal(*draft_names) as journal, kept_draft(draft := journal.folder / "reasons.md"):
-        if draft.exists():  # perhaps of a Verdict that is on its way: recording goes on with that one
-            say(f"going on with your draft of before: {draft}")
-        else:
-            require_recordable(session, bounty_id, named, replace=options.replace)
-            _write_draft(session, draft, bounty_id, kind, named)
-        edit_draft(draft)
-        record(session, bounty_id, kind, meant, finished_draft(draft), options)
-        draft.unlink()
-
-
 def _page(api: ApiClient, signer: Signer | None, bounty: BountyView, bounty_id: BountyId) -> ChallengePage | None:
     """The bounty's own page, or None with the reason said."""
     try:
@@ -596,17 +576,3 @@ def _page(api: ApiClient, signer: Signer | None, bounty: BountyView, bounty_id: 
         reason = error.message
     warn(f"the template has no criteria: {reason}")
     return None
-
-
-def _write_draft(
-    session: ApiSession[LocalSigner], draft: Path, bounty_id: BountyId, kind: VerdictKind, named: Named
-) -> None:
-    page = _page(session.api, session.signer, session.chain.bounty(bounty_id), bounty_id)
-    try:
-        with open(draft, "x", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            file.write(template(bounty_id, kind, named, page))
-    except OSError as error:
-        message = f"The draft {draft} cannot be written: {error.strerror}."
-        raise CommandFailed(
-            "file_not_written", message, next_action="Check the state directory, or pass a file."
-        ) from None

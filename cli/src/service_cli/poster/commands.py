@@ -57,8 +57,6 @@ AWARD = Value("an award", _amount, "AMOUNT")
 ESCROW = Value("an escrow", _amount, "AMOUNT")
 DEADLINE = Value("a deadline", _deadline, "TIME")
 JUDGING = Value("a judging time", _judging, "TIME")
-KINDS = ("general", "bug", "research", "code", "data")
-"""The kinds of ``template.Kind``, which is imported only when a page is written."""
 POSTER_KEY = "SERVICE_POSTER_PRIVATE_KEY"
 
 
@@ -67,46 +65,36 @@ POSTER_KEY = "SERVICE_POSTER_PRIVATE_KEY"
 @click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
 @click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
 @click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
-@click.option("--kind", type=click.Choice(KINDS), help="Which sections the page has: general unless it is named.")
-@click.option("--like", type=DOCUMENT, metavar="PAGE", help="Take another page's text, with terms of your own.")
 @click.argument("path", type=PATH, default="bounty_challenge.md")
 def poster_new(
     path: "Path",
-    like: str | None,
     award: WrittenAmount | None,
     escrow: WrittenAmount | None,
     deadline: UnixSeconds | None,
     judging: int | None,
-    kind: str | None,
     network: str | None,
 ) -> None:
     """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
 
     A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
-    count. Each kind has its own sections: what to say of a bug, a question, a program or data. With --award the escrow
+    count. With --award the escrow
     is worked out from the Hub's fees, and terms that the Hub would refuse are refused at once; without it no network is
-    used. With --like the text is another page's, such as one that nobody answered in time.
+    used.
 
     \b
     Reads:    nothing
     Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse;
-              with --like a page that does not parse
+    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
-              service-cli poster:new --kind bug --judging "3 days" bug.md
-              service-cli poster:new --like page.md --deadline "10 days" again.md
     """
     from dataclasses import replace
 
     from service_cli.poster.events import WrittenTemplate
     from service_cli.poster.template import (
-        PageKind,
         TemplateTerms,
-        page_like,
         template,
-        terms_of,
     )
     from service_cli.shell.new_files import require_no_file, write_new
     from service_cli.shell.output import remark
@@ -120,38 +108,27 @@ def poster_new(
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
-    if like is not None and kind is not None:
-        raise argument_error("--kind", "The page of --like has its own sections; leave one of the two away.")
     require_no_file(path)
     paid_in = None if escrow is None else escrow.value
-    terms = TemplateTerms(paid_in, deadline, judging, PageKind(kind or "general"))
-    earlier = None if like is None else read_document(like)
-
-    def page_of(now: int, terms: TemplateTerms) -> str:
-        return template(now, terms) if earlier is None else page_like(earlier, terms)
+    terms = TemplateTerms(paid_in, deadline, judging)
 
     fees: tuple[TokenAmount | None, TokenAmount | None, TokenAmount | None] = (None, None, None)
     if award is None:
-        text = page_of(now, terms)
+        text = template(now, terms)
     else:
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.poster.conditions import escrow_for, fees_of, require_accepted
 
         chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
         now, fees = chain.latest().time, fees_of(paid_in, conditions)
-        text = page_of(now, replace(terms, escrow=paid_in))
+        text = template(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
     write_new(path, text)
-    if earlier is not None:  # all of its terms are shown, since some may be the earlier page's
-        paid_in, deadline, judging = terms_of(text)
-    written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees, like=like)
+    written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
     emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
     _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)
     page = argument(str(path), "PAGE")
-    if earlier is None:
-        remark(f"fill in what is in angle brackets, then: service-cli poster:check {page}")
-    else:
-        remark(f"the text is that of {like}; check it: service-cli poster:check {page}")
+    remark(f"fill in what is in angle brackets, then: service-cli poster:check {page}")
     remark(f"and what funding it costs: service-cli poster:publish-fund --check {page}")
 
 
@@ -207,7 +184,6 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
 @click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
 @click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
 @click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
-@click.option("--beside", is_flag=True, help="Fund this page beside another one of the same file or title.")
 @click.option("--again", is_flag=True, help="Fund this page once more: a further bounty with an escrow of its own.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
 def poster_publish_fund(
@@ -215,7 +191,6 @@ def poster_publish_fund(
     check: bool,
     poster_address: Address | None,
     yes: bool,
-    beside: bool,
     again: bool,
     network: str | None,
     api_base_url: str | None,
@@ -227,9 +202,9 @@ def poster_publish_fund(
     token authorization that binds every term, and sends createBountyWithAuthorization. A token without
     authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
     after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
-    another machine is refused unless --again is given; so is another page while a bounty that was funded from the same
-    file, or that has the same title, is open or may still come (--beside): a typo cannot be corrected in a funded page.
-    At a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
+    another machine is refused unless --again is given. Another page is refused while a bounty that was funded from the
+    same file, or that has the same title, is open or may still come, since a typo cannot be corrected in a funded page;
+    at a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
     sent. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
@@ -237,8 +212,8 @@ def poster_publish_fund(
               set, to know its account
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a page that holds a private key; without --again a page that was funded on another machine, without
-              --beside one beside an open bounty of the same file or title; a page that is not ready; an answer that
+    Refuses:  a page that holds a private key; without --again a page that was funded on another machine; one
+              beside an open bounty of the same file or title; a page that is not ready; an answer that
               differs from its own derivation in any field; terms that the Hub would refuse; a balance below the escrow
               or the gas;
               new terms while an earlier authorization may still be used, or after a cancelled one;
@@ -261,7 +236,7 @@ def poster_publish_fund(
         check_page(settings, read_document(page), poster_address, page, again=again)
     else:
         settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
-        publish_and_fund(settings, read_document(page), FundingConsent(yes, beside, again), path)
+        publish_and_fund(settings, read_document(page), FundingConsent(yes, again), path)
 
 
 @command("poster:open-winning-submission", "open_winning_submission", api=True)
@@ -285,7 +260,7 @@ def poster_open_winning_submission(
     .git is laid out as inert_.git_. --original-names keeps the names.
 
     \b
-    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore)
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
     Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
               does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty

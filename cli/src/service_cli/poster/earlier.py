@@ -52,7 +52,7 @@ def require_no_open_one(
     except ServiceError as error:
         message = f"Whether this account has an open bounty with this page's title is not known: {error.message}"
         if not typed_yes(message, "fund the page without knowing"):
-            next_action = "Run the command again once the API answers; to fund the page without knowing, add --beside."
+            next_action = "Run the command again once the API answers."
             raise CommandRefused("earlier_bounties_unknown", message, next_action=next_action) from error
         return
     for bounty_id in same:
@@ -65,7 +65,7 @@ def _require_consent(bounty_id: BountyId, why: str) -> None:
         "its escrow back before it ends. This page would be another bounty with an escrow of its own."
     )
     if not typed_yes(message, "fund this page as well"):
-        next_action = f"See service-cli bounty:show {bounty_id}; to fund this page as well add --beside."
+        next_action = f"See service-cli bounty:show {bounty_id}; to fund this page as well, run it at a terminal."
         raise CommandRefused("earlier_bounty_open", message, next_action=next_action)
 
 
@@ -124,7 +124,7 @@ def _require_second(commitment: Bytes32, signed: str) -> None:
     if not typed_yes(message, "fund this page as well"):
         next_action = (
             "Put the earlier text back and run the command again: it goes on with that one. Else wait until it is over "
-            "in a final block; to fund this page as well add --beside."
+            "in a final block."
         )
         raise CommandRefused("earlier_bounty_pending", message, next_action=next_action)
 

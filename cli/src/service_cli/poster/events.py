@@ -54,7 +54,7 @@ class ApprovedAllowance(Event):
         yield from transaction(self.tx_hash, screen)
 
 
-ANEW: Final = "poster:new --like PAGE NEW_PAGE"
+ANEW: Final = "poster:new NEW_PAGE"
 """The command that offers the text of a page anew, once its deadline has passed."""
 
 
@@ -169,8 +169,7 @@ class FundingPreview(Event):
 @dataclass(frozen=True, slots=True)
 class WrittenTemplate(Event):
     """The template is at `path`. What an option was taken for stands beside it, null without the option; with
-    `--award` the escrow and who gets what of it, by the Hub's fees; with `--like` the page whose text it has, and all
-    of its terms."""
+    `--award` the escrow and who gets what of it, by the Hub's fees."""
 
     EVENT: ClassVar[str] = "poster_new.written"
     path: str
@@ -180,14 +179,10 @@ class WrittenTemplate(Event):
     winner_award: Annotated[TokenAmount | None, OMITTED] = None
     guardian_fee: Annotated[TokenAmount | None, OMITTED] = None
     protocol_fee: Annotated[TokenAmount | None, OMITTED] = None
-    like: Annotated[str | None, OMITTED] = None
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
         path = self.path
-        if self.like is None:
-            yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
-        else:
-            yield f"A challenge page with the text of {self.like} is in {path}."
+        yield f"A template of a challenge page is in {path}; fill in what is in angle brackets."
         escrow, award = self.escrow_amount, self.winner_award
         if escrow is not None:
             yield Field("Escrow", tokens(escrow, screen))

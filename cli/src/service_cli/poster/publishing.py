@@ -78,8 +78,6 @@ class FundingConsent:
 
     yes: bool = False
     """That real money moves on mainnet."""
-    beside: bool = False
-    """A bounty beside another one of the same file or title that is open or may still come."""
     again: bool = False
     """A further bounty of this very page, and beside whatever others there are."""
 
@@ -176,7 +174,7 @@ def _agreed(
             is_over = session.chain.latest().time >= challenge.submission_deadline
             raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
         # an earlier run that signed came past this question
-        if not consent.beside and what_may_create(session.chain, funding.journal) is None:
+        if what_may_create(session.chain, funding.journal) is None:
             require_no_open_one(session, challenge, commitment, path)
     served = served_by(session.api)
     require_fundable(session.chain, served)

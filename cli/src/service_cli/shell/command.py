@@ -24,6 +24,7 @@ from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceErr
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
+from service_cli.shell.mode import Mode, chosen_mode
 from service_cli.shell.output import (
     OutputLost,
     ReaderGone,
@@ -38,7 +39,6 @@ from service_cli.shell.output import (
     warn,
     warn_of_end,
 )
-from service_cli.shell.preferences import Mode, OutputChoice, chosen_mode, show_hint_once
 from service_cli.shell.text import printable
 
 _HELP_TABLE: Final = "\b\nReads:"
@@ -160,16 +160,8 @@ def _is_set(name: str) -> bool:
 def _choose_output() -> None:
     """JSON or text, before anything is printed; a choice that is malformed is refused in JSON."""
     print_json()
-    choice = chosen_output()
-    if choice.mode is Mode.TEXT:
+    if chosen_mode(text=_is_set("text"), json=_is_set("json")) is Mode.TEXT:
         print_text(colours=not _is_set("no_color"))
-    elif choice.is_default:
-        show_hint_once()
-
-
-def chosen_output() -> OutputChoice:
-    """The chosen output of this command, and by what it was chosen."""
-    return chosen_mode(text=_is_set("text"), json=_is_set("json"))
 
 
 TEXT_HELP = "Print sentences and tables instead of JSON lines."

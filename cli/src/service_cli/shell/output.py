@@ -224,12 +224,6 @@ def on_terminal() -> bool:
     )
 
 
-def ring() -> None:
-    """The bell of the terminal that shows stderr."""
-    if _SINK.get() is None and sys.stderr is not None and sys.stderr.isatty():
-        _put("\a")
-
-
 def terminal_columns() -> int:
     """As ``shutil.get_terminal_size`` has it, which brings every compressor along."""
     with suppress(ValueError):

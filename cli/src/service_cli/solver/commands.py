@@ -15,7 +15,6 @@ from service_cli.shell.command import command
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
 @click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
-@click.option("--use-gitignore", is_flag=True, help="Leave out what .gitignore files name, and .git, too.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
 @click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
@@ -28,7 +27,6 @@ def solver_submit(
     without_api: bool,
     replace: bool,
     check: bool,
-    use_gitignore: bool,
     include_suspicious: bool,
     despite_notice: bool,
     network: str | None,
@@ -51,7 +49,7 @@ def solver_submit(
     command again finds what was sent.
 
     \b
-    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, _COMMAND, a keystore), unless --solver-address is given
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
@@ -75,9 +73,7 @@ def solver_submit(
         print_json()
     needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
-    options = SubmitOptions(
-        accept_term_differences, without_api, replace, use_gitignore, include_suspicious, despite_notice
-    )
+    options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, despite_notice)
     signer: Signer
     if solver_address is None:
         signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")

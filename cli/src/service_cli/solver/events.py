@@ -20,7 +20,7 @@ _SIZE: Final = len("999.9 bytes")
 
 @dataclass(frozen=True, slots=True)
 class LeftOutPath(Event):
-    """Not sealed, since `.bountyignore` names it, or with `--use-gitignore` a `.gitignore`. A path that ends with a
+    """Not sealed, since `.bountyignore` names it. A path that ends with a
     slash is a directory with everything in it."""
 
     EVENT: ClassVar[str] = "submit.left_out"

@@ -1,13 +1,12 @@
-"""The selection of a directory's files to seal: all but those that ignore files leave out.
+"""The selection of a directory's files to seal: all but those that ``.bountyignore`` leaves out.
 
-``.bountyignore`` at the top of the directory is always followed; the ``.gitignore`` files of a work tree only when that
-is requested, since what git ignores may be the very thing to be delivered. Everything left out is named before anything
-is sealed. The files' names and sizes are looked at first, and nothing is opened before they are known to fit.
+The file is at the top of the directory; ``.gitignore`` files are not followed, since what git ignores may be the very
+thing to be delivered. Everything left out is named before anything is sealed. The files' names and sizes are looked at
+first, and nothing is opened before they are known to fit.
 """
 
-import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 IGNORE_FILE: Final = ".bountyignore"
-_GIT_IGNORE_FILE: Final = ".gitignore"
 _NAMED: Final = 20
 
 
@@ -47,12 +45,13 @@ class Selection:
         return sum(entry.size for entry in self.entries)
 
 
-def select(directory: Path, *, use_gitignore: bool = False) -> Selection:
+def select(directory: Path) -> Selection:
     """The files that are sealed; ``archive_refused`` where that is too much, or may not be in an archive."""
-    ignoring, left_out = _Ignoring(directory, use_gitignore=use_gitignore), []
+    spec, left_out = _ignored(directory), list[str]()
 
     def keep(path: str, is_directory: bool) -> bool:
-        if ignoring.leaves_out(path, is_directory):
+        shown = f"{path}/" if is_directory else path
+        if path == IGNORE_FILE or (spec is not None and spec.check_file(shown).include):
             left_out.append(f"{path}/" if is_directory else path)
             return False
         return True
@@ -103,54 +102,17 @@ def _counted(count: int, what: str) -> str:
     return f"{count} {what}{'' if count == 1 else 's'}"
 
 
-@dataclass(slots=True)
-class _Ignoring:
-    """The ignore files of one directory, each read when something beside or below it is looked at.
+def _ignored(directory: Path) -> "GitIgnoreSpec | None":
+    """The patterns of the directory's ``.bountyignore``, in the syntax of git; None where there is none."""
+    try:
+        text, _ = read_small(directory / IGNORE_FILE)
+        from pathspec import GitIgnoreSpec  # not needed by those who leave out nothing
 
-    As git reads them: the last line that matches decides, a deeper file over one above it, and nothing below a
-    directory that is left out can be taken in again. ``.bountyignore`` decides over all of them.
-    """
-
-    directory: Path
-    use_gitignore: bool
-    _specs: "dict[str, GitIgnoreSpec | None]" = field(default_factory=dict)
-
-    def leaves_out(self, path: str, is_directory: bool) -> bool:
-        if path == IGNORE_FILE or (self.use_gitignore and path == ".git"):
-            return True
-        found = self._decided(IGNORE_FILE, path, is_directory)
-        for folder in _folders_of(path) if self.use_gitignore and found is None else ():
-            deeper = self._decided(f"{folder}{_GIT_IGNORE_FILE}", path.removeprefix(folder), is_directory)
-            found = found if deeper is None else deeper
-        return bool(found)
-
-    def _decided(self, file: str, path: str, is_directory: bool) -> bool | None:
-        spec = self._spec(file)
-        return None if spec is None else spec.check_file(f"{path}/" if is_directory else path).include
-
-    def _spec(self, file: str) -> "GitIgnoreSpec | None":
-        if file not in self._specs:
-            self._specs[file] = self._read(file)
-        return self._specs[file]
-
-    def _read(self, file: str) -> "GitIgnoreSpec | None":
-        try:
-            text, _ = read_small(self.directory / file)
-            from pathspec import GitIgnoreSpec  # not needed by those who leave out nothing
-
-            return GitIgnoreSpec.from_lines(text.splitlines())
-        except FileNotFoundError:
-            return None
-        except Unusable as error:
-            message = f"{printable_path(file)} {error}."
-        except ValueError:
-            message = f"{printable_path(file)} has a line that is no pattern of an ignore file."
-        raise CommandRefused("ignore_file_unreadable", message, next_action="Fix or remove it. Nothing was sealed.")
-
-
-def _folders_of(path: str) -> Iterator[str]:
-    """The directories above a path, the top one first: ``""``, ``a/``, ``a/b/``."""
-    yield ""
-    for at, character in enumerate(path):
-        if character == os.sep:
-            yield path[: at + 1]
+        return GitIgnoreSpec.from_lines(text.splitlines())
+    except FileNotFoundError:
+        return None
+    except Unusable as error:
+        message = f"{IGNORE_FILE} {error}."
+    except ValueError:
+        message = f"{IGNORE_FILE} has a line that is no pattern of an ignore file."
+    raise CommandRefused("ignore_file_unreadable", message, next_action="Fix or remove it. Nothing was sealed.")

@@ -86,8 +86,6 @@ class SubmitOptions:
     """Record on chain alone."""
     replace: bool = False
     """Take the place of a Submission that was made elsewhere."""
-    use_gitignore: bool = False
-    """Leave out what git ignores, too."""
     include_suspicious: bool = False
     """Seal files that look like secrets without a question."""
     despite_notice: bool = False
@@ -104,9 +102,9 @@ def submit(
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     if not is_accepting(work):
-        return _finish_late(work, api, directory, options)
+        return _finish_late(work, api, directory)
     warn_of_late_chain(work.chain, work.bounty.submission_deadline, "Your Submission")
-    selection = select(directory, use_gitignore=options.use_gitignore)
+    selection = select(directory)
     suspicious = find_secrets(work, selection)
     with work.journal() as journal:
         drop_replaced(work, journal)  # recorded since the last run, as by a wallet
@@ -220,7 +218,7 @@ def is_accepting(work: Work) -> bool:
 
 
 def _finish_late(
-    work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions
+    work: Work, api: ApiClient | None, directory: Path
 ) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
@@ -235,7 +233,7 @@ def _finish_late(
                 "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
             )
         is_newest = envelope is not None and envelope.commitment() == recorded
-        if envelope is None or not is_newest or not _are_those_sealed(journal, directory, options):
+        if envelope is None or not is_newest or not _are_those_sealed(journal, directory):
             message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
             folder = journal.folder if is_newest else set_aside(journal, recorded)
             copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
@@ -250,10 +248,10 @@ def _finish_late(
         return done
 
 
-def _are_those_sealed(journal: Journal, directory: Path, options: SubmitOptions) -> bool:
+def _are_those_sealed(journal: Journal, directory: Path) -> bool:
     """Whether these files are, or look like, those of the journal; what could not be sealed at all is none of them."""
     try:
-        selection = select(directory, use_gitignore=options.use_gitignore)
+        selection = select(directory)
         return fingerprint(selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
     except SealedDataError:
         return False
@@ -319,7 +317,7 @@ def check_submission(
     if not is_accepting(work):
         message = f"The bounty accepts no Submissions since {deadline}."
         raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
-    selection = select(directory, use_gitignore=options.use_gitignore)
+    selection = select(directory)
     report_left_out(selection)
     report_files(selection)
     secrets = find_secrets(work, selection)
