@@ -50,10 +50,10 @@ def test_claim__is_sent_by_the_seventh_request(
     assert rounds(rpc, lambda: winner.run("claim", str(won_alone))) == 7
 
 
-def test_submission__is_sent_by_the_twenty_first_request(rpc: RpcProxy, solver: Terminal, bounty: str) -> None:
+def test_submission__is_sent_by_the_twenty_second_request(rpc: RpcProxy, solver: Terminal, bounty: str) -> None:
     (solver.home / "work").mkdir()
     (solver.home / "work" / "main.py").write_text("print(1)\n")
-    assert rounds(rpc, lambda: solver.run("solver:submit", bounty, "work")) == 21
+    assert rounds(rpc, lambda: solver.run("solver:submit", bounty, "work")) == 22
 
 
 def test_bounty__is_created_by_the_twentieth_request(
