@@ -27,7 +27,6 @@ from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
 from service_api.dependencies import Dependencies
-from service_api.public_reads import PublicReads
 from service_api.usecases.show_bounty import show_bounty
 from service_api.usecases.verification_records import _derive
 from service_common import log
@@ -57,11 +56,6 @@ class Reading:
     facts: FactSource
     records: Recent[Any, bool]
     rpc: JsonRpc
-
-    @property
-    def public(self) -> PublicReads:
-        """No replica."""
-        return PublicReads(self.facts)
 
 
 def run(report: Report) -> None:

@@ -22,7 +22,7 @@ KEPT: Final = TOP / ".local/bench"
 PAGE: Final = TOP / "docs/benchmarks.md"
 HEAD: Final = """# Benchmarks
 
-`./noxw -s bench` measures; `-- --only GROUP` one group, and `large`, `replay` and `scale` only so: each takes
+`./noxw -s bench` measures; `-- --only GROUP` one group, and `large` and `replay` only so: each takes
 a quarter of an hour, `replay` more. Each figure is the median of several rounds; a reference runs in turn with ours, in
 the same session on the same machine. Shared machines are noisy, so a ratio is worth more than an absolute figure, and
 no test asserts one. This page is written by that session, from the last run of each group.

@@ -128,8 +128,7 @@ def _cursor(text: str) -> str:
 
 def test_cursor__in_its_one_encoding__is_read() -> None:
     newest = (Cursor(BountySort.NEWEST, 0, 1), Cursor(BountySort.NEWEST, 1, 2**63 - 1))
-    noted = (Cursor(BountySort.NEWEST, 0, 1, 0), Cursor(BountySort.AWARD, 5, 1, 2**63 - 1))
-    for cursor in (*newest, *noted, Cursor(BountySort.DEADLINE, 0, 1), Cursor(BountySort.AWARD, 2**256 - 1, 2**63 - 1)):
+    for cursor in (*newest, Cursor(BountySort.DEADLINE, 0, 1), Cursor(BountySort.AWARD, 2**256 - 1, 2**63 - 1)):
         assert parse_cursor(cursor.to_text()) == cursor
 
 
@@ -137,7 +136,7 @@ def test_cursor__in_its_one_encoding__is_read() -> None:
     "text",
     [
         *map(_cursor, ["[0,5]", "[0, 5] ", "[0, 5.0]", "[0.0, 5]", "[false, 5]", "[0, true]", "[2, 5]", "[0, 0]"]),
-        *map(_cursor, ["[0, 9223372036854775808]", "[" * 60_000, "[0]", "[0, 5, 6, 7]", "5"]),
+        *map(_cursor, ["[0, 9223372036854775808]", "[" * 60_000, "[0]", "[0, 5, 6]", "5"]),
         _cursor("[0, " + "9" * 5_000 + "]"),
         *map(_cursor, ['["newest", 0, 5]', '["award", -1, 5]', '["size", 0, 5]', '["award", "0", 5]', '[[], 0, 5]']),
         *map(_cursor, ["[0, 5, -1]", "[0, 5, null]", "[0, 5, 9223372036854775808]", "[]", '["award", 1, 5, true]']),

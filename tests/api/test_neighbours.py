@@ -116,7 +116,7 @@ def test_database__of_another_hub__is_not_served_as_this_ones(service: Service) 
     assert service.get("/api/bounties").status_code == 200
     config = service.dependencies.config
     chain = replace(config.chain, hub_address=OTHER)
-    mistaken = replace(service.dependencies, config=replace(config, chain=chain), replica=None)
+    mistaken = replace(service.dependencies, config=replace(config, chain=chain))
     client = checked_client(make_app(mistaken))
     body = document(service, service.world.create(), service.world.guardian(1))
     kept = report_commitment(body)

@@ -13,7 +13,6 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
 from service_api.dependencies import Dependencies
-from service_api.public_reads import PublicReads
 from service_api.usecases.show_bounty import show_bounty
 from service_common.db import app as t
 from service_common.db import hub_index
@@ -54,11 +53,6 @@ class Reading:
     facts: FactSource
     records: Recent[Any, bool]
     rpc: JsonRpc
-
-    @property
-    def public(self) -> PublicReads:
-        """No replica."""
-        return PublicReads(self.facts)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from bounty_protocol.chain.json_rpc import JsonRpc
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
-from service_api.public_reads import PublicReads
 from service_api.usecases.show_bounty import show_bounty
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report
@@ -86,11 +85,6 @@ class Reading:
     facts: FactSource
     records: Recent[Any, bool]
     rpc: JsonRpc
-
-    @property
-    def public(self) -> PublicReads:
-        """No replica."""
-        return PublicReads(self.facts)
 
 
 @contextmanager

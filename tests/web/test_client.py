@@ -19,7 +19,7 @@ from tests.web.conftest import VARIABLES, OwnClock, Pages
 from tests.web.fake_api import NOW, POSTER, SOLVERS, page_of
 
 QUESTION = Question("/api/deployment")
-UP_WITHOUT_API = ("/how-it-works", "/glossary", "/how-it-works/wide-light.svg", "/healthz")
+UP_WITHOUT_API = ("/how-it-works", "/glossary", "/healthz")
 
 
 @pytest.fixture(autouse=True)

@@ -104,7 +104,6 @@ def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: 
     assert "Being judged 3 , of which 1 can be judged now Decided 3 : 2 awarded, 1 not awarded" in shown
     assert "Newest block 5,000, less than a minute ago; the newest that the chain showed" in shown
     assert "Shown to lack nothing up to block 4,990, by the chain's own headers" in shown
-    assert "Compared with the chain as a whole 1 hour ago" in shown
     assert "Reorgs since the index was made 2, the deepest of 3 blocks" in shown
     assert "Version of the API: 1.2.3 . Version of these pages: " in shown
     assert "Everything answers" in shown

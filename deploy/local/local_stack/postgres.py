@@ -33,7 +33,7 @@ _SETTINGS: Final = {
     "unix_socket_directories": "",
     "max_connections": "200",
     "shared_buffers": "64MB",
-    "wal_keep_size": "128MB",  # for a replica that hung while much was written
+    "wal_keep_size": "128MB",  # for a standby that is slow
     "dynamic_shared_memory_type": "mmap",
     "password_encryption": "scram-sha-256",
     "log_min_messages": "warning",
@@ -79,8 +79,8 @@ class PostgresServer(LocalServer):
         self._execute(statement.format(sql.Identifier(name), sql.Literal(password)))
         return password
 
-    def replica(self, name: str = "replica", timeout: float = 30.0) -> "PostgresServer":
-        """Start a streaming replica of this server, which its runtime stops: a standby that answers reads."""
+    def standby(self, name: str = "standby", timeout: float = 30.0) -> "PostgresServer":
+        """Start a streaming standby of this server, which its runtime stops: it answers reads."""
         runtime, user = self._runtime, self._runtime.user
         directory = runtime.directory(name, user=user)
         password = runtime.secret(f"{name}/password", f"*:*:*:*:{self._password}\n", user=user)
@@ -99,13 +99,13 @@ class PostgresServer(LocalServer):
         server.launch(timeout)
         return server
 
-    def wait_for_replica(self, replica: "PostgresServer", timeout: float = 30.0) -> None:
-        """Return when a replica has taken in all that is written by now."""
+    def wait_for_standby(self, standby: "PostgresServer", timeout: float = 30.0) -> None:
+        """Return when a standby has taken in all that is written by now."""
         written = self.value("SELECT pg_current_wal_lsn()::text")
-        if replica.child is None:
-            raise StackError("the replica does not run")
+        if standby.child is None:
+            raise StackError("the standby does not run")
         query: LiteralString = "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn"
-        self._runtime.family.wait(replica.child, lambda: replica.value(query, written) is True, timeout)
+        self._runtime.family.wait(standby.child, lambda: standby.value(query, written) is True, timeout)
 
     @contextmanager
     def read_only(self) -> Iterator[None]:
@@ -125,21 +125,10 @@ class PostgresServer(LocalServer):
             shown: LiteralString = "SHOW default_transaction_read_only"
             self._runtime.family.wait(self.child, lambda: self.value(shown) == value, RESTART_SECONDS)
 
-    def pause_replay(self) -> None:
-        """Have a replica take in nothing more, and return when it has stopped."""
-        self.value("SELECT pg_wal_replay_pause()")
-        if self.child is not None:
-            state: LiteralString = "SELECT pg_get_wal_replay_pause_state()"
-            self._runtime.family.wait(self.child, lambda: self.value(state) == "paused", RESTART_SECONDS)
-
-    def resume_replay(self) -> None:
-        """Have a paused replica go on."""
-        self.value("SELECT pg_wal_replay_resume()")
-
     def promote(self) -> None:
-        """Make a replica a server of its own, which is written; returns when it is one."""
+        """Make a standby a server of its own, which is written; returns when it is one."""
         if self.value("SELECT pg_promote()") is not True:
-            raise StackError("the replica was not promoted in time")
+            raise StackError("the standby was not promoted in time")
 
     def value(self, query: LiteralString, *values: object) -> object:
         """The first value of a query's first row, as the superuser."""

@@ -81,8 +81,8 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
     """As a provider does it: the name leads to a standby for a while, then to the one that was promoted."""
     with psycopg.connect(server.url(), autocommit=True) as administrator:
         administrator.execute("CREATE TABLE kept (number int)")
-    standby = server.replica()
-    server.wait_for_replica(standby)
+    standby = server.standby()
+    server.wait_for_standby(standby)
     engine = make_engine(standby.url(), application="test", pool_size=2)
     for begun in (writing, single, writing):
         with reading(engine) as connection:  # public reads go on
@@ -102,7 +102,7 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
 
 
 def test_transaction__that_must_write_at_a_standby__is_away(server: PostgresServer) -> None:
-    standby = server.replica()
+    standby = server.standby()
     engine = make_engine(standby.url(), application="test", pool_size=1)
 
     def write() -> None:

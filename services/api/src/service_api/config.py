@@ -15,7 +15,7 @@ from service_common.common_settings import (
     read_redis_url,
     read_report_address,
 )
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_switch
+from service_common.config import EnvironmentReader, parse_count, parse_switch
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.web.callers import CallerBudgets
 from service_common.web.neighbours import Neighbours, read_neighbours
@@ -86,7 +86,6 @@ class ApiConfig:
     storage: StorageSettings
     beacon: BeaconRecord
     database_url: str = field(repr=False)
-    database_read_url: str | None = field(repr=False)
     redis_url: str = field(repr=False)
     delivery_url: str
     reviewer_url: str
@@ -117,14 +116,6 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
-        database_read_url=reader.optional(
-            "SERVICE_DATABASE_READ_URL",
-            parse_database_url,
-            None,
-            "a streaming replica of that PostgreSQL, as the same role, for public reads "
-            "([operations.md](operations.md#a-read-replica))",
-            shown="none",
-        ),
         redis_url=read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(

@@ -37,7 +37,6 @@ from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
-from service_api.public_reads import PublicReads, Replica
 from service_api.storage.gcs import GcsStore
 from service_api.storage.port import DownloadTarget, ObjectStore
 
@@ -113,7 +112,6 @@ class Dependencies:
     rpc: JsonRpc
     http: TimelyHttp
     clock: Clock
-    replica: Replica | None = None
     """For public reads alone; ``engine`` is the primary's."""
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
@@ -148,13 +146,8 @@ class Dependencies:
 
     @property
     def facts(self) -> FactSource:
-        """Indexed Hub state, of the primary: all that authorizes, and what money is decided by."""
+        """Indexed Hub state."""
         return FactSource.of(self.engine, self.config.chain, self.clock)
-
-    @property
-    def public(self) -> PublicReads:
-        """Indexed Hub state as it is shown to anyone."""
-        return PublicReads(self.facts, self.replica)
 
     @cached_property
     def witness(self) -> HubWitness:
@@ -222,13 +215,9 @@ def make_dependencies(config: ApiConfig, *, application: str = "api", pool_size:
     """The real ones."""
     clock = SystemClock()
     engine = make_engine(config.database_url, application=application, pool_size=pool_size)
-    read_url = config.database_read_url
     return Dependencies(
         config=config,
         engine=engine,
-        replica=None
-        if read_url is None
-        else Replica(read_url, engine, clock, application=application, pool_size=pool_size),
         redis=connect(config.redis_url),
         review_redis=connect(config.redis_url, answer_seconds=REVIEW_STEP_SECONDS + ANSWER_SECONDS),
         limits_redis=connect(config.redis_url, retries=0),

@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Sequence
 
-from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
@@ -23,7 +22,6 @@ from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, PendingCollector, WithheldCollector
-from service_api.public_reads import FIGURES_MS, FIGURES_SECONDS, Replica, ReplicaCollector
 from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
@@ -59,17 +57,6 @@ def _worker(environment: Environment) -> None:
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(WithheldCollector(engine)))
-    if config.database_read_url is not None:
-        replica = Replica(
-            config.database_read_url,
-            engine,
-            SystemClock(),
-            application="api-figures",
-            pool_size=1,
-            statement_ms=FIGURES_MS,
-        )
-        figures = ReplicaCollector(replica, engine, config.chain.chain_id)
-        REGISTRY.register(BoundedCollector(figures, FIGURES_SECONDS))
     serve_internal_port(config.web.internal_port, _checks(config))
     start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
     counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)

@@ -23,18 +23,16 @@ class BountySort(StrEnum):
 class Cursor:
     """The last item that was shown: its id, and what it is sorted by.
 
-    ``key`` is its group (0 open, 1 final), its submission deadline or its award. ``seen`` is the newest change of the
-    index that it was shown of, where the next page may be of another copy: that one has to have it.
+    ``key`` is its group (0 open, 1 final), its submission deadline or its award.
     """
 
     sort: BountySort
     key: int
     bounty_id: int
-    seen: int | None = None
 
     def to_text(self) -> str:
         """As ``next_cursor``."""
-        place = [self.key, self.bounty_id, *(() if self.seen is None else (self.seen,))]
+        place = [self.key, self.bounty_id]
         whole = place if self.sort is BountySort.NEWEST else [self.sort.value, *place]
         return base64.urlsafe_b64encode(json.dumps(whole).encode()).decode().rstrip("=")
 
@@ -44,14 +42,14 @@ def parse_cursor(text: str) -> Cursor:
     try:
         read = json.loads(base64.urlsafe_b64decode(text[:_MAX_TEXT] + "=" * (-len(text) % 4)))
         sort, place = ("newest", read) if type(read[0]) is int else (read[0], read[1:])
-        key, bounty_id, *seen = place
-        cursor = Cursor(BountySort(sort), key, bounty_id, *seen)
+        key, bounty_id = place
+        cursor = Cursor(BountySort(sort), key, bounty_id)
     except (ValueError, TypeError, LookupError, RecursionError):
         raise _malformed() from None
     if {type(each) for each in place} != {int} or cursor.to_text() != text:
         raise _malformed()
     most = 1 if cursor.sort is BountySort.NEWEST else MAX_UINT256
-    if not 0 <= key <= most or not 0 < bounty_id <= MAX_INT64 or not 0 <= (cursor.seen or 0) <= MAX_INT64:
+    if not 0 <= key <= most or not 0 < bounty_id <= MAX_INT64:
         raise _malformed()
     return cursor
 

@@ -7,7 +7,7 @@ transaction is one span, without its statements.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, Opera
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from service_common.db.errors import DatabaseFailure, DatabaseUnavailable
+from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 
 STATEMENT_TIMEOUT_MS: Final = 10_000
@@ -33,7 +33,6 @@ UNLIMITED_SECONDS: Final = 300
 nothing meanwhile, either."""
 _OF_THE_DRIVER: Final = (psycopg.OperationalError, psycopg.InterfaceError)
 """From a cursor of its own, as for COPY; SQLAlchemy wraps its others."""
-_CONFLICTS: Final = (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)
 
 log = get_logger(__name__)
 
@@ -53,11 +52,8 @@ class _DiscreetConnection(psycopg.Connection[Any]):
 class _PatientConnection(_DiscreetConnection):
     """One that is given up when its server does not answer in time."""
 
-    answer_seconds: float | None = None
-    """Where it is not ``ANSWER_SECONDS``."""
-
     def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
-        limit = timeout if timeout is not None else self.answer_seconds or ANSWER_SECONDS
+        limit = timeout if timeout is not None else ANSWER_SECONDS
         try:
             return super().wait(gen, interval, limit)
         except psycopg.errors._WaitTimeout:  # noqa: SLF001  # how the library reports that nothing came
@@ -71,18 +67,12 @@ def make_engine(
     application: str,
     pool_size: int = 10,
     limited: bool = True,
-    statement_ms: int | None = None,
-    accept: Callable[[psycopg.Connection[Any]], None] = lambda _: None,
 ) -> Engine:
     """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked.
 
     Not ``limited``: a statement may take as long as it takes, on both sides; a server that is gone is noticed by TCP.
-    ``statement_ms``: another limit than ``STATEMENT_TIMEOUT_MS``, of a server that there is a substitute for: it is
-    given up a second later. ``accept`` looks at each new connection, and raises ``psycopg.OperationalError`` for one
-    that is not to be used.
     """
     connection_type = _PatientConnection if limited else _DiscreetConnection
-    limit_ms = STATEMENT_TIMEOUT_MS if statement_ms is None else statement_ms
     engine = create_engine(
         url.replace("postgresql://", "postgresql+psycopg://", 1),
         pool_size=pool_size,
@@ -91,23 +81,15 @@ def make_engine(
         hide_parameters=True,
         connect_args={
             "application_name": application,
-            "connect_timeout": 3 if statement_ms is None else 2,
-            "options": f"-c statement_timeout={limit_ms if limited else 0} -c timezone=UTC",
+            "connect_timeout": 3,
+            "options": f"-c statement_timeout={STATEMENT_TIMEOUT_MS if limited else 0} -c timezone=UTC",
             **libpq_options(LIMITED_SECONDS if limited else UNLIMITED_SECONDS),
         },
     )
 
     @event.listens_for(engine, "do_connect")
     def connect(_dialect: object, _record: object, arguments: Any, options: Any) -> psycopg.Connection[Any]:
-        connection = connection_type.connect(*arguments, **options)
-        if statement_ms is not None and isinstance(connection, _PatientConnection):
-            connection.answer_seconds = statement_ms / 1000 + 1
-        try:
-            accept(connection)
-        except psycopg.Error:
-            connection.close()
-            raise
-        return connection
+        return connection_type.connect(*arguments, **options)
 
     _check_idle_connections(engine)
     _leave_read_only_servers(engine)
@@ -188,19 +170,12 @@ def translated() -> Iterator[None]:
         yield
     except (OperationalError, InterfaceError, PoolTimeoutError, *_OF_THE_DRIVER) as error:
         _log(error)
-        raise DatabaseUnavailable("the database did not answer", _failure(error)) from error
+        raise DatabaseUnavailable from error
     except DBAPIError as error:
         if error.connection_invalidated:
             _log(error)
             raise DatabaseUnavailable("the database connection was lost") from error
         raise
-
-
-def _failure(error: Exception) -> DatabaseFailure:
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, PoolTimeoutError | psycopg.errors.QueryCanceled):
-        return DatabaseFailure.BUSY
-    return DatabaseFailure.CONFLICT if isinstance(cause, _CONFLICTS) else DatabaseFailure.AWAY
 
 
 def _log(error: Exception) -> None:

@@ -48,9 +48,6 @@ class FactSource:
     unknown_after_seconds: int
     """A copy whose newest block is older than this cannot show that something does not exist
     (``ChainSettings.unknown_after_seconds``)."""
-    is_replica: bool = False
-    """Whether it may be behind the database that is written: then it authorizes nothing, and what it lacks is asked of
-    that one."""
 
     @classmethod
     def of(cls, engine: Engine, chain: ChainSettings, clock: Clock) -> "FactSource":

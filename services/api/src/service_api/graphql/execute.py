@@ -10,7 +10,6 @@ from typing import Final
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.subgraph import GraphqlAnswer
 from graphql import execute_sync
-from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import Head
 
 from service_api.dependencies import Dependencies
@@ -18,7 +17,7 @@ from service_api.graphql.request import GraphQLRequest, read_request, refuse
 from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
 from service_api.graphql.schema import make_schema
 from service_api.places import place_at
-from service_api.public_reads import ReadAnswer
+from service_api.read_answer import ReadAnswer
 
 AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
@@ -35,15 +34,11 @@ def execute_request(deps: Dependencies, body: bytes) -> ReadAnswer[GraphqlAnswer
 
 def _rows(deps: Dependencies, request: GraphQLRequest) -> ReadAnswer[Row]:
     fetches, wanted, accounts = plan(request), wanted_block(request), wanted_accounts(request)
-
-    def read(source: FactSource) -> ReadAnswer[Row]:
-        with source.open() as facts:
+    try:
+        with deps.facts.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
             return ReadAnswer(load(facts.connection, fetches, accounts=accounts), facts.head)
-
-    try:
-        return deps.public.read(read)
     except TookTooLong:
         raise _overloaded("The query took too long.") from None
 

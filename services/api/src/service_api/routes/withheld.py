@@ -3,7 +3,6 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
 from flask import Response
-from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
@@ -27,11 +26,7 @@ def get_withheld() -> Response:
 
 def _page(query: WithheldQuery) -> Version:
     deps = dependencies()
-
-    def read(source: FactSource) -> WithheldList:
-        with source.open() as facts:
-            return list_withheld(facts.connection, query, deps.config.report_address)
-
-    found = deps.public.read(read)
+    with deps.facts.open() as facts:
+        found = list_withheld(facts.connection, query, deps.config.report_address)
     link = link_to_next("after", str(found.next_after)) if found.has_more else None
     return json_version(to_json(found), link=link)

@@ -2,7 +2,7 @@
 
 ``MATCHES`` means that the stored bytes themselves have this length and SHA-256; the uploader's claims and the storage's
 own checksums prove nothing here. Bytes that do not even have the storage's checksum were read wrong, as by a proxy or
-from a rotten replica, and say nothing of what is stored. Stops when the caller's time is up, so that the queue
+from a rotten copy, and say nothing of what is stored. Stops when the caller's time is up, so that the queue
 ``artifacts`` goes on.
 """
 

@@ -13,7 +13,7 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
 from bounty_protocol.wire.cursor import BountySort, Cursor
-from bounty_protocol.wire.values import ChangeNumber, Tag
+from bounty_protocol.wire.values import Tag
 from service_common.db import hub_index as t
 from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
@@ -33,10 +33,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service_api.changes import newest_change
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
-from service_api.public_reads import ReadAnswer, ReplicaLacks
+from service_api.read_answer import ReadAnswer
 from service_api.searching import has_terms, terms
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 from service_api.withholding.texts import page_notice, withheld_of
@@ -51,14 +50,11 @@ def list_bounties(deps: Dependencies, query: BountyQuery) -> ReadAnswer[BountyLi
     if query.cursor is not None and query.cursor.sort is not query.sort:
         issue = Issue("cursor", "belongs to another order; start again without it")
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
-    reads = deps.public
-    read = reads.read if query.poster_address is None else reads.read_primary
-    return read(lambda source: _list(source, query, notes_place=reads.replica is not None))
+    return _list(deps.facts, query)
 
 
-def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> ReadAnswer[BountyList]:
+def _list(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyList]:
     with source.open() as facts:
-        _require_seen(source, facts, query.cursor)
         matches = _conditions(query, facts.head.block_time)
         if query.guardian_address is not None:
             matches.append(_pinned(facts, query.guardian_address))
@@ -69,15 +65,8 @@ def _list(source: FactSource, query: BountyQuery, *, notes_place: bool) -> ReadA
         shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
         following = None
         if len(rows) > query.limit:
-            seen = newest_change(facts.connection) if notes_place else None
-            following = _cursor(query.sort, shown[-1], seen).to_text()
+            following = _cursor(query.sort, shown[-1]).to_text()
         return ReadAnswer(BountyList(tuple(_item(facts, row) for row in shown), following, total), facts.head)
-
-
-def _require_seen(source: FactSource, facts: HubFacts, cursor: Cursor | None) -> None:
-    """A page is of no earlier moment than the one before: else a bounty that ended in between would be on neither."""
-    if source.is_replica and cursor is not None and (cursor.seen or 0) > newest_change(facts.connection):
-        raise ReplicaLacks
 
 
 def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
@@ -196,8 +185,8 @@ def _place(cursor: Cursor) -> ColumnElement[Any]:
     return tuple_(literal(cursor.key, Numeric), literal(cursor.bounty_id))
 
 
-def _cursor(sort: BountySort, row: RowMapping, seen: ChangeNumber | None) -> Cursor:
-    return Cursor(sort, int(row["key"]), row["bounty_id"], seen)
+def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
+    return Cursor(sort, int(row["key"]), row["bounty_id"])
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:

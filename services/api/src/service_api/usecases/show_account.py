@@ -4,12 +4,11 @@ from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.accounts import MOST_COUNTED, AccountRecord, GuardianConduct, PosterConduct, SolverConduct
 from service_common.db import hub_index as t
-from service_common.db.hub_facts import FactSource
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, func, select
 
 from service_api.dependencies import Dependencies
 from service_api.matching import AWARD
-from service_api.public_reads import ReadAnswer
+from service_api.read_answer import ReadAnswer
 
 _B, _F, _S, _V = t.bounties.c, t.finalizations.c, t.submissions.c, t.verdicts.c
 _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_NOT_REACHED.number)
@@ -17,12 +16,8 @@ _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_N
 
 def show_account(deps: Dependencies, account: Address) -> ReadAnswer[AccountRecord]:
     """The body of ``GET /api/accounts/{account_address}``; one that the log has nothing of is a record of zeros."""
-
-    def read(source: FactSource) -> ReadAnswer[AccountRecord]:
-        with source.open() as facts:
-            return ReadAnswer(account_record(facts.connection, account), facts.head)
-
-    return deps.public.read(read)
+    with deps.facts.open() as facts:
+        return ReadAnswer(account_record(facts.connection, account), facts.head)
 
 
 def account_record(connection: Connection, account: Address) -> AccountRecord:

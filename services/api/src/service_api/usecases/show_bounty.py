@@ -20,7 +20,7 @@ from service_common.db.hub_reads import Head
 
 from service_api.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.dependencies import Dependencies
-from service_api.public_reads import ReadAnswer
+from service_api.read_answer import ReadAnswer
 from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.usecases.verification_records import find_record
 from service_api.withholding.texts import page_withheld
@@ -28,7 +28,7 @@ from service_api.withholding.texts import page_withheld
 
 def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
     """The body of ``GET /api/bounties/{bounty_id}``."""
-    return deps.public.read(lambda source: _show(deps, source, bounty_id))
+    return _show(deps, deps.facts, bounty_id)
 
 
 def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:

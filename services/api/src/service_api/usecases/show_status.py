@@ -35,7 +35,6 @@ from service_common.newest_block import read_newest
 from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies, Newest
-from service_api.public_reads import ReplicaLacks
 from service_api.usecases.hub_notices import read_notices, shown_notices
 
 VERSION: Final = metadata.version("service-api")
@@ -54,7 +53,7 @@ class _Moment:
 def show_status(deps: Dependencies) -> DeploymentStatus:
     """The body of ``GET /api/status``, also while there is no index to read."""
     try:
-        found = deps.public.read(lambda source: _read(deps, source))
+        found = _read(deps, deps.facts)
     except (DatabaseUnavailable, ServiceError):
         return _status(deps, IndexState.UNAVAILABLE, None, None, None)
     notices, head, totals, announced = shown_notices(deps, found.notices), found.head, found.totals, found.announced
@@ -69,8 +68,6 @@ def show_status(deps: Dependencies) -> DeploymentStatus:
 def _read(deps: Dependencies, source: FactSource) -> _Moment:
     with reading(source.engine) as connection:
         head = read_head(connection, source.chain_id)
-        if head is None and source.is_replica:
-            raise ReplicaLacks
         if head is not None:
             source.require_hub(head)
         totals = None if head is None else _totals(connection, head.block_time)

@@ -71,11 +71,7 @@ def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: I
     asked = (bounty.bounty_id, to_bytes(digest), head.rebuilds)
     if deps.records.get(asked, lambda: is_confirmed(deps.rpc, head.hub_address, bounty, digest)):
         try:
-            if not source.is_replica:
-                _keep(deps.engine, bounty, content, head.rebuilds)
-            else:  # which does not have it for a while
-                kept_key = (bounty.bounty_id, b"kept" + to_bytes(digest), head.rebuilds)
-                deps.records.get(kept_key, lambda: _keep_first(deps.engine, bounty, content, head.rebuilds))
+            _keep(deps.engine, bounty, content, head.rebuilds)
         except DatabaseUnavailable:
             log.exception("record not kept", bounty_id=bounty.bounty_id)
     return content
@@ -119,16 +115,6 @@ def _keep(engine: Engine, bounty: Bounty, content: bytes, rebuilds: int) -> None
     of_another = or_(kept.c.block_hash != row["block_hash"], kept.c.rebuilds < rebuilds)
     with writing(engine) as connection:
         connection.execute(added.on_conflict_do_update(index_elements=[kept.c.bounty_id], set_=row, where=of_another))
-
-
-def _keep_first(engine: Engine, bounty: Bounty, content: bytes, rebuilds: int) -> bool:
-    """Cache what a replica shows where nothing is cached: what is there may be of a later copy."""
-    kept = t.verification_records
-    row = {"content": content, "block_hash": bounty.changed_at.block_hash, "rebuilds": rebuilds}
-    added = insert(kept).values(bounty_id=bounty.bounty_id, **row)
-    with writing(engine) as connection:
-        connection.execute(added.on_conflict_do_nothing())
-    return True
 
 
 def _parsed(content: bytes) -> JsonObject:

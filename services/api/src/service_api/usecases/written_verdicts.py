@@ -86,7 +86,7 @@ def _require_few(connection: Connection, document: WrittenVerdict, commitment: B
 
 def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
     """The document behind a commitment."""
-    return deps.public.read(lambda source: _read(source, commitment))
+    return _read(deps.facts, commitment)
 
 
 def _read(source: FactSource, commitment: Bytes32) -> bytes:

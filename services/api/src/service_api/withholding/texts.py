@@ -83,11 +83,6 @@ def verdict_withheld(found: Withheld) -> ServiceError:
     return ServiceError("written_verdict_withheld", f"The written Verdict is {_sentence(found)}")
 
 
-def read_revision(connection: Connection) -> int:
-    """Grows with every decision, so that a copy of the database shows whether it has taken in all of them."""
-    return connection.execute(select(func.count() + func.count(_W.ended_at)).select_from(app.withholdings)).scalar_one()
-
-
 def _sentence(found: Withheld) -> str:
     until = "" if found.until is None else f", until {iso_utc(found.until)}"
     return f"withheld here by this service's operator since {iso_utc(found.since)}{until}: {found.reason}"
