@@ -34,7 +34,6 @@ READING: list[tuple[str, Sequence[str]]] = [
     ("api", ["withheld"]),
     ("api", ["withhold", "account", "0x" + "11" * 20, "--reason", "a court"]),
     ("api", ["show-again", "account", "0x" + "11" * 20, "--reason", "the court's end"]),
-    ("api", ["defects"]),
     ("indexer", ["status"]),
     ("delivery", ["keys"]),
     ("reviewer", ["replay", "0x" + "22" * 32]),

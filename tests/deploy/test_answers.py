@@ -110,7 +110,7 @@ def test_line__that_is_no_answer__is_refused_without_its_value(tmp_path: Path, l
     path = written(tmp_path / "answers", GOOD, line)
     with pytest.raises(AnswersError, match=re.escape(problem)) as refused:
         read_answers(path, OVERLAYS["staging"])
-    assert str(refused.value).startswith("line 9: ")
+    assert str(refused.value).startswith("line 8: ")
     assert "hidden" not in str(refused.value)
 
 
