@@ -426,6 +426,13 @@ contract RegistryTest is HubTest {
         }
     }
 
+    function test_heartbeat__at_the_last_time_that_the_word_holds() public {
+        vm.warp(type(uint40).max);
+        vm.prank(guardians[0]);
+        hub.heartbeat();
+        vm.assertEq(hub.getRoster(1).lastActiveAt[0], type(uint40).max);
+    }
+
     function test_heartbeat__while_its_account_is_announced_anew() public {
         announce(guardians, 3);
         vm.prank(guardians[0]);
