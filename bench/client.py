@@ -5,6 +5,7 @@ the time from starting the process to its first connection, at a server that ans
 transaction is timed, and its memory read, against a real node, whose answers count in the time.
 """
 
+import json
 import os
 import socket
 import subprocess
@@ -26,6 +27,10 @@ from bench.watching.memory import resident
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import LONG_AGO, make_ledger
+from tests.cli.plays.acts import ACTS
+from tests.cli.plays.play import Play, Run, perform
+from tests.cli.plays.wire import Heard
+from tests.cli.plays.world import make_world
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -40,6 +45,28 @@ NETWORKED: Final = (
     ("poster:open-winning-submission", "1"),
     ("solver:submit", "1", "work"),
 )
+ACTS_ASKED: Final = (
+    "fund",
+    "submit",
+    "open",
+    "award by name",
+    "deliver the key",
+    "open the winning work",
+    "claim the award",
+)
+"""Of the plays: one act for each of the specified commands that signs or opens."""
+REQUESTS_IN_NOVEMBER: Final = {
+    "poster:publish-fund": 30,
+    "solver:submit": 30,
+    "guardian:open": 29,
+    "guardian:verdict": 37,
+    "guardian:deliver-key": 20,
+    "poster:open-winning-submission": 13,
+    "claim": 11,
+    "guardian:judgeable": 2,
+    "verification-record": 1,
+}
+"""Of 2026, at one RPC endpoint: what the goal is half of."""
 
 
 def run(report: Report) -> None:
@@ -54,6 +81,7 @@ def run(report: Report) -> None:
         with _world(home) as world:
             _first_transaction(report, world)
             _memory(report, world)
+        _requests(report, home / "plays")
 
 
 def _starts(report: Report, home: Path, figure: str, arguments: Sequence[str]) -> None:
@@ -172,6 +200,32 @@ def _memory(report: Report, world: World) -> None:
     ]
     peak = max(_run([CLIENT, *arguments], each.home, each.variables())[1] for each, arguments in runs)
     report(Figure("client.rss", peak, "MB", "<= 120", peak <= 120))
+
+
+def _requests(report: Report, home: Path) -> None:
+    """Requests of each of the specified commands to its RPC endpoint and API, and the calls in those to the node."""
+    with make_world(home) as world:
+        for name in ACTS_ASKED:
+            perform(world, Play(ACTS[name], (Run(),), ends_honestly=False))
+            _count(report, ACTS[name].words(world)[0], world.wire.heard)
+        account = world.account("guardian-1")
+        for words in (("guardian:judgeable", "--guardian-address", account), ("verification-record", "1")):
+            with world.living():
+                world.reset()
+                home_of_guardian = world.home("guardian-1")
+                world.wire.heard.clear()
+                world.run(home_of_guardian, *words)
+            _count(report, words[0], world.wire.heard)
+
+
+def _count(report: Report, command: str, heard: Sequence[Heard]) -> None:
+    to_node = [json.loads(each.request.body) for each in heard if each.server == "node"]
+    calls = sum(len(body) if isinstance(body, list) else 1 for body in to_node)
+    to_api = sum(each.server == "api" for each in heard)
+    goal = REQUESTS_IN_NOVEMBER[command] // 2 or 1
+    said = f"<= {goal}; {len(to_node)} of them to the node, with {calls} calls"
+    name, value = command.replace(":", "_").replace("-", "_"), len(to_node) + to_api
+    report(Figure(f"client.requests.{name}", value, "requests", said, value <= goal))
 
 
 def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[float, float]:
