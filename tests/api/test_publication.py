@@ -8,11 +8,9 @@ from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.types import Address, parse_address
-from bounty_protocol.wire.deployment import NeighbourDeployment
+from bounty_protocol.types import parse_address
 from service_api.app import make_app
 from service_common.db import app as t
-from service_common.web.neighbours import Neighbours
 from sqlalchemy import func, select
 
 from tests.api.conftest import Service, error_of
@@ -44,15 +42,13 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
 @pytest.mark.attack
 def test_page__at_a_hub_that_is_left__is_neither_checked_nor_published(service: Service) -> None:
     """Nobody reviews there: each page would wait in Redis, and each check be an error that pages the operator."""
-    successor = NeighbourDeployment(Address("0x" + "cd" * 20), "https://next.example")
-    config = replace(service.dependencies.config, takes_publications=False, neighbours=Neighbours(successor))
+    config = replace(service.dependencies.config, takes_publications=False)
     left = replace(service, client=checked_client(make_app(replace(service.dependencies, config=config))))
     page = page_for(service.world, title="Too late")
     check = "/api/bounty-challenge-specs/check"
     answers = left.publish(page), left.client.post(check, data=page, headers={"Content-Type": "text/markdown"})
     for answer in answers:
         assert (answer.status_code, error_of(answer)["code"]) == (400, "invalid_bounty_challenge")
-        assert successor.url in str(error_of(answer)["next_action"])
     with service.dependencies.engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar() == 0
 

@@ -49,11 +49,6 @@ def status(stack: Stack) -> dict[str, Any]:
     return read(f"{stack.api_base_url}/api/status")
 
 
-def named(stack: Stack) -> str:
-    """A deployment as the other's setting names it."""
-    return f"{stack.hub.hub.address} {stack.api_base_url}"
-
-
 def page(address: str) -> str:
     return urllib3.request("GET", address, timeout=10.0).data.decode()
 
@@ -119,14 +114,6 @@ class Timetable:
         now = time.monotonic()
         print(f"{now - self.began:6.1f} s  {now - self.last:6.1f} s  {done}", file=sys.stderr)
         self.last = now
-
-
-def name_each_other(first: Stack, second: Stack) -> None:
-    first.services["api"].stop()
-    first.services["api"].restart({"SERVICE_SUCCESSOR": named(second)})
-    assert read(f"{first.api_base_url}/api/deployment")["successor"]["hub_address"] == second.hub.hub.address
-    wait_until(lambda: "New bounties go to another Hub" in page(f"{first.pages_url}/"))
-    assert "Earlier bounties, on the Hub before" in page(f"{second.pages_url}/")
 
 
 def stop_funding(old: Cast, folder: Path) -> None:
@@ -210,12 +197,10 @@ def test_hub__that_is_left__is_served_beside_its_successor_to_the_last_claim(old
     times.note("a bounty in play, with sealed work")
 
     # On the same servers: its own database and queues, the same bucket, token and people.
-    second = deploy_beside(first, replace(SETTINGS, variables={"SERVICE_PREDECESSOR": named(first)}))
+    second = deploy_beside(first, SETTINGS)
     new = Cast(second, tmp_path / "people")
     assert second.hub.token.address == first.hub.token.address
     times.note("the successor deployed and ready")
-    name_each_other(first, second)
-    times.note("each deployment names the other")
     stop_funding(old, tmp_path)
     times.note("funding refused at the old Hub")
 

@@ -64,7 +64,6 @@ from bounty_protocol.wire.deployment import (
     DeploymentTotals,
     HubLimits,
     IndexPosition,
-    NeighbourDeployment,
     TokenDescription,
 )
 from bounty_protocol.wire.errors import ErrorBody
@@ -221,8 +220,6 @@ class Ledger:
     has_errors: bool = False
     announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
     hub_notices: tuple[HubNotice, ...] = ()
-    successor: NeighbourDeployment | None = None
-    predecessor: NeighbourDeployment | None = None
     withheld: list[WithheldText] = field(default_factory=list)
 
     def withhold(self, kind: WithheldKind, subject: str, *, bounty_id: BountyId | None = None) -> None:
@@ -275,8 +272,6 @@ class Ledger:
             beacon=QUICKNET,
             public_host="api.example",
             hub_notices=self.hub_notices,
-            successor=self.successor,
-            predecessor=self.predecessor,
         )
 
     def status(self) -> DeploymentStatus:

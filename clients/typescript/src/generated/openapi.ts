@@ -787,13 +787,9 @@ export interface components {
              */
             hub_notices: components["schemas"]["HubNotice"][];
             limits: components["schemas"]["HubLimits"];
-            /** @description Where bounties from before this deployment are still served; null where there is none. */
-            predecessor?: components["schemas"]["NeighbourDeployment"] | null;
             /** @description The audience of signatures. */
             public_host: string;
             reveal_delay_seconds: number;
-            /** @description Where new bounties go instead, as the operator names it; null where there is none. */
-            successor?: components["schemas"]["NeighbourDeployment"] | null;
         };
         /**
          * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
@@ -1002,12 +998,6 @@ export interface components {
         KeyAnnouncement: {
             delivery_public_key: components["schemas"]["Bytes32"];
             effective_from: components["schemas"]["UnixSeconds"];
-        };
-        /** @description Another deployment of the same operator, served beside this one. */
-        NeighbourDeployment: {
-            hub_address: components["schemas"]["Address"];
-            /** @description The origin of its API and pages. Its signatures name its host, and its Hub. */
-            url: string;
         };
         /** @enum {string} */
         NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";

@@ -18,7 +18,6 @@ from service_common.common_settings import (
 from service_common.config import EnvironmentReader, parse_count, parse_switch
 from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.web.callers import CallerBudgets
-from service_common.web.neighbours import Neighbours, read_neighbours
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
 DEFAULT_REVIEW_QUOTA = 20
@@ -100,7 +99,6 @@ class ApiConfig:
     at_once: AtOnce
     report_address: str | None
     """Where unlawful text is reported."""
-    neighbours: Neighbours
     log_level: int
 
 
@@ -148,7 +146,6 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         report_address=read_report_address(reader),
-        neighbours=read_neighbours(reader, chain.hub_address, web.public_host),
         log_level=read_log_level(reader),
     )
     reader.check()

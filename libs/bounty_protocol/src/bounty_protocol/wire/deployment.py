@@ -43,22 +43,6 @@ class HubLimits:
     max_ciphertext_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourDeployment:
-    """Another deployment of the same operator, served beside this one."""
-
-    hub_address: Address
-    url: Annotated[str, Note("The origin of its API and pages. Its signatures name its host, and its Hub.")]
-
-
-Successor = Annotated[
-    NeighbourDeployment | None,
-    Note("Where new bounties go instead, as the operator names it; null where there is none."),
-]
-Predecessor = Annotated[
-    NeighbourDeployment | None,
-    Note("Where bounties from before this deployment are still served; null where there is none."),
-]
 HubNotices = Annotated[
     tuple[HubNotice, ...],
     Note(
@@ -86,8 +70,6 @@ class Deployment:
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
     hub_notices: HubNotices = ()
-    successor: Successor = None
-    predecessor: Predecessor = None
 
 
 @dataclass(frozen=True, slots=True)

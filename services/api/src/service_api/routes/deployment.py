@@ -86,6 +86,4 @@ def _describe(deps: Dependencies) -> Deployment:
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,
         hub_notices=shown_notices(deps, notices),
-        successor=deps.config.neighbours.successor,
-        predecessor=deps.config.neighbours.predecessor,
     )

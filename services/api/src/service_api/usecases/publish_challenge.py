@@ -58,12 +58,10 @@ class Offer:
 def require_publications(deps: Dependencies) -> None:
     """Raise ``invalid_bounty_challenge`` where this deployment takes no new bounties, as the operator has set."""
     if not deps.config.takes_publications:
-        successor = deps.config.neighbours.successor
-        place = "another deployment" if successor is None else successor.url
         raise ServiceError(
             "invalid_bounty_challenge",
             "This deployment takes no new bounties.",
-            next_action=f"Check and publish it at {place}.",
+            next_action="Check and publish it at another deployment.",
         )
 
 

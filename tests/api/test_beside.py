@@ -1,4 +1,4 @@
-"""What a deployment publishes for the time beside another: its Hub with every answer, its neighbours, one file."""
+"""What a deployment publishes for the time beside another: its Hub with every answer, one file."""
 
 from dataclasses import replace
 from io import StringIO
@@ -9,15 +9,12 @@ from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber, ChainId
-from bounty_protocol.wire.deployment import NeighbourDeployment
 from dotenv import dotenv_values
 from service_api.app import make_app
 from service_api.usecases.client_settings import client_settings
 from service_common.db.app import written_verdicts
 from service_common.db.engine import writing
-from service_common.web.neighbours import Neighbours
 from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
@@ -27,7 +24,6 @@ from tests.api.test_written_verdicts import document
 from tests.protocol.auth.signing import Key
 
 OTHER = Address("0x" + "cd" * 20)
-SUCCESSOR = NeighbourDeployment(OTHER, "https://next.example")
 CONTENT = f"/api/bounties/1/submissions/0x{'11' * 32}/content"
 
 
@@ -41,15 +37,6 @@ def error_code(answer: TestResponse) -> str:
 def test_answer__of_any_kind__names_the_hub_it_is_about(service: Service, path: str) -> None:
     wanted = f"eip155:{service.world.chain_id}:{service.world.hub_address}"
     assert service.get(path).headers.getlist("X-Hub") == [wanted]
-
-
-def test_neighbours__that_are_named__are_part_of_the_deployment(service: Service) -> None:
-    shown = service.get("/api/deployment").get_json()
-    assert (shown["successor"], shown["predecessor"]) == (None, None)
-    config = replace(service.dependencies.config, neighbours=Neighbours(successor=SUCCESSOR))
-    client = checked_client(make_app(replace(service.dependencies, config=config)))
-    shown = client.get("/api/deployment").get_json()
-    assert (shown["successor"], shown["predecessor"]) == (to_json(SUCCESSOR), None)
 
 
 def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endpoint(service: Service) -> None:
