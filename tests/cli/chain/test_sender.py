@@ -2,13 +2,19 @@
 
 import itertools
 import time
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from bounty_protocol.chain import json_rpc
+from bounty_protocol.chain.blocks import Header
+from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from bounty_protocol.chain.json_rpc import mapping
+from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
 from service_cli.chain import sender
+from service_cli.chain.session import ChainClient
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -603,3 +609,12 @@ def test_claim__an_endpoint_that_limits_what_is_sent__is_sent_the_same_bytes_aga
     assert (ran.last["event"], "raising its fees" in ran.words) == ("claim.claimed", False)
     assert len(set(map(str, raws))) == 1
     assert purse.received() == (AWARD, 1)
+
+
+@pytest.mark.parametrize(("network", "blocks"), [("mainnet", 30), ("staging", 30), ("local", 1)])
+def test_settled_block__is_six_seconds_deep(network: str, blocks: int) -> None:
+    record = deployment_of(NETWORKS[network])
+    chain = cast("ChainClient", SimpleNamespace(is_local=record is None, settings=SimpleNamespace(record=record)))
+    word = Bytes32("0x" + "11" * 32)
+    head = Header(BlockNumber(1_000), word, word, UnixSeconds(0), b"")
+    assert sender.settled_block(chain, head) == 1_000 - blocks + 1

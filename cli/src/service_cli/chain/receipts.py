@@ -18,8 +18,8 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes
 
 from service_cli.chain.session import ChainClient, chain_errors
 
-RECENT_BLOCKS: Final = 50_000
-"""A day of blocks, and more."""
+RECENT_BLOCKS: Final = 500_000
+"""A day of blocks of 0.2 s, and more: an escrow of a page that is missed could be paid twice."""
 LOG_RANGE: Final = 5_000
 """Blocks per ``eth_getLogs``: what public endpoints serve in one answer."""
 E = TypeVar("E")

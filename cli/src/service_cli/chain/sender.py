@@ -13,6 +13,7 @@ it. A reorg during the look, or after it, makes the next look start from what th
                        └──▶ Offered
 """
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -55,7 +56,8 @@ _NEAR: Final = 1_000
 _POLL_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 3.0
 _LOCAL_CONFIRMATIONS: Final = 1
-_CONFIRMATIONS: Final = 3
+_CONFIRMED_SECONDS: Final = 6
+"""How much later the newest block is than the one that counts, at the pace of the network's record."""
 
 
 class Reach(Enum):
@@ -224,7 +226,9 @@ def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
 
 def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
     """The newest block with enough blocks on top, itself counted."""
-    wanted = _LOCAL_CONFIRMATIONS if chain.is_local else _CONFIRMATIONS
+    record = chain.settings.record
+    pace = None if record is None else record.block_time_seconds
+    wanted = _LOCAL_CONFIRMATIONS if chain.is_local or pace is None else math.ceil(_CONFIRMED_SECONDS / pace)
     return BlockNumber(max(0, head.number - wanted + 1))
 
 

@@ -28,7 +28,7 @@ export const AUTHORIZATION_SECONDS = 3600n;
 /** How long before its end an authorization is used no more, in seconds. */
 export const MARGIN_SECONDS = 60n;
 /** How far back the Hub's log is read for what cannot be much older. */
-export const RECENT_BLOCKS = 50000n;
+export const RECENT_BLOCKS = 500000n;
 /** By so many blocks a node's parts may be apart. */
 export const TOLERATED_LAG = 3n;
 /** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */
