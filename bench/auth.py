@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -19,10 +20,12 @@ from bounty_protocol.auth.secp256k1 import BINDING
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import typed_data
 from bounty_protocol.auth.verify import CanonicalBlock, ReceivedRequest, verify_request
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BlockNumber, Bytes32, to_bytes
 from local_stack.toolbox import ensure_npm_package, find_npm
 
 from bench.figures import Figure, Report, median
+from tests.common.chain.paced import make, signed
 from tests.protocol.auth.signing import (
     AUTHORITY,
     DOMAIN,
@@ -58,6 +61,25 @@ def run(report: Report) -> None:
     goal = f"ratio >= 28, and >= 0.72 of the {recoveries:,.0f}/s of a loop that only recovers; here {share:.2f}"
     ok = value / other >= 28 and share >= 0.72
     report(Figure("auth.verify", value, f"ops/s with {BINDING.name}", goal, ok, "viem verifyTypedData", other))
+    _calls(report)
+
+
+def _calls(report: Report) -> None:
+    """RPC calls of one signed request after a pause, beside a chain of 0.2 s blocks: good, wrong, malformed."""
+    service = make(block_time=0.2)
+    chain, clock = service.chain, service.chain.clock
+    for figure, account, goal in (("auth.calls", None, 2), ("auth.calls_of_another_account", new_key().address, 3)):
+        clock.sleep(60.0)
+        calls = service.calls_of(signed(chain, account=account))
+        report(Figure(figure, calls, "calls", f"<= {goal}", calls <= goal))
+    clock.sleep(60.0)
+    wrong = signed(chain, account=new_key().address)
+    before = len(chain.calls)
+    for _ in range(200):
+        with suppress(ServiceError):
+            service.receive(wrong)
+    calls = len(chain.calls) - before
+    report(Figure("auth.calls_of_a_flood", calls, "calls of 200 requests a minute", "<= 60", calls <= 60))
 
 
 class _WarmChain(Chain):
