@@ -9,6 +9,7 @@ from service_cli.main import COMMANDS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
+from tests.cli.kill import spawn
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -340,3 +341,22 @@ def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
     ran = solver.run("claim", "--claimant-address", wallet.address, str(bounty))
     assert ran.last["event"] == "claim.transaction_prepared"
     assert ("holds 0 ether" in ran.words) is (missing is None)
+
+
+def test_second_claim_at_once_is_refused(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
+    bounty = ledger.awarded(ledger.people.solvers[0].wallet)
+    codes: list[object] = []
+
+    def meanwhile(method: str, _params: list[object]) -> dict[str, object] | None:
+        if method == "eth_estimateGas" and not codes:
+            codes.append(None)
+            with spawn(solver, "claim", str(bounty)) as second:
+                out, _ = second.communicate(timeout=60)
+            codes[0] = b'"already_running"' in out
+        return None
+
+    rpc.before = meanwhile
+    with spawn(solver, "claim", str(bounty)) as first:
+        out, _ = first.communicate(timeout=60)
+    assert (first.returncode, codes, rpc.sent()) == (0, [True], 1)
+    assert b'"claim.claimed"' in out

@@ -26,7 +26,7 @@ from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
 
 from tests.cli.plays.acts import Act, Kind, creations, hub_events, verdicts
-from tests.cli.plays.forgeries.subject import By
+from tests.cli.plays.facts import By
 from tests.cli.plays.sealed import content_key, find_sealed, work_for_guardians
 from tests.cli.plays.wire import Heard, Killed
 from tests.cli.plays.world import HOURS, MARK, World

@@ -16,10 +16,11 @@ from typing import Final
 
 from tests.cli.api_twin import ROUTES
 from tests.cli.plays.acts import ACTS, Act
+from tests.cli.plays.facts import By
 from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
 from tests.cli.plays.forgeries.answers import Answers, stale, together
 from tests.cli.plays.forgeries.chain import KEPT_BACK, NOTICED_AT_ONCE
-from tests.cli.plays.forgeries.subject import By, Forgery, Subject
+from tests.cli.plays.forgeries.subject import Forgery, Subject
 from tests.cli.plays.judge import Judge, release
 from tests.cli.plays.wire import Heard, Killed
 from tests.cli.plays.world import World

@@ -21,13 +21,16 @@ from service_cli.shell.text import moment
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, creations, verdicts
+from tests.cli.plays.facts import By
 from tests.cli.plays.forgeries.bounties import other_page
 from tests.cli.plays.forgeries.chain import KEPT_BACK
-from tests.cli.plays.forgeries.subject import By, Forgery
+from tests.cli.plays.forgeries.subject import Forgery
 from tests.cli.plays.judge import Judge
 from tests.cli.plays.play import Between, Forged, Play, Point, Run, forged_by, perform
 from tests.cli.plays.wire import Heard
-from tests.cli.plays.world import DAYS, World
+from tests.cli.plays.world import DAYS, HOURS, World
+from tests.cli.test_submissions import CASES, sealed_of
+from tests.copier import in_own_envelope
 
 pytestmark = pytest.mark.attack
 
@@ -234,6 +237,44 @@ def test_places_that_moved_between_opening_and_judging__name_what_was_opened(
 @pytest.mark.parametrize("how", ["awarded to the loser", "voted for on a branch"])
 def test_the_key_of_work_that_did_not_win__is_not_delivered(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the outcome: {how}")))
+
+
+@pytest.mark.parametrize(
+    ("how", "code"),
+    [("commitment", "envelope_refused"), ("bytes", "sealed_for_another"), ("unbound", "binding_missing")],
+)
+def test_copied_work_opens_for_its_author_alone(world: World, how: str, code: str) -> None:
+    with world.living():
+        world.reset()
+        bounty, copier = world.bounties.accepting, world.mallory.address
+        sent = world.run(world.home("solver-1"), "solver:submit", bounty, "work").event("submit.submission_recorded")
+        author, commitment = sent["solver"], str(sent["submission_commitment"])
+        copied = copy_of(world, commitment, how)
+        roster = bytes.fromhex(world.ledger.hub.roster_hash[2:])
+        world.hub(copier, "submit", int(bounty), bytes.fromhex(copied[2:]), roster)
+        world.advance(20 * DAYS + HOURS)
+        events = world.run(world.home("guardian-1+new"), "guardian:open", bounty).events
+        ended = [(each["solver"], each.get("code")) for each in events if each["event"] in OPENED_OR_NOT]
+        assert ended == [(author, None), (copier, code)]
+
+
+OPENED_OR_NOT = {"guardian_open.artifact_opened", "guardian_open.submission_not_opened"}
+
+
+def copy_of(world: World, commitment: str, how: str) -> str:
+    """What the copier records: the commitment itself, the same sealed bytes in an envelope of its own, or an envelope
+    whose capsule names no Solver."""
+    if how == "commitment":
+        return commitment
+    author = parse_envelope(world.api.envelopes[commitment])
+    envelope = in_own_envelope(author, world.mallory.address)
+    ciphertext = world.api.objects[author.ciphertext.storage_locator]
+    if how == "unbound":
+        case = CASES["a capsule that names nobody"]
+        envelope, ciphertext = sealed_of(world.ledger, int(world.bounties.accepting), world.mallory, case)
+    world.api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
+    world.api.objects[envelope.ciphertext.storage_locator] = ciphertext
+    return envelope.commitment()
 
 
 # -------------------------------------------------------------------- sealed work
@@ -458,6 +499,11 @@ WEDGES = list(
         ),
     )
 )
+
+
+@pytest.mark.parametrize("act", ["fund", "submit", "award nothing", "claim the award"])
+def test_a_later_nonce_wedges_nothing(world: World, act: str) -> None:
+    assert_nothing_found(world, history(act, hostile("the account's nonce: a million", KEPT_BACK, kill=SENT)))
 
 
 @pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 8))

@@ -1,7 +1,7 @@
 """Generated plays: every act against what a hostile node, API or operator of both can forge, over several runs.
 
-Each is judged by the true chain alone. More than 300 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact of the
-client's table forged by each party in each command that rests on it, and some with one, two or three forgeries of
+Each is judged by the true chain alone. More than 300 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact
+forged by each party in each command that rests on it, and some with one, two or three forgeries of
 anything. In a campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown
 again, with all that its runs printed, by ``python -m tests.cli.plays SEED``.
 """
@@ -10,12 +10,11 @@ import random
 from itertools import product
 
 import pytest
-from service_cli.witnesses.table import TABLE, WitnessRule
 
 from tests.campaign import SEED, size, some, source
 from tests.cli.plays.acts import ACTS
+from tests.cli.plays.facts import FORGED_FACTS, By, ForgedFact
 from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
-from tests.cli.plays.forgeries.subject import WITNESSES, By
 from tests.cli.plays.play import Play, Run, draw_kill, drawn, of_seed, paired, pairs, perform, single, singles
 from tests.cli.plays.world import World
 
@@ -33,25 +32,24 @@ def assert_nothing_found(world: World, plays: list[Play]) -> None:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.fact.value)
-def test_each_fact_of_the_table__forged_by_each_party_in_each_command__gets_nothing(
-    world: World, rule: WitnessRule
-) -> None:
-    """A fact that no forgery bears on fails this, too, and so does one that nobody forges who vouches for it."""
-    plays, dice = [], source(f"forged {rule.fact}")
-    for command, by in product(rule.acts, By):
+@pytest.mark.parametrize("rule", FORGED_FACTS, ids=lambda rule: rule.fact.name.lower())
+def test_each_fact_forged_gets_nothing(world: World, rule: ForgedFact) -> None:
+    """A fact that no forgery bears on fails this, too."""
+    plays, dice = [], source(f"forged {rule.fact.name}")
+    for command, by in product(rule.commands, By):
         found = [
             (act, forged)
             for act, forged in singles()
             if forged.by is by and act.words(world)[0] == command
             if rule.fact in SUBJECTS[forged.forgery.subject].bears_on
         ]
-        assert found or WITNESSES.get(by) not in rule.needs | rule.one_of, f"{by.value} in {command}"
+        assert found or by not in rule.by, f"{by.value} in {command}"
         plays += [single(*each) for each in dice.sample(found, min(len(found), 2))]
     assert_nothing_found(world, plays)
 
 
 @pytest.mark.attack
+@pytest.mark.spec(25)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_one_forgery__gets_nothing_out_of_any_act(world: World, part: int) -> None:
     assert_nothing_found(world, [single(*each) for each in SINGLES[part::PARTS]])

@@ -363,18 +363,6 @@ def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_
         assert "signing:" not in ran.words
 
 
-@pytest.mark.parametrize("method", ["eth_sendRawTransaction", "eth_getTransactionReceipt"])
-@pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
-def test_publish_fund__killed_anywhere__funds_once_when_run_again(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, method: str, forward: bool
-) -> None:
-    before, bounties = balance(ledger), ledger.bounty_count()
-    run_killed(poster, rpc, "poster:publish-fund", str(page), method=method, forward=forward)
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert (before - balance(ledger), ledger.bounty_count() - bounties) == (ESCROW, 1)
-
-
 def test_publish_fund__mined_between_two_looks_of_the_run_after_a_kill__is_found(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
@@ -575,27 +563,6 @@ def delegated(ledger: Ledger) -> Answered:
         return "0xef0100" + "11" * 20 if method == "eth_getCode" and params[0] == account else result
 
     return after
-
-
-@pytest.mark.parametrize("count", [1, 2], ids=["approval", "creation"])
-@pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
-def test_publish_fund__by_allowance_and_killed__funds_once_when_run_again(
-    ledger: Ledger,
-    rpc: RpcProxy,
-    poster: Terminal,
-    page: Path,
-    delegated: Answered,
-    count: int,
-    forward: bool,
-) -> None:
-    before = balance(ledger)
-    run_killed(
-        poster, rpc, "poster:publish-fund", str(page),
-        method="eth_sendRawTransaction", count=count, forward=forward, also=delegated,
-    )  # fmt: skip
-    rpc.after = delegated
-    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
-    assert before - balance(ledger) == ESCROW
 
 
 @pytest.mark.attack

@@ -110,31 +110,6 @@ def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
 
 
-@pytest.mark.parametrize(
-    ("method", "count", "forward"),
-    [("eth_call", 6, False), ("eth_estimateGas", 2, False), ("eth_sendRawTransaction", 1, True)],
-)
-@pytest.mark.parametrize("option", [(), ("--without-api",)])
-def test_submit__a_replacement_that_was_killed__continues_and_is_recorded_once(
-    ledger: Ledger,
-    solver: Terminal,
-    rpc: RpcProxy,
-    bounty: str,
-    work: str,
-    method: str,
-    count: int,
-    forward: bool,
-    option: tuple[str, ...],
-) -> None:
-    solver.run("solver:submit", *option, bounty, work)
-    former, nonce = on_chain(ledger, bounty), ledger.nonce(ledger.people.solvers[0].address)
-    change(solver)
-    run_killed(solver, rpc, "solver:submit", *option, bounty, work, method=method, count=count, forward=forward)
-    ran = solver.run("solver:submit", *option, bounty, work)
-    assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
-    assert ledger.nonce(ledger.people.solvers[0].address) - nonce == 1
-
-
 @pytest.mark.parametrize("option", [(), ("--without-api",)])
 def test_submit__a_replacement_shown_to_a_wallet__is_shown_again_until_it_is_mined(
     ledger: Ledger, solver: Terminal, bounty: str, work: str, option: tuple[str, ...]

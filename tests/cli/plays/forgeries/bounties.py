@@ -6,10 +6,10 @@ from typing import Final
 
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import Bytes32, to_bytes
-from service_cli.witnesses.table import Fact
 
 from tests.cli.ledger import ESCROW
 from tests.cli.plays.acts import Act, Kind
+from tests.cli.plays.facts import Fact
 from tests.cli.plays.forgeries.answers import (
     Answers,
     Fields,

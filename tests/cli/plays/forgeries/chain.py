@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from bounty_protocol.chain.gas import GWEI
-from service_cli.witnesses.table import Fact
 
 from tests.cli.plays.acts import Act, Kind
+from tests.cli.plays.facts import Fact
 from tests.cli.plays.forgeries.answers import (
     Answers,
     Json,

@@ -6,10 +6,10 @@ from typing import Any, Final
 from bounty_protocol.domain.abi_hashes import guardian_roster_hash
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32, to_bytes
-from service_cli.witnesses.table import Fact
 
 from tests.cli.ledger import ESCROW
 from tests.cli.plays.acts import Act, Kind
+from tests.cli.plays.facts import Fact
 from tests.cli.plays.forgeries.answers import Answers, Fields, Json, hidden, invented, log_of, together, view, word
 from tests.cli.plays.forgeries.chain import dropping
 from tests.cli.plays.forgeries.makers import both, fields, moved, only, route, simulated, succeeding, token

@@ -3,9 +3,8 @@
 import json
 from typing import Final
 
-from service_cli.witnesses.table import Fact
-
 from tests.cli.plays.acts import Kind
+from tests.cli.plays.facts import Fact
 from tests.cli.plays.forgeries.answers import Json
 from tests.cli.plays.forgeries.makers import refuses, reply_of, route
 from tests.cli.plays.forgeries.subject import BY_API, subject

@@ -1,14 +1,12 @@
-"""What a subject is, and a forgery of it: who can forge it, against which acts, and which facts of the client's table
+"""What a subject is, and a forgery of it: who can forge it, against which acts, and which facts
 rest on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
-from service_cli.witnesses.table import Fact, Witness
-
 from tests.cli.plays.acts import Act, Kind
+from tests.cli.plays.facts import By, Fact
 from tests.cli.plays.forgeries.answers import Answers
 from tests.cli.plays.world import World
 
@@ -17,27 +15,9 @@ Branch = Callable[[World, Act], object]
 """What a node does on a branch of its own."""
 
 
-class By(Enum):
-    """Who forges. One operator of both forges alike in both."""
-
-    NODE = "the node"
-    API = "the API"
-    BOTH = "node and API"
-
-    @property
-    def has_node(self) -> bool:
-        return self is not By.API
-
-    @property
-    def has_api(self) -> bool:
-        return self is not By.NODE
-
-
 BY_NODE: Final = (By.NODE,)
 BY_API: Final = (By.API,)
 BY_ANY: Final = (By.NODE, By.API, By.BOTH)
-WITNESSES: Final = {By.NODE: Witness.NODE, By.API: Witness.API}
-"""Which witness of the table a party is alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +47,7 @@ class Subject:
 
     name: str
     bears_on: tuple[Fact, ...]
-    """The facts of the client's table that are worked out from it; none where nothing final rests on it."""
+    """The facts that are worked out from it; none where nothing final rests on it."""
     forgeries: tuple[Forgery, ...]
 
 
