@@ -43,7 +43,7 @@ UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
 MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 SCRATCH = "bounty-tests-"
-ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP / "deploy/render", TOP]
+ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
@@ -306,13 +306,6 @@ def compose(session: nox.Session) -> None:
 
 
 @nox.session
-def cluster(session: nox.Session) -> None:
-    """Apply every overlay to a real API server; needs etcd, kube-apiserver and kubectl; 77 without them."""
-    make(session, TESTS)
-    hand_over(session, TESTS, "-m", "tools.cluster", *session.posargs)  # so that its exit code is this one's
-
-
-@nox.session
 def checker(session: nox.Session) -> None:
     """Check a deployment against its chain by code of its own: -- --rpc URL --hub ADDRESS --api URL; see -- --help."""
     make(session, STACK)
@@ -331,13 +324,6 @@ def bench(session: nox.Session) -> None:
     """Measure; -- --only GROUP for one group."""
     make(session, TESTS)
     run(session, TESTS, "python", "-m", "bench", *session.posargs)
-
-
-@nox.session
-def manifests(session: nox.Session) -> None:
-    """Print a Kubernetes overlay as YAML, without kustomize: -- staging | kubectl apply -f -"""
-    make(session, STACK)
-    hand_over(session, STACK, "-m", "kustomization", *session.posargs)
 
 
 @nox.session

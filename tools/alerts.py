@@ -12,6 +12,7 @@ promtool's output when any expectation fails, with one line when there is no pro
 ``./noxw -s nightly -- alerts``.
 """
 
+import os
 import shutil
 import subprocess
 import sys
@@ -20,8 +21,8 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import yaml
-from kustomization.render import render
 
+from tests.deploy.kustomize import render
 from tools.debian import NoPackage, unpacked
 
 TOP: Final = Path(__file__).resolve().parent.parent
@@ -65,9 +66,11 @@ def main() -> int:
 def rule_groups(namespace: str) -> list[dict[str, Any]]:
     """The groups that the component makes for a deployment in this namespace, as a rules file has them."""
     with TemporaryDirectory() as made:
-        folder = Path(made)
+        folder = Path(made).resolve()
         (folder / "namespace.yaml").write_text(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}")
-        (folder / "kustomization.yaml").write_text(f"resources: [namespace.yaml]\ncomponents: [{COMPONENT}]\n")
+        (folder / "kustomization.yaml").write_text(
+            f"resources: [namespace.yaml]\ncomponents: [{os.path.relpath(COMPONENT, folder)}]\n"
+        )
         (rules,) = [each for each in render(folder) if each["kind"] == "PrometheusRule"]
     return list(rules["spec"]["groups"])
 

@@ -48,12 +48,6 @@ from tools.stand_ins import SUITE, full_name, make_stand_ins
 SOURCE: Final = TOP / "deploy/compose"
 README: Final = (SOURCE / "README.md").read_text(encoding="utf-8")
 PROCESSES: Final[dict[str, Any]] = yaml.safe_load((SOURCE / "compose.yaml").read_text(encoding="utf-8"))["services"]
-FORMER: Final = frozenset(
-    name
-    for name, process in yaml.safe_load((SOURCE / "former-hub.yaml").read_text(encoding="utf-8"))["services"].items()
-    if process.get("scale") == 0
-)
-"""What a deployment whose Hub was left for another does not run."""
 VERSION: Final = str(PROCESSES["api"]["image"]).rpartition(":-")[2].removesuffix("}")
 NEXT: Final = f"{VERSION}-next"
 ARCHIVES: Final = TOP / ".local/compose"
@@ -260,7 +254,6 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
     play(Story(), again, SUBMISSION_SECONDS)
     site.check_healthy()
 
-    _leave(site)
     again.person("guardian-1").run("guardian:claim-fee", "2")
     again.person("solver-2").audit("2")
     _report("left for another Hub: a share is claimed, and every answer agrees with the chain")
@@ -468,16 +461,6 @@ def _upgrade(site: Site) -> None:
     site.from_readme("## Upgrading")
     if former := [name for name, each in site.containers().items() if each["Image"].endswith(f":{VERSION}")]:
         raise UnexpectedImage(f"after the upgrade these are of the former release: {former}")
-
-
-def _leave(site: Site) -> None:
-    """Every bounty is final: go on with the processes that claims and reads need. The next `up` starts all again."""
-    settings, files = site.folder / ".env", "compose.yaml:compose.override.yaml:former-hub.yaml"
-    before = settings.read_text(encoding="utf-8")
-    settings.write_text(f"{before}COMPOSE_FILE={files}\n", encoding="utf-8")
-    site.type("docker compose up --detach --wait")
-    site.check_healthy(without=FORMER)
-    settings.write_text(before, encoding="utf-8")
 
 
 def _inspect(site: Site, template: str, containers: Iterable[str]) -> list[str]:

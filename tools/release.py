@@ -1,14 +1,13 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--images FILE] [--mcp-name NAME] [--repository URL] [--site FOLDER]
+    python tools/release.py [--draft] [--mcp-name NAME] [--repository URL] [--site FOLDER]
 
 The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
 ``--mcp-name`` is the name under which it may be entered there, the TypeScript client's tarball for npm, the Hub's
-artifact with the standard JSON input that explorers take, the changelog's part as notes, the manifests of both overlays
-where ``--images`` names the pushed images by digest, the documents where ``--site`` names their built site, and
-``SHA256SUMS`` over all of them. The same commit makes the
-same bytes. Refused, unless ``--draft``: files that are not committed, a changelog without this version, and a commit
-that does not carry the tag ``vVERSION``.
+artifact with the standard JSON input that explorers take, the changelog's part as notes, the documents where ``--site``
+names their built site, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless
+``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the tag
+``vVERSION``.
 """
 
 import argparse
@@ -29,7 +28,6 @@ import service_cli
 from tools.typescript_package import packed
 
 TOP: Final = Path(__file__).resolve().parent.parent
-OVERLAYS: Final = ("staging", "mainnet")
 
 
 class NotReady(Exception):
@@ -40,9 +38,6 @@ def main() -> int:
     """Make everything; one line for each file on stdout."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     parser.add_argument("--draft", action="store_true", help="of any commit, to look at")
-    parser.add_argument(
-        "--images", type=Path, metavar="FILE", help="the pushed images, as ./noxw -s manifests takes them"
-    )
     parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
     parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
     parser.add_argument("--site", type=Path, metavar="FOLDER", help="the documents as ./noxw -s docs makes them")
@@ -66,8 +61,6 @@ def main() -> int:
         (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")
     packed(folder, options.repository)
     _make_hub(folder)
-    if options.images is not None:
-        _make_manifests(folder, options.images.resolve())
     if options.site is not None:
         pack(options.site, folder / f"documents-{version}.tar.gz")
     files = sorted(each for each in folder.iterdir())
@@ -141,13 +134,6 @@ def pack(site: Path, archive: Path) -> None:
             entry.size = path.stat().st_size
             with path.open("rb") as content:
                 tar.addfile(entry, content)
-
-
-def _make_manifests(folder: Path, images: Path) -> None:
-    for overlay in OVERLAYS:
-        command = [sys.executable, "-m", "kustomization", overlay, "--images", str(images)]
-        made = subprocess.run(command, cwd=TOP, check=True, capture_output=True)
-        (folder / f"manifests-{overlay}.yaml").write_bytes(made.stdout)
 
 
 def _git(*arguments: str) -> str:

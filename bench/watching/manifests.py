@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import Final
 
-from kustomization.quantity import quantity
-from kustomization.render import containers, pod_labels, render
+from tests.deploy.kustomize import containers, pod_labels, quantity, render
 
 BASE: Final = Path(__file__).resolve().parents[2] / "deploy/k8s/base"
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from kustomization.render import Object, containers, pod_labels, pod_spec, render
 from local_stack.services import SERVICES
+
+from tests.deploy.kustomize import Object, containers, pod_labels, pod_spec, render
 
 from .conftest import REPOSITORY
 

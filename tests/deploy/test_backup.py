@@ -7,11 +7,12 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from kustomization.render import Object, containers, pod_labels, pod_spec
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR
 from service_common.db.schema import create_schema
+
+from tests.deploy.kustomize import Object, containers, pod_labels, pod_spec
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name, environment

@@ -1,50 +1,33 @@
-"""Components that other operators of a cluster take: Secrets from a store, certificates, restarts, and a database."""
+"""Components that other operators of a cluster take: Secrets from a store, and a database."""
 
 import re
 
 import kubernetes_validate
-from kustomization.render import Object, pod_spec, render
-from kustomization.unset import unset
 from local_stack.services import MIGRATOR, ROLES
 
+from tests.deploy.kustomize import Object, pod_spec, render
+
 from .conftest import REPOSITORY
-from .manifests import FOLDERS, OVERLAYS, by_name
+from .manifests import OVERLAYS, by_name
 
 COMPLETE = render(REPOSITORY / "tests/deploy/complete")
 OBJECTS = by_name(COMPLETE)
 PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
-THREE = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL", "SERVICE_RPC_URLS"}
 MADE_BY_HAND = {"restore", "api-tls"}
-"""For the time of a restore alone; and by cert-manager."""
+"""For the time of a restore alone; and the entrance's."""
 
 
 def of_kind(kind: str) -> dict[str, Object]:
     return {name: each["spec"] for (own, name), each in OBJECTS.items() if own == kind}
 
 
-def secrets_of_the_page() -> dict[str, set[str]]:
-    """The Secrets of docs/operations.md, with their keys."""
-    first = PAGE.split("## The first deployment")[1].split("\n## ")[0]
-    rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", first, re.MULTILINE)
-    found = {}
-    for name, text in rows:
-        keys = set(re.findall(r"`([A-Z_]{8,}|address|password|[a-z_]+\.conf)`", text))
-        if name == "backup":
-            keys = {"pg_service.conf"}
-        found[name] = keys | (THREE if "three" in text else set())
-    return found
-
-
-def test_external_secrets__of_the_components__are_the_secrets_of_the_page_with_their_keys() -> None:
-    made = {}
+def test_external_secrets__of_the_components__are_entries_of_their_own_in_the_store() -> None:
     for name, spec in of_kind("ExternalSecret").items():
         assert spec["target"] == {"name": name, "creationPolicy": "Owner", "deletionPolicy": "Retain"}
         assert spec["secretStoreRef"] == {"kind": "SecretStore", "name": "bounty-escrow"}
         assert spec["dataFrom"] == [{"extract": {"key": f"bounty-escrow-{name}"}}]
         for each in spec["data"]:
             assert each["remoteRef"] == {"key": f"bounty-escrow-{name}", "property": each["secretKey"]}
-        made[name] = {each["secretKey"] for each in spec["data"]}
-    assert made == secrets_of_the_page()
 
 
 def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_pod_mounts() -> None:
@@ -55,26 +38,7 @@ def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_
         for volume in (pod_spec(each) or {}).get("volumes", [])
         if "secret" in volume
     }
-    assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis", "mcp"}
-
-
-def test_certificate__of_the_public_host__is_the_secret_of_the_gateway() -> None:
-    (spec,) = of_kind("Certificate").values()
-    listeners = OBJECTS["Gateway", "public"]["spec"]["listeners"]
-    named = {each["name"] for listener in listeners for each in listener.get("tls", {}).get("certificateRefs", [])}
-    assert {spec["secretName"]} == named
-    assert spec["dnsNames"] == [OBJECTS["ConfigMap", "web"]["data"]["SERVICE_PUBLIC_HOST"]]
-    assert spec["issuerRef"]["kind"] == "ClusterIssuer"
-    assert not of_kind("ClusterIssuer"), "it is the cluster's"
-
-
-def test_reloader__of_every_deployment__restarts_it_for_what_it_reads() -> None:
-    deployments = [each for each in COMPLETE if each["kind"] == "Deployment"]
-    assert deployments
-    for each in deployments:
-        assert each["metadata"]["annotations"] == {"reloader.stakater.com/auto": "true"}
-    for each in render(FOLDERS["mainnet"]):
-        assert "reloader" not in str(each["metadata"].get("annotations")), "without the component nothing restarts"
+    assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis"}
 
 
 def test_database__of_the_component__has_the_roles_of_the_page() -> None:
@@ -118,15 +82,6 @@ def test_policies__of_the_database__let_in_the_service_its_instances_and_the_ope
     assert into["podSelector"] == out["egress"][0]["to"][0]["podSelector"] == selector
     opened = {str(peer): [port["port"] for port in rule["ports"]] for rule in into["ingress"] for peer in rule["from"]}
     assert sorted(opened.values()) == [[5432], [5432, 8000], [5432, 8000], [9187]]
-
-
-def test_overlay__with_what_is_to_be_set__is_reported_by_name() -> None:
-    folder = REPOSITORY / "deploy/k8s/components"
-    reported = [text for name in ("cert-manager", "pitr") for text in unset(render(folder / name))]
-    assert reported == [
-        "the host of the Certificate is still host.to.be.set.example",
-        "the destinationPath of the ObjectStore is still gs://bucket.to.be.set.example/database",
-    ]
 
 
 def test_kinds__that_a_cluster_gets_from_elsewhere__are_named_with_what_brings_them() -> None:

@@ -13,20 +13,18 @@ from typing import Any, Final
 
 import psycopg
 import pytest
-import uvicorn
 import yaml
 from bounty_protocol.errors import PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.errors import Error, error_body
 from bounty_protocol.wire.subgraph import GraphqlJsonRefusal
-from kustomization.quantity import quantity
-from kustomization.render import Object, containers, render
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
 from service_common.web.server import IDLE_SECONDS
 
+from tests.deploy.kustomize import Object, containers, quantity, render
 from tests.serving import serving
 from tools import compose
 from tools.images import UnexpectedImage
@@ -99,8 +97,6 @@ def test_settings__of_one_machine__are_those_of_an_overlay() -> None:
         name: each["data"] for (kind, name), each in by_name(render(FOLDERS["mainnet"])).items() if kind == "ConfigMap"
     }
     for path in (COMPOSE / "settings").iterdir():
-        if path.stem == "mcp":
-            continue  # of agents.yaml
         assert settings({"env_file": [path]}) == maps[path.stem], path.name
 
 
@@ -317,10 +313,8 @@ def test_entrance__that_answers_in_the_place_of_the_api__answers_as_it_does(
     assert answered == {"queries": to_json(GraphqlJsonRefusal.of(error)), "programs": to_json(Error.of(error))}
 
 
-@pytest.mark.parametrize("name", ["Caddyfile", "agents.caddy"])
-def test_entrance__closes_a_connection_without_a_request_before_the_service_does(name: str) -> None:
-    door = (COMPOSE / name).read_text(encoding="utf-8")
+def test_entrance__closes_a_connection_without_a_request_before_the_service_does() -> None:
+    door = (COMPOSE / "Caddyfile").read_text(encoding="utf-8")
     kept = [float(seconds) for seconds in re.findall(r"keepalive (\d+)s\n", door)]
     assert len(kept) == door.count("reverse_proxy")
-    first = min(IDLE_SECONDS, uvicorn.Config("of the agents' service").timeout_keep_alive)
-    assert all(seconds < first for seconds in kept)
+    assert all(seconds < IDLE_SECONDS for seconds in kept)

@@ -2,11 +2,11 @@
 
 import pytest
 import yaml
-from kustomization.render import containers
 
-from tools.generate.connections import ENGINES_OF, JOBS, of_overlay, per_pod
+from tests.deploy.kustomize import containers
 
 from .conftest import REPOSITORY
+from .connections import ENGINES_OF, JOBS, of_overlay, per_pod
 from .manifests import ENTRY_POINTS, OVERLAYS, by_name
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import psycopg
-from kustomization.render import Object, containers
 from local_stack import postgres
 from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
+
+from tests.deploy.kustomize import Object, containers
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, workloads

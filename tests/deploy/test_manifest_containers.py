@@ -12,8 +12,9 @@ import service_indexer.config
 import service_reviewer.config
 import service_web.config
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
-from kustomization.render import Object, containers
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
+
+from tests.deploy.kustomize import Object, containers
 
 from .conftest import REPOSITORY
 from .manifests import (

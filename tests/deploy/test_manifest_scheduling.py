@@ -1,7 +1,8 @@
 """Where the pods of the manifests run: apart from each other, before others, and out of a drain's way."""
 
 import pytest
-from kustomization.render import Object, pod_labels
+
+from tests.deploy.kustomize import Object, pod_labels
 
 from .manifests import OVERLAYS, by_name, own_containers, workloads
 

@@ -1,7 +1,8 @@
 """Who talks to whom: the network policies open exactly the ways that the code goes."""
 
 import pytest
-from kustomization.render import Object
+
+from tests.deploy.kustomize import Object
 
 from .manifests import OVERLAYS, SCRATCH, by_name, environment, own_containers
 

@@ -1,15 +1,14 @@
 """Every pair of pods, by the rendered policies: what the service needs is let through, and nothing else."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
-from kustomization.policies import Elsewhere, Pod, Policies, PolicyError, pods
-from kustomization.render import Object, render
+
+from tests.deploy.kustomize import Object, render
+from tests.deploy.policies import Elsewhere, Pod, Policies, PolicyError, pods
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS
-from .test_agents import with_agents
 from .test_network_policies import POSTGRES, PUBLIC, REDIS, edges_of_code
 
 COMPLETE = render(REPOSITORY / "tests/deploy/complete")
@@ -18,10 +17,10 @@ ENTRANCE = Elsewhere("entrance", {"bounty-escrow-entrance": "true"})
 MONITORING = Elsewhere("monitoring", {"kubernetes.io/metadata.name": "monitoring"})
 OPERATOR = Elsewhere("operator", {"kubernetes.io/metadata.name": "cnpg-system"})
 NEIGHBOUR = Elsewhere("neighbour", {"kubernetes.io/metadata.name": "neighbour"})
-OWN_SERVED = {"postgresql", "valkey", "database", "mcp"}
+OWN_SERVED = {"postgresql", "valkey", "database"}
 """Without a port for probes and metrics of their own."""
 SEVERAL_INSTANCES = {"database"}
-SILENT = {"web", "reviewer", "restore-test", "mcp"}
+SILENT = {"web", "reviewer", "restore-test"}
 """What reads or judges what anyone sends, and the restored copy: no datastore of the deployment."""
 
 
@@ -32,8 +31,6 @@ def needed(overlay: str, every: list[Pod]) -> set[tuple[str, str, int]]:
     for name, (store, port) in DATASTORES.items():
         if name in names:
             found |= {(source, name, port) for source, goal in edges_of_code(overlay) if goal == store}
-    if "mcp" in names:
-        found.add(("mcp", "api", 8080))
     return found | {(one, one, port) for one in names & SEVERAL_INSTANCES for port in (5432, 8000)}
 
 
@@ -51,15 +48,12 @@ def test_pairs__of_pods_of_an_overlay__are_let_through_where_one_needs_the_other
     overlay: str,
 ) -> None:
     every = pods(OVERLAYS[overlay])
-    assert len(every) >= 14
+    assert len(every) >= 13
     assert set(opened(OVERLAYS[overlay])) == needed(overlay, every)
 
 
-def test_pairs__with_a_database_of_the_operator_and_the_agents__are_the_same_and_theirs(tmp_path: Path) -> None:
-    for overlay, objects in (("mainnet", COMPLETE), ("staging", with_agents(tmp_path, "staging", "ingress"))):
-        every = pods(objects)
-        assert {"mcp"} <= {each.name for each in every}
-        assert set(opened(objects)) == needed(overlay, every)
+def test_pairs__with_a_database_of_the_operator__are_the_same_and_its_own() -> None:
+    assert set(opened(COMPLETE)) == needed("mainnet", pods(COMPLETE))
 
 
 @pytest.mark.parametrize("objects", [OVERLAYS["staging"], COMPLETE], ids=["staging", "complete"])

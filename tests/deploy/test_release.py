@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 import service_cli
-import yaml
-from kustomization.render import containers
 
 from tests.clients.package import PACKAGE
 from tools.release import pack
@@ -19,7 +17,6 @@ from tools.release import pack
 from .conftest import REPOSITORY
 
 VERSION = service_cli.__version__
-DIGEST = "sha256:" + "ab" * 32
 SOURCES = "git+https://sources.example/bounties.git"
 
 
@@ -32,11 +29,9 @@ def release(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.fixture(scope="module")
 def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A draft of this commit, its api image named by digest and its sources' repository stated."""
+    """A draft of this commit, its sources' repository stated."""
     target = tmp_path_factory.mktemp("release")
-    images = target / "images.yaml"
-    images.write_text(yaml.safe_dump([{"name": "service-api", "newName": "registry.example/api", "digest": DIGEST}]))
-    named = ("--images", str(images), "--mcp-name", "io.github.somebody/bounties", "--repository", SOURCES)
+    named = ("--mcp-name", "io.github.somebody/bounties", "--repository", SOURCES)
     done = release("--draft", "--to", str(target), *named)
     assert done.returncode == 0, done.stderr
     return target / VERSION
@@ -111,15 +106,6 @@ def package_of(folder: Path) -> dict[str, object]:
         assert file is not None
         found: dict[str, object] = json.load(file)
         return found
-
-
-@pytest.mark.nightly
-def test_manifests__of_a_release__name_the_images_by_digest(draft: Path) -> None:
-    for overlay in ("staging", "mainnet"):
-        objects = list(yaml.safe_load_all((draft / f"manifests-{overlay}.yaml").read_text()))
-        found = {container["image"] for each in objects for container in containers(each)}
-        assert f"registry.example/api@{DIGEST}" in found
-        assert not {image for image in found if image.startswith("service-api")}
 
 
 def test_release__of_a_commit_without_its_tag__is_refused_and_makes_nothing(tmp_path: Path) -> None:

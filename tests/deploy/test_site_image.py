@@ -1,15 +1,14 @@
 """The image of the documents: what its definition leaves to a process that anyone may call, and what pages may load."""
 
 import re
+from pathlib import Path
 
 import pytest
 
-from tools.digests import COMPOSE, SITE, used_images
-
 from .conftest import REPOSITORY
 
-FOLDER = SITE.parent
-DOCKERFILE = (REPOSITORY / SITE).read_text(encoding="utf-8")
+FOLDER = Path("deploy/images/site")
+DOCKERFILE = (REPOSITORY / FOLDER / "Dockerfile").read_text(encoding="utf-8")
 CADDYFILE = (REPOSITORY / FOLDER / "Caddyfile").read_text(encoding="utf-8")
 SERVICES = (REPOSITORY / "deploy/images/Dockerfile").read_text(encoding="utf-8")
 
@@ -31,12 +30,6 @@ def test_image__of_the_documents__runs_as_the_services_do() -> None:
     assert "setcap -r /usr/bin/caddy" in steps(DOCKERFILE, "RUN"), "it has to start where all capabilities are dropped"
     labels = r"org\.opencontainers\.image\.\w+"
     assert set(re.findall(labels, DOCKERFILE)) == set(re.findall(labels, SERVICES))
-
-
-def test_image__of_the_documents__has_the_base_of_the_door() -> None:
-    base = {each.tagged for each in used_images() if each.file == SITE}
-    assert base <= {each.tagged for each in used_images() if each.file == COMPOSE}
-    assert len(base) == 1
 
 
 def test_image__of_the_documents__copies_what_the_build_is_given() -> None:

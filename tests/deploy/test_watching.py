@@ -9,7 +9,6 @@ import pytest
 import yaml
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.errors import PROBLEMS
-from kustomization.render import Object
 from local_stack.services import SERVICES
 from rq import Queue
 from service_checker.watching import SERIES
@@ -17,6 +16,7 @@ from service_common.jobs.queues import QueueName
 from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
+from tests.deploy.kustomize import Object
 from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
 from tools.generate.metrics import counters, families, makers
 

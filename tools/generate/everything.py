@@ -10,7 +10,6 @@ from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
 from tools.generate.configuration import CONFIGURATION
-from tools.generate.connections import CONNECTIONS
 from tools.generate.decisions import DECISIONS
 from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
@@ -25,9 +24,7 @@ from tools.generate.interface import INTERFACE, SIGNED
 from tools.generate.kept import KEPT_TABLE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
-from tools.generate.policies import POLICIES
 from tools.generate.python_library import PYTHON_LIBRARY
-from tools.generate.requests import REQUESTS
 from tools.generate.requirements import CHECKED
 from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
@@ -40,8 +37,8 @@ from tools.generate.witnesses import WITNESSES
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, WITNESSES, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, CLIENT_ERRORS, API_ERRORS, REQUESTS, POLICIES,
-    CHECKED, PROGRAMS, CALLERS, GAS, CALLS, CONNECTIONS, KEPT_TABLE,
+    DECISIONS, CLIENT_ERRORS, API_ERRORS,
+    CHECKED, PROGRAMS, CALLERS, GAS, CALLS, KEPT_TABLE,
     QUERIES, WATCHTOWER_ALERTS, CHALLENGE, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
     BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip

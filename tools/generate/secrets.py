@@ -33,7 +33,6 @@ _ROLES: Final = "deploy/compose/postgresql/1-roles.sql"
 
 def _secrets() -> Iterator[str]:
     rows = [row for path, component in _LISTS for row in _rows(path, component)]
-    rows.append("| `mcp` | `SERVICE_RPC_URLS`; only with `agents` |")  # its own component has it
     yield table("| Secret | keys |", rows)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from kustomization.render import Object, containers, pod_labels
+from tests.deploy.kustomize import Object, containers, pod_labels
 
 NAME: Final = "app.kubernetes.io/name"
 NAMESPACE: Final = "kubernetes.io/metadata.name"

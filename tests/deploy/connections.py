@@ -1,14 +1,15 @@
-"""docs/operations.md: how many connections to PostgreSQL a pod may open, by the code's pools, and an overlay in all."""
+"""How many connections to PostgreSQL a pod may open, by the code's pools, and an overlay in all."""
 
 import ast
 import inspect
 from collections.abc import Iterator
 from typing import Final
 
-from kustomization.render import Object, render
 from service_api.dependencies import make_dependencies
 
-from tools.generate.derived import TOP, part, table
+from tests.deploy.kustomize import Object, render
+
+from .conftest import REPOSITORY
 
 ENGINES_OF: Final = {
     "api": ("api", "api-health"),
@@ -36,7 +37,7 @@ def per_pod() -> dict[str, int]:
 def of_overlay(overlay: str) -> tuple[int, int]:
     """The connections of an overlay at rest, and with every autoscaler at its most, a rollout of all, and the jobs."""
     each = per_pod()
-    replicas = _replicas(render(TOP / "deploy/k8s/overlays" / overlay))
+    replicas = _replicas(render(REPOSITORY / "deploy/k8s/overlays" / overlay))
     rest, most = (sum(each[name] * found[at] for name, found in replicas.items()) for at in (0, 1))
     return rest, most + sum(each.values()) + JOBS
 
@@ -45,7 +46,7 @@ def _pools() -> Iterator[tuple[str, int]]:
     """The size of every pool of the code, by the name it connects as."""
     yield "api", inspect.signature(make_dependencies).parameters["pool_size"].default
     for folder in ("services", "libs"):
-        for file in (TOP / folder).rglob("src/**/*.py"):
+        for file in (REPOSITORY / folder).rglob("src/**/*.py"):
             for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
                 named = {each.arg: each.value for each in call.keywords} if isinstance(call, ast.Call) else {}
                 size = named.get("pool_size")
@@ -65,16 +66,3 @@ def _replicas(objects: list[Object]) -> dict[str, tuple[int, int]]:
 def _bounds(spec: Object) -> tuple[int, int]:
     kind = "Replicas" if "minReplicas" in spec else "ReplicaCount"
     return spec[f"min{kind}"], spec[f"max{kind}"]
-
-
-def _tables() -> Iterator[str]:
-    rows = (f"| {name} | {count} |" for name, count in per_pod().items() if count)
-    yield table("| pod, with one server process (`SERVICE_WORKERS`) | connections at most |", rows)
-    totals = ((overlay, *of_overlay(overlay)) for overlay in ("staging", "mainnet"))
-    yield table(
-        "| overlay | at rest | autoscalers at their most, every Deployment in a rollout, every Job |",
-        (f"| `{overlay}` | {rest} | {most} |" for overlay, rest, most in totals),
-    )
-
-
-CONNECTIONS: Final = part("docs/operations.md", "connections", _tables)
