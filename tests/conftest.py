@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.campaign import SEED
-from tests.spending import Spending
 
 # Until all is imported that the tests need: none of it is garbage, and looking for some took nearly half of that time.
 gc.disable()
@@ -46,6 +45,5 @@ def pytest_runtestloop() -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Hypothesis walks by the campaign's seed: the same way in each run, another with another seed."""
-    config.pluginmanager.register(Spending())
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = SEED

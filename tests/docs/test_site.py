@@ -1,7 +1,5 @@
 """The site that ``./noxw -s docs`` has made: whole, from one origin, and usable from the disk."""
 
-import json
-import os
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,8 +9,6 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 import pytest
-
-from tests.web.browser_process import BROWSER, browsed
 
 TOP: Final = Path(__file__).parents[2]
 SITE: Final = TOP / ".local/site"
@@ -76,14 +72,3 @@ def test_pages__what_they_load__is_of_the_site_itself() -> None:
         used = re.findall(r"(?:url\(|@import\s+)['\"]?(https?:|//)", path.read_text(encoding="utf-8"))
         foreign |= {(path.name, address) for address in used}
     assert foreign == set()
-
-
-def test_a_reader__opening_it_from_the_disk__searches_without_a_network(tmp_path: Path) -> None:
-    variables = {"PICTURE": picture} if (picture := os.environ.get("SERVICE_PICTURE")) else {}
-    script = Path(__file__).with_name("browse.mjs")
-    printed = browsed(script, [], tmp_path, BROWSER / "launch.mjs", SITE, "test tokens", variables=variables)
-    seen = json.loads(printed)
-    assert seen["first"] == "The documents"
-    assert seen["results"]
-    assert seen["opened"]
-    assert [address for address in seen["requests"] if not address.startswith((SITE.as_uri(), "data:"))] == []

@@ -3,10 +3,7 @@
 from typing import Final
 
 from tools.generate.agents import AGENTS
-from tools.generate.architecture import ARCHITECTURE
 from tools.generate.bounds import BOUNDS
-from tools.generate.bounty_list import BOUNTY_LIST
-from tools.generate.budgets import CALLERS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
 from tools.generate.configuration import CONFIGURATION
@@ -18,28 +15,22 @@ from tools.generate.events import EVENTS
 from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING, WATCHTOWER_ALERTS
 from tools.generate.gas import CALLS, GAS
 from tools.generate.hub import HUB
-from tools.generate.hub_attacks import HUB_ATTACKS
 from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
-from tools.generate.kept import KEPT_TABLE
 from tools.generate.metrics import DASHBOARD, METRICS
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.python_library import PYTHON_LIBRARY
-from tools.generate.requirements import CHECKED
-from tools.generate.secrets import DATABASE_ROLES, SECRETS_TABLE
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
 from tools.generate.vectors import VECTORS
-from tools.generate.web_pages import WEB_PAGES
-from tools.generate.witnesses import WITNESSES
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, WITNESSES, BOUNDS,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, CLIENT_ERRORS, API_ERRORS,
-    CHECKED, PROGRAMS, CALLERS, GAS, CALLS, KEPT_TABLE,
-    QUERIES, WATCHTOWER_ALERTS, CHALLENGE, WEB_PAGES, SECRETS_TABLE, DATABASE_ROLES,
-    BOUNTY_LIST, ARCHITECTURE, HUB_ATTACKS, DEPENDENCIES, OPENING, SEALING,
+    PROGRAMS, GAS, CALLS,
+    QUERIES, WATCHTOWER_ALERTS, CHALLENGE,
+    DEPENDENCIES, OPENING, SEALING,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -1,4 +1,4 @@
-"""These tests install 390 MB of npm packages, so that they are collected in a campaign alone (``assurance``)."""
+"""These tests install 390 MB of npm packages: they are collected with ``SERVICE_CAMPAIGN=full`` alone."""
 
 from tests.campaign import FULL
 
