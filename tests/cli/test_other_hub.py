@@ -8,7 +8,6 @@ from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from bounty_protocol.types import Address, ChainId
 from service_cli.chain.journal import journal_folder, note_done, opened_name
 from service_cli.disk import state_directory
-from service_cli.known import known_bounties
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -91,30 +90,6 @@ def test_journal__of_one_hub__is_not_that_of_another(state: Path) -> None:
     assert state in state_directory().parents
     assert journal_folder(CHAIN, OURS, name).exists()
     assert not journal_folder(CHAIN, OTHER, name).exists()
-
-
-def test_completion__offers_the_bounties_of_this_hub_alone(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    note_done(CHAIN, OURS, *opened_name("7", "0x" + "cd" * 20, "0x" + "ef" * 32))
-    note_done(CHAIN, OTHER, *opened_name("8", "0x" + "cd" * 20, "0x" + "ef" * 32))
-    assert known_bounties() == ["8", "7"]
-    for hub, offered in ((OURS, ["7"]), (OTHER, ["8"]), ("0x" + "ef" * 20, []), ("no address", [])):
-        monkeypatch.setenv("SERVICE_HUB_ADDRESS", hub)
-        assert known_bounties() == offered
-    monkeypatch.delenv("SERVICE_HUB_ADDRESS")
-    (state / ".env").write_text(f"# SERVICE_HUB_ADDRESS={OURS}\nSERVICE_HUB_ADDRESS='{OTHER}'\n")
-    assert known_bounties() == ["8"]
-
-
-def test_kept_directory__of_one_hub__takes_no_other_hubs_bounty_of_that_number(stage: Stage) -> None:
-    home, bounty = stage.home("guardian-1"), stage.bounty()
-    home.run("keep", bounty, "kept")
-    readme = home.home / "kept" / "README.md"
-    other = readme.read_text().replace(stage.api.hub.address, OTHER)
-    assert other != readme.read_text()
-    readme.write_text(other)
-    home.run("keep", bounty, "kept", code=1)
-    assert readme.read_text() == other
-    assert home.run("keep", bounty, "another").last["event"] == "keep.done"
 
 
 def test_settings__that_mix_two_deployments__are_named_by_the_doctor(stage: Stage) -> None:

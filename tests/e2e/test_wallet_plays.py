@@ -22,10 +22,10 @@ from demo.bounty import Cast
 from demo.bounty import Submitted as Work
 from demo.examples import artifact, challenge_page
 from eth_utils.abi import function_signature_to_4byte_selector
-from service_cli.witnesses.table import Fact
 
 from tests.campaign import FULL, SEED, size, some
 from tests.cli.lies import Tell, listen
+from tests.cli.plays.facts import Fact
 from tests.cli.servers import Params, RpcProxy, Server
 from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 from tests.e2e.wallet_acts import (

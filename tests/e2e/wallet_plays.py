@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from eth_utils.abi import event_signature_to_log_topic, function_signature_to_4byte_selector
-from service_cli.witnesses.table import Fact
 
 from tests.cli.lies import Tell
+from tests.cli.plays.facts import Fact
 from tests.cli.servers import Params
 from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 

@@ -26,7 +26,6 @@ from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp
 from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.submissions import UploadTarget
 
-from service_cli.disk import open_regular
 from service_cli.downloads import folder_of, not_kept
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.shell.output import Progress, say
@@ -133,21 +132,6 @@ def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
         raise not_kept(byte_length, folder_of(file), error) from None
-
-
-def first_bytes(url: str, count: int, byte_length: int) -> bytes:
-    """The begin of an object of so many bytes, unproven: nobody has hashed all of it."""
-    try:
-        with _storage() as http:
-            request = {"headers": {"Range": f"bytes=0-{count - 1}"}}
-            with http.opened("GET", url, request, most_bytes=byte_length) as response:
-                if response.status not in {200, 206}:
-                    message = f"The storage refused the download ({response.status})."
-                    raise CommandFailed("storage_refused", message, next_action=_AGAIN)
-                return next(response.pieces(count), b"")  # also of a storage that answers with all of it
-    except urllib3.exceptions.HTTPError as error:
-        message = "The storage does not answer with the begin of an object."
-        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
 
 
 class _NotOfIt(Exception):
@@ -268,13 +252,3 @@ def _storage() -> Iterator[TimelyHttp]:
         yield http
     finally:
         http.clear()
-
-
-def digest_of(path: Path) -> tuple[int, Bytes32]:
-    """Length and SHA-256 of a file."""
-    digest, length = hashlib.sha256(), 0
-    with open_regular(path) as file:
-        while block := file.read(_CHUNK):
-            digest.update(block)
-            length += len(block)
-    return length, Bytes32(f"0x{digest.hexdigest()}")

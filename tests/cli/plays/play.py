@@ -319,7 +319,7 @@ def _pass(world: World, between: Between) -> None:
             release(world, world.wire.heard)
 
 
-_OPTION: Final = re.compile(r"--(?!again|api-base-url|from|pass-to)[a-z][a-z-]+")
+_OPTION: Final = re.compile(r"--(?!again|api-base-url|from)[a-z][a-z-]+")
 _COMMAND: Final = re.compile(r"service-cli ([a-z]+(?::[a-z-]+)?(?: [^\s;,.]+)*)")
 _SHOWING: Final = ("bounty:", "guardian:judgeable", "help", "config", "status", "doctor")
 _TO_ITSELF: Final = re.compile(r"Send (one|\d{1,2}) transactions? from the account to itself")

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bounty_protocol.types import Address, ChainId
-from service_cli.chain.journal import note_done, opened_name
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT
@@ -71,14 +69,12 @@ def test_completion__asked_for_everything__offers_every_command(shell: Terminal)
 
 
 @pytest.fixture
-def bash(shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TypedShell]:
-    """An interactive bash in a folder with a page, a folder and a journal."""
+def bash(shell: Terminal, tmp_path: Path) -> Iterator[TypedShell]:
+    """An interactive bash in a folder with a page and a folder."""
     scratch, here = tmp_path / "scratch", tmp_path / "here"
     for folder in (scratch, here, here / "work"):
         folder.mkdir()
     (here / "notes.md").touch()
-    monkeypatch.setenv("XDG_STATE_HOME", shell.variables()["XDG_STATE_HOME"])
-    note_done(ChainId(31337), Address("0x" + "ab" * 20), *opened_name("4711", "0x" + "cd" * 20, "0x" + "ef" * 32))
     (scratch / "rc").write_text(shell.run("completion", "bash").stdout)
     environment = {**shell.variables(), "PATH": f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"}
     words = ["/bin/bash", "--noprofile", "--rcfile", str(scratch / "rc"), "-i"]
@@ -99,12 +95,11 @@ def bash(shell: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
         ("service-cli doctor --network stag", "service-cli doctor --network staging"),
         ("service-cli help guardian:heart", "service-cli help guardian:heartbeat"),
         ("service-cli guardian:heart", "service-cli guardian:heartbeat"),
-        ("service-cli bounty:show 47", "service-cli bounty:show 4711"),
         ("service-cli bounty:show 48", "service-cli bounty:show 48"),
         ("service-cli bounty:show not", "service-cli bounty:show not"),
     ],
 )  # fmt: skip
-def test_completion__typed_in_bash__completes_files_networks_commands_and_bounties(
+def test_completion__typed_in_bash__completes_files_networks_and_commands(
     bash: TypedShell, line: str, completed: str
 ) -> None:
     assert bash.completed(line) == completed

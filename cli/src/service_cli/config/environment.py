@@ -208,11 +208,6 @@ def _missing_file(source: KeySource) -> tuple[str, str] | None:
     return f"The file named by {source.variable} {reason}.", _CHECK_PATH
 
 
-def without_keys(values: Mapping[str, str]) -> dict[str, str]:
-    """An environment for another program: no key is in it, the files that have one stay named."""
-    return {name: value for name, value in values.items() if name not in SECRETS}
-
-
 def _read_secret(source: KeySource) -> str:
     try:
         text, exposed = read_small(Path(source.value), pipes=True)

@@ -85,13 +85,6 @@ def _networks() -> Iterable[str]:
     return NETWORKS
 
 
-def _bounties() -> Iterable[str]:
-    """The bounties that this machine has worked on, by its journals."""
-    from service_cli.known import known_bounties
-
-    return known_bounties()
-
-
 def _network(text: str) -> str:
     from bounty_protocol.chain.deployment import parse_network
 
@@ -133,13 +126,12 @@ def _path(text: str) -> "Path":
     return Path(text)
 
 
-BOUNTY_ID: Final = Value("a bounty id", _bounty_id, offers=offer_of(_bounties))
+BOUNTY_ID: Final = Value("a bounty id", _bounty_id)
 ADDRESS: Final = Value("an account address", parse_address, "ADDRESS")
 COMMITMENT: Final = Value("a commitment", parse_bytes32)
 NETWORK_NAME: Final = Value("a network", _network, "NAME|CHAIN_ID", offer_of(_networks))
 BASE_URL: Final = Value("an API's address", _base_url, "URL")
 ETHER: Final = Value("an amount of ether", _ether, "ETHER")
-NEW_FILE: Final = Value("a file", _path, "FILE", offer_files)
 PATH: Final = Value("a path", _path, offers=offer_files)
 """As click's own type, but pathlib is loaded only for a command that has a path."""
 OUTPUT_DIR: Final = Value("a path", _path, offers=offer_directories)

@@ -66,7 +66,7 @@ SHELLS = ("bash", "zsh", "fish")
 @click.option("--program", type=click.Choice(PROGRAMS), default="service-cli")
 @click.argument("shell", type=click.Choice(SHELLS))
 def completion(shell: str, program: str) -> None:
-    """Print the script that completes commands, options, paths, networks and known bounties in your shell.
+    """Print the script that completes commands, options, paths and networks in your shell.
 
     \b
     bash: mkdir -p ~/.local/share/bash-completion/completions

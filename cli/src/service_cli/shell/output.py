@@ -83,11 +83,6 @@ def set_quiet(quiet: bool) -> None:
     _QUIET = quiet
 
 
-def is_quiet() -> bool:
-    """Whether text that only reports progress is left out."""
-    return _QUIET
-
-
 def print_json() -> None:
     """Print events as JSON lines from here on."""
     global _PRINTER  # noqa: PLW0603  # one command, one output
