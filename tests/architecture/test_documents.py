@@ -69,11 +69,3 @@ def test_document__naming_sessions_commands_and_files__names_ones_that_exist(pat
         assert anchor in anchors(path.parent / page if page else path), anchor
     for code in re.findall(r"`((?:services|libs|cli|contracts|deploy|tests|docs|examples|tools)/[\w./-]+)`", text):
         assert (TOP / code).exists(), code
-
-
-def test_glossary__naming_terms_of_the_code__names_ones_that_exist() -> None:
-    terms = (TOP / "docs/glossary.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(\w+)`", "".join(line for line in terms.splitlines() if line.startswith("| "))))
-    sources = [path for part in ("contracts/src", "libs", "services", "cli") for path in (TOP / part).rglob("*")]
-    code = "".join(path.read_text(encoding="utf-8") for path in sources if path.suffix in (".py", ".sol", ".sql"))
-    assert named - set(re.findall(r"\w+", code)) == set()

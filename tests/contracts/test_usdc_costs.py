@@ -4,10 +4,7 @@ Each call is a transaction of its own on the project's node; what its call data 
 signatures are drawn anew for each token.
 """
 
-import json
-import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Final
 
 import pytest
@@ -18,9 +15,6 @@ from local_stack.contract import Wallet
 from tests.contracts.life import Life, new_life, play
 from tests.usdc.code import usdc_on
 
-TOP: Final = Path(__file__).resolve().parents[2]
-PAGE: Final = TOP / "docs/test-token.md"
-SNAPSHOT: Final = TOP / "contracts/snapshots/hub.gas.json"
 MOST: Final = 450
 """The most gas by which a call of the Hub may differ."""
 CALLS: Final = (
@@ -49,24 +43,10 @@ def test_costs__with_the_local_token__are_those_of_usdc_but_for_little(lives: tu
     assert {name: more for name, more in _more(lives).items() if abs(more) > MOST} == {}
 
 
-def test_page__shows_the_measured_differences(lives: tuple[Life, Life]) -> None:
-    rows = re.findall(r"^\| `(\w+)` \| ([+-]?\d+) \|", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
-    assert {name: int(gas) for name, gas in rows} == _more(lives)
-
-
 def _more(lives: tuple[Life, Life]) -> dict[str, int]:
     """What each call takes more with the local token."""
     usdc, local = lives
     return {name: local.cost(name) - usdc.cost(name) for name in CALLS}
-
-
-@pytest.mark.parametrize(
-    ("call", "figure"), [("createBountyWithAuthorization", "create_with_authorization"), ("claim", "claim")]
-)
-def test_page__says_what_usdc_would_take(lives: tuple[Life, Life], call: str, figure: str) -> None:
-    snapshot = int(json.loads(SNAPSHOT.read_text(encoding="utf-8"))[f"hub.gas.{figure}"])
-    page = PAGE.read_text(encoding="utf-8").rpartition("So on USDC")[2]
-    assert {f"{snapshot:,}", f"{snapshot - _more(lives)[call]:,}"} <= set(re.findall(r"[\d,]*\d", page))
 
 
 def test_storage__word_by_word__is_that_of_usdc(lives: tuple[Life, Life]) -> None:

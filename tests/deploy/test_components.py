@@ -67,7 +67,6 @@ def test_database__of_the_component__archives_every_log_to_the_store_that_backup
     assert len(scheduled["schedule"].split()) == 6, "seconds first"
     assert store["configuration"]["destinationPath"].startswith("gs://")
     assert cluster["postgresql"]["parameters"]["archive_timeout"] == "5min"
-    assert "| 5 minutes |" in PAGE
     local = by_name(OVERLAYS["staging"])["StatefulSet", "postgresql"]["spec"]["template"]["spec"]["containers"][0]
     assert local["args"][-1] == f"max_connections={cluster['postgresql']['parameters']['max_connections']}"
 
@@ -82,14 +81,3 @@ def test_policies__of_the_database__let_in_the_service_its_instances_and_the_ope
     assert into["podSelector"] == out["egress"][0]["to"][0]["podSelector"] == selector
     opened = {str(peer): [port["port"] for port in rule["ports"]] for rule in into["ingress"] for peer in rule["from"]}
     assert sorted(opened.values()) == [[5432], [5432, 8000], [5432, 8000], [9187]]
-
-
-def test_kinds__that_a_cluster_gets_from_elsewhere__are_named_with_what_brings_them() -> None:
-    section = (REPOSITORY / "docs/deploying.md").read_text(encoding="utf-8")
-    section = section.split("## What a cluster must have")[1].split("\n## ")[0]
-    files = (REPOSITORY / "deploy/k8s/components").rglob("*.yaml")
-    pattern = re.compile(r"^apiVersion: ([\w.-]+\.[\w.-]+)/", re.MULTILINE)
-    groups = {found for file in files for found in pattern.findall(file.read_text(encoding="utf-8"))}
-    foreign = {each for each in groups if not each.endswith(".k8s.io")} | {"gateway.networking.k8s.io"}
-    assert foreign <= groups
-    assert {each for each in foreign if f"`{each}`" not in section} == set()
