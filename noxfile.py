@@ -356,13 +356,6 @@ def hub_admin(session: nox.Session) -> None:
 
 
 @nox.session
-def hub_notice(session: nox.Session) -> None:
-    """A notice about the Hub, by whom its owner names for it: -- write, finish, publish; see -- --help."""
-    make(session, STACK)
-    run(session, STACK, "python", "-m", "hub_operations", "notice", *session.posargs)
-
-
-@nox.session
 def env(session: nox.Session) -> None:
     """Make the environments of the stack, the tests, mypy and ruff, for an editor and for running pytest by hand."""
     for environment in (STACK, TESTS, TYPES, LINT):

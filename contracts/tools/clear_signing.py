@@ -1,4 +1,4 @@
-"""The words of a hardware wallet for a call to the Hub, a signed request and a notice, as ERC-7730 has it (version 1).
+"""The words of a hardware wallet for a call to the Hub and a signed request, as ERC-7730 has it (version 1).
 
 The words stand here; signatures and types come from the ABI, addresses from the deployment records. A call whose every
 argument is neither shown nor left out by name is refused, so that no new argument is signed unseen.
@@ -110,15 +110,6 @@ TYPED: dict[str, tuple[str, tuple[tuple[str, str, str, Json], ...], tuple[str, .
             ("blockHash", "bytes32", "Block hash", PLAIN),
         ),
         ("endpointId", "audience", "bodyHash", "query", "blockNumber", "blockHash"),
-    ),
-    "HubNotice": (
-        "Stop funding by notice",
-        (
-            ("reason", "string", "Reason", PLAIN),
-            ("issuedAt", "uint256", "From", TIME),
-            ("expiresAt", "uint256", "Until", TIME),
-        ),
-        ("reason", "issuedAt", "expiresAt"),
     ),
 }
 """Typed data without a call: the intent, each value as it is shown, and their order in the signed structure."""

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { AUTHORIZATION_SECONDS, FUNDED_QUERY, MOST_LISTED, answerOf, commitmentOf, createApi } from "bounty-escrow-client";
 import { actEvents, findActEvents, fundingAct, fundingCall, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
-import { hubAbi, inEffect, noticeReader, pageTerms, parseNotice, whyVoid } from "bounty-escrow-client";
-import type { HubNotice, Terms } from "bounty-escrow-client";
+import { hubAbi, pageTerms } from "bounty-escrow-client";
+import type { Terms } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, erc20Abi, http, parseAbi } from "viem";
 import type { Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
@@ -34,12 +34,6 @@ if (published.spec_commitment !== specCommitment) throw new Error("the API store
 
 const { timestamp } = await chain.getBlock();
 const now = hourBegins(timestamp, BigInt(Math.floor(Date.now() / 1_000))); // else its end is the endpoint's choice
-const shown = await answerOf(api.GET("/api/deployment"));
-const notices: HubNotice[] = [];
-for (const notice of (shown.hub_notices ?? []).map(parseNotice)) {
-  if ((await whyVoid(noticeReader(chain), deployment, notice, Number(now))).length === 0) notices.push(notice);
-}
-if (inEffect(notices) !== undefined) throw new Error("a notice is in effect: nobody should fund a bounty on this Hub");
 const rosterVersion = await chain.readContract({ ...hub, functionName: "currentRosterVersion" });
 const roster = await chain.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
 const [protocolFeeBps, guardianFeeBps] = await chain.readContract({ ...hub, functionName: "feePolicy" });

@@ -12,7 +12,6 @@ import pytest
 from bounty_protocol.chain.json_rpc import ChainUnavailable
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId
 from psycopg import errors as pg
 from service_api.app import make_app
@@ -25,12 +24,10 @@ from tests.api.conftest import Service
 from tests.api.contract import Operation, checked_client, operations
 from tests.api.pages import page_for
 from tests.api.test_faults import FaultyRpc, Raising
-from tests.api.test_hub_notices import notice_of
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.api.test_written_verdicts import document
 
 PREPARE = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare"
-NOTICES = "/api/hub-notices"
 VERDICT = "/api/written-verdicts/{report_commitment}"
 
 
@@ -65,7 +62,6 @@ class Sent:
             return b"x" * 2**20
         made = {
             VERDICT: lambda: document(service, self.bounty_id, service.world.guardian(1)),
-            NOTICES: lambda: json.dumps(to_json(notice_of(service, service.world.people.owner.wallet))).encode(),
             PREPARE: self.sealed.envelope.canonical_bytes,
         }
         if operation.path in made:
@@ -105,7 +101,7 @@ class Sent:
 
 def without_budgets(deps: Dependencies) -> Dependencies:
     """Nobody may ask for anything."""
-    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "page_checks", "hub_notices")}
+    nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "page_checks")}
     web = replace(deps.config.web, forwarded_hops=1)
     return replace(deps, config=replace(deps.config, budgets=ApiBudgets(**nothing), web=web))
 

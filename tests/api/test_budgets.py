@@ -245,7 +245,6 @@ def of_an_address(budget: Budget) -> ParameterSet:
             USUAL.subgraph,
             USUAL.reviews_of_address,
             USUAL.page_checks,
-            USUAL.hub_notices,
             USUAL.arrivals,
         )
     ],

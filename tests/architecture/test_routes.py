@@ -35,7 +35,6 @@ API = {
     "POST /api/bounties/<bounty_id>/submissions/<solver_address>/prepare": "signed",
     "POST /api/bounty-challenge-specs/check": "public",
     "POST /api/bounty-challenge-specs/prepare-publication": "signed",
-    "POST /api/hub-notices": "public",
     "POST /api/written-verdicts/<report_commitment>": "signed",
     "POST /subgraph": "public",
 }

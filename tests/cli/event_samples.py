@@ -21,7 +21,6 @@ _SHARED: Final[Mapping[str, object]] = {
     "Outcome": "awarded",
     "SettlementReason": "judged",
     "Finality": "finalized",
-    "NoticeReason": "hub_flaw",
 }
 _PATTERNS: Final = {
     "^age1[0-9a-z]{58}$": "age1" + "q" * 58,

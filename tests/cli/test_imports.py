@@ -114,7 +114,6 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["bounty:watch", "1"]),
     (1, NEVER | LATE, ["doctor"]),
     (1, NEVER | LATE, ["status"]),
-    (1, NEVER | LATE, ["notice"]),
     (1, PAID, ["claim", "1", "--claimant-address", ADDRESS]),
     (1, PAID, ["claim", "1"]),
     (1, PAID, ["claim", "--all"]),

@@ -6,7 +6,6 @@ seconds that each part took are printed.
 
 import json
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator
@@ -21,7 +20,6 @@ from demo.examples import challenge_page
 from demo.person import Person
 from local_stack.services import SERVICES
 from local_stack.stack import Stack, StackSettings, deploy_beside, running_stack
-from local_stack.toolbox import LOCAL
 
 from tests.e2e.memory import family
 from tests.waiting import wait_until
@@ -51,31 +49,6 @@ def status(stack: Stack) -> dict[str, Any]:
 
 def page(address: str) -> str:
     return urllib3.request("GET", address, timeout=10.0).data.decode()
-
-
-def sign_notice(stack: Stack, folder: Path) -> None:
-    """The owner's notice that nobody should fund here, by the operator's commands."""
-    key, draft, notice = (folder / name for name in ("owner.key", "draft.json", "notice.json"))
-    key.write_text(stack.people.owner.wallet.private_key)
-    key.chmod(0o600)
-    environment = {
-        **os.environ,
-        "HUB_OWNER_PRIVATE_KEY_FILE": str(key),
-        "PYTHONPATH": os.pathsep.join((str(LOCAL), str(LOCAL.parent / "hub"))),
-    }
-
-    def operate(*words: str) -> str:
-        command = [sys.executable, "-m", "hub_operations", "notice", *words]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    where = ("--rpc-url", stack.anvil.url)
-    owner = stack.people.owner.address
-    made = ("--hub", stack.hub.hub.address, "--by", owner, "--days", "30", "--file", str(draft), "--sign", "other")
-    signature = operate("write", *where, *made).split()[-1]
-    operate("finish", *where, "--file", str(notice), str(draft), signature)
-    operate("publish", str(notice), stack.api_base_url)
 
 
 def keys_of(person: Person, *more: str) -> dict[str, str]:
@@ -116,16 +89,17 @@ class Timetable:
         self.last = now
 
 
-def stop_funding(old: Cast, folder: Path) -> None:
-    """The owner's notice: no client funds at the old Hub any more."""
-    sign_notice(old.stack, folder)
-    wait_until(lambda: bool(status(old.stack)["hub_notices"]))
+def stop_funding(old: Cast) -> None:
+    """By the operator's setting: no page is published at the old Hub any more."""
+    api = old.stack.services["api"]
+    api.stop()
+    api.restart({"SERVICE_PUBLICATIONS": "off"})
     poster = old.person("poster")
     another = challenge_page(
         poster.home, submission_deadline=old.chain_time() + 600, judging_window_seconds=600, title="Too late"
     )
     ran = poster.run("poster:publish-fund", "--again", str(another), code=1)
-    assert ran.events[-1].text("code") == "hub_notice"
+    assert ran.events[-1].text("code") == "invalid_bounty_challenge"
 
 
 def mix(old: Cast, new: Cast, work: Submitted) -> None:
@@ -201,7 +175,7 @@ def test_hub__that_is_left__is_served_beside_its_successor_to_the_last_claim(old
     new = Cast(second, tmp_path / "people")
     assert second.hub.token.address == first.hub.token.address
     times.note("the successor deployed and ready")
-    stop_funding(old, tmp_path)
+    stop_funding(old)
     times.note("funding refused at the old Hub")
 
     there = new.fund(submission_seconds=3_600, judging_seconds=3_600, title="At the successor")

@@ -9,7 +9,6 @@ from tests.vectors import (
     build_documents,
     build_hashes,
     build_names,
-    build_notices,
     build_sealing,
     build_witnesses,
 )
@@ -21,6 +20,5 @@ FILES: Final[dict[str, Callable[[], dict[str, object]]]] = (
     | build_sealing.FILES
     | build_names.FILES
     | build_auth.FILES
-    | build_notices.FILES
     | build_witnesses.FILES
 )

@@ -20,7 +20,6 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
-from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind, Settlement, settlement
 from bounty_protocol.domain.record import derive_record
@@ -219,7 +218,6 @@ class Ledger:
     chain_time: UnixSeconds | None = NOW
     has_errors: bool = False
     announced: Announcements = field(default_factory=lambda: Announcements(None, None, None))
-    hub_notices: tuple[HubNotice, ...] = ()
     withheld: list[WithheldText] = field(default_factory=list)
 
     def withhold(self, kind: WithheldKind, subject: str, *, bounty_id: BountyId | None = None) -> None:
@@ -271,7 +269,6 @@ class Ledger:
             freshness_window_seconds=300,
             beacon=QUICKNET,
             public_host="api.example",
-            hub_notices=self.hub_notices,
         )
 
     def status(self) -> DeploymentStatus:

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 import urllib3
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_notice import HubNotice, NoticeReason, NoticeSignature
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.deployment import Announcements, KeyAnnouncement, RosterAnnouncement
 
 from tests.web.conftest import Pages
-from tests.web.fake_api import CHAIN, HUB, NOW, POSTER, SOLVERS, account, hash_of
+from tests.web.fake_api import NOW, POSTER, SOLVERS, account, hash_of
 from tests.web.test_pages import STAGES, awarded
 
 Change = Callable[[dict[str, Any]], None]
@@ -54,29 +53,6 @@ def without(pages: Pages, *paths: str) -> None:
         return status, body
 
     pages.api.alter = alter
-
-
-def hub_notice(reason: str, issued_at: int = NOW - 60, ends: int = NOW + 86_400, by: str = "canceller") -> HubNotice:
-    times = UnixSeconds(issued_at), UnixSeconds(ends)
-    return HubNotice(CHAIN, HUB, account(by), NoticeReason(reason), *times, NoticeSignature("0x00"))
-
-
-def test_notice_about_the_hub__is_above_every_page_until_it_is_over_or_withdrawn(pages: Pages) -> None:
-    title = "Do not fund a bounty on this Hub"
-    pages.ledger.add()
-    paths = ("/", "/deployment", "/bounties/1", "/guardians")
-    assert not any(title in pages.text(path) for path in paths)
-    pages.ledger.hub_notices = (hub_notice("escrow_token"),)
-    for path in paths:
-        shown = pages.text(path)
-        assert title in shown, path
-        assert f"{account('canceller')}, which the Hub's owner names for notices, has signed that the escrow" in shown
-    pages.ledger.hub_notices = (hub_notice("withdrawn", issued_at=NOW - 5), hub_notice("hub_flaw"))
-    assert title not in pages.text("/")
-    pages.ledger.hub_notices = (hub_notice("withdrawn", issued_at=NOW - 5), hub_notice("hub_flaw", by="another"))
-    assert title in pages.text("/")
-    pages.ledger.hub_notices = (hub_notice("hub_flaw", ends=NOW),)
-    assert title not in pages.text("/")
 
 
 def test_announcements__of_the_owner__are_on_the_status_page_until_they_are_in_effect(pages: Pages) -> None:

@@ -18,13 +18,6 @@ from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.crypto.unassigned import RUNS
 from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_notice import (
-    MAX_AHEAD_SECONDS,
-    MAX_LIFETIME_SECONDS,
-    MAX_SIGNATURE_BYTES,
-    MOST_NOTICES,
-    STATES,
-)
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
@@ -178,13 +171,6 @@ def _witnesses() -> str:
         f"export const FUNDED_QUERY =\n  {json.dumps(FUNDED_QUERY)};\n"
         "/** Bounties of one account on one page that are looked through. */\n"
         f"export const MOST_LISTED = {MOST_LISTED};\n\n"
-        f"/** What a notice about the Hub states, by its reason, and its bounds. */\n"
-        f"export const NOTICE_STATES = {json.dumps(STATES, indent=2)} as const;\n"
-        f"export const NOTICE_LIFETIME_SECONDS = {MAX_LIFETIME_SECONDS};\n"
-        f"export const NOTICE_AHEAD_SECONDS = {MAX_AHEAD_SECONDS};\n"
-        f"export const NOTICE_SIGNATURE_BYTES = {MAX_SIGNATURE_BYTES};\n"
-        "/** Notices about a Hub that are read. */\n"
-        f"export const MOST_NOTICES = {MOST_NOTICES};\n\n"
         "/** Submissions that one signed request reads. */\n"
         f"export const MOST_CONTENTS = {MAX_CONTENTS};\n"
     )

@@ -225,17 +225,6 @@ class Client:
             receipt = receipt_of(ChainClient.checked(settings), tx_hash)
             return receipt.block_number if receipt is not None and receipt.succeeded else None
 
-    def notice(self) -> str | None:
-        """The notice about the Hub that is in effect, as a sentence, checked on the chain; None where there is none."""
-        from service_cli.api import api_of
-        from service_cli.chain.session import ChainClient
-        from service_cli.witnesses.notices import notices_of, said, served_by
-
-        with self._at_work(CHAIN_AND_API) as settings:
-            chain = ChainClient.checked(settings)
-            found = notices_of(chain, served_by(api_of(settings, chain))).in_effect
-            return None if found is None else said(chain, found)
-
     def watch(self, bounty_id: BountyId) -> "FinalBounty":
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
         from service_cli.bounty.watch import watch_bounty
@@ -317,7 +306,6 @@ class Client:
         replace: bool = False,
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
-        despite_notice: bool = False,
         without_api: bool = False,
         in_place_of: Bytes32 | None = None,
     ) -> "SubmittedWork":
@@ -330,10 +318,7 @@ class Client:
         from service_cli.solver.events import SubmittedWork
         from service_cli.solver.submission import SubmitOptions, submit
 
-        options = SubmitOptions(
-            accept_term_differences, without_api, replace, include_suspicious, despite_notice,
-            in_place_of,
-        )  # fmt: skip
+        options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, in_place_of)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
             if not isinstance(done, SubmittedWork):
@@ -480,7 +465,6 @@ class Client:
         replace: bool = False,
         include_suspicious: bool = False,
         accept_term_differences: bool = False,
-        despite_notice: bool = False,
         without_api: bool = False,
     ) -> "PreparedAct[SubmittedWork]":
         """Seal and upload a directory as ``submit`` does, and prepare the call by which ``account`` records it.
@@ -492,9 +476,7 @@ class Client:
         from service_cli.solver.events import SubmittedWork
         from service_cli.solver.submission import SubmitOptions, submit
 
-        options = SubmitOptions(
-            accept_term_differences, without_api, replace, include_suspicious, despite_notice
-        )  # fmt: skip
+        options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_SOLVER_PRIVATE_KEY")
             found = submit(settings, signer, bounty_id, directory, options)

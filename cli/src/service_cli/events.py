@@ -1,15 +1,14 @@
-"""Events of ``status``, ``doctor`` and ``notice``."""
+"""Events of ``status`` and ``doctor``."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
-from bounty_protocol.domain.hub_notice import STATES, NoticeReason
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.shell.event import Count, Event
 from service_cli.shell.items import Column, Field, Heading, Row, Shown
-from service_cli.shell.phrases import at, time_left, to_the_minute, tokens
+from service_cli.shell.phrases import time_left, to_the_minute, tokens
 from service_cli.shell.progress import Step
 from service_cli.shell.text import ether
 
@@ -155,35 +154,3 @@ class DoctorCheck(Event):
         else:
             yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
             yield Field("Fix", fix or "see docs/client.md")
-
-
-@dataclass(frozen=True, slots=True)
-class FoundNotice(Event):
-    """The latest notice about the Hub of one account that the Hub's owner names for them, as the chain bears it out.
-    With the reason `withdrawn` it ends what the account signed before."""
-
-    EVENT: ClassVar[str] = "notice.found"
-    WHEN: ClassVar[str] = "once for the latest of each signer"
-    signer: Address
-    reason: NoticeReason
-    issued_at: UnixSeconds
-    expires_at: UnixSeconds
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"{screen.strong('A notice about the Hub')}: {STATES[self.reason]}."
-        yield Field("Signed by", self.signer, whole=True)
-        yield Field("Until", f"{at(self.expires_at, screen)}, signed {at(self.issued_at, screen)}")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedNotices(Event):
-    """Whether a notice is in effect: then no bounty is funded, and work is submitted only with `--despite-notice`."""
-
-    EVENT: ClassVar[str] = "notice.checked"
-    in_effect: bool
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        if self.in_effect:
-            yield f"{screen.bad('Fund no bounty')} on this Hub: a notice is in effect. This client does not."
-        else:
-            yield f"{screen.good('No notice')} about this Hub is in effect."

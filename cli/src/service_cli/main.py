@@ -47,7 +47,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
-    "notice": ("notice", "Show whether a notice about the Hub is in effect."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
@@ -95,7 +94,6 @@ again continues. audit is a program of its own, too: service-audit.
 _GROUPS: Final = {
     "bounty": "For anyone",
     "audit": "For anyone",
-    "notice": "For anyone",
     "poster": "For a Poster",
     "solver": "For a Solver",
     "claimant": "For a winner, or a Poster who is refunded",

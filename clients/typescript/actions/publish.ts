@@ -41,7 +41,6 @@ import { outageAdvice } from "./halts.js";
 import { tidied } from "./journal.js";
 import { confirmNoSecret } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
-import { requireNoNotice } from "./notices.js";
 import type { Call } from "./provider.js";
 import { byTransaction, told } from "./results.js";
 import type { Act } from "./settings.js";
@@ -144,7 +143,6 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   stage.say("The terms are compared with what the contract takes.");
   const conditions = await readConditions(context, stage);
   const isUsable = kept !== undefined && (await isLive(context, kept, conditions));
-  await requireNoNotice(context, stage);
   if (!isUsable) {
     await requireFundable(context, terms, conditions);
     await confirmNoSecret(stage, page);
@@ -152,10 +150,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
     await requireNoOtherText(context, stage, commitment);
   }
   await requireWanted(context, stage, { known, hidden }, isUsable ? kept : undefined);
-  if (!isUsable) {
-    await review(context, stage, page, commitment, terms, conditions);
-    await requireNoNotice(context, stage); // a review takes a while
-  }
+  if (!isUsable) await review(context, stage, page, commitment, terms, conditions);
   let funding = kept;
   if (funding === undefined || !isUsable) {
     const isSigned = (await pathOf(context)) === "authorization";

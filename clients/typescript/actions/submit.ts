@@ -18,7 +18,6 @@ import { element, labelled } from "./dom.js";
 import { DirectoryField } from "./files.js";
 import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
-import { heedNotice } from "./notices.js";
 import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
 import { finished, told } from "./results.js";
@@ -79,7 +78,6 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   await node.simulate(account, placeholder); // refused before anything is sealed
   requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
-  await heedNotice(context, stage);
   await heedStandstill(context, stage, bounty.submissionDeadline, "A Submission");
   const name = keptName(bounty);
   let sealed = await keptOf(context, stage, name, bounty);

@@ -1,6 +1,6 @@
 /**
  * What reads, signs and acts, and nothing that seals or opens: `bounty-escrow-client/acting`, the API, signed requests,
- * commitments, the Hub and its notices, and what an act rests on.
+ * commitments, the Hub, and what an act rests on.
  */
 
 export {
@@ -33,7 +33,7 @@ export { MOST_CONTENTS, readContents } from "./contents.js";
 export type { ReadContent } from "./contents.js";
 export { REFUSALS, REFUSED_TIMES } from "./generated/refusals.js";
 export { AGE_KEY, KEY_FORMS } from "./generated/secrets.js";
-export { FUNDED_QUERY, MOST_LISTED, MOST_NOTICES, RECENT_BLOCKS, TOLERATED_LAG } from "./generated/witnesses.js";
+export { FUNDED_QUERY, MOST_LISTED, RECENT_BLOCKS, TOLERATED_LAG } from "./generated/witnesses.js";
 export { LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS, STATED_OUTAGES } from "./generated/witnesses.js";
 export type { ApiCode } from "./generated/codes.js";
 export { ServiceError, hasCode } from "./errors.js";
@@ -50,9 +50,6 @@ export {
 } from "./hub.js";
 export type { AccountReader, EncodedCall, FundingPath, FundingTypedData } from "./hub.js";
 export type { HubArguments, HubEvent, HubFunction, HubReader, HubWrite, TokenDomain } from "./hub.js";
-export { NOTICE_STATES, inEffect, latestOfEach, noticeReader } from "./notices.js";
-export { noticeTypedData, parseNotice, whyVoid } from "./notices.js";
-export type { CallingClient, HubNotice, NoticeReader } from "./notices.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
 export type {
   ApprovalTypedData,

@@ -8,7 +8,6 @@ import commitments from "../../../tests/vectors/commitments.json" with { type: "
 import delivery_wrap from "../../../tests/vectors/delivery_wrap.json" with { type: "json" };
 import documents from "../../../tests/vectors/documents.json" with { type: "json" };
 import envelope from "../../../tests/vectors/envelope.json" with { type: "json" };
-import hub_notice from "../../../tests/vectors/hub_notice.json" with { type: "json" };
 import key_capsule from "../../../tests/vectors/key_capsule.json" with { type: "json" };
 import names from "../../../tests/vectors/names.json" with { type: "json" };
 import request_approval from "../../../tests/vectors/request_approval.json" with { type: "json" };
@@ -26,7 +25,6 @@ const published = {
   delivery_wrap,
   documents,
   envelope,
-  hub_notice,
   key_capsule,
   names,
   request_approval,

@@ -8,7 +8,7 @@ import type * as types from "bounty-escrow-client";
 type Bytes = Uint8Array;
 type Eventually = Promise<string>;
 type Chunks = AsyncIterable<Uint8Array>;
-const { FACTS, NOTICE_STATES } = client;
+const { FACTS } = client;
 
 // The API
 expectTypeOf(client.createApi).parameters.toEqualTypeOf<[baseUrl: string, signing?: types.Signing]>();
@@ -224,7 +224,6 @@ expectTypeOf<types.HubWrite<"createBounty">["args"]>().toEqualTypeOf<types.HubAr
 expectTypeOf<types.HubArguments<"settle">>().toEqualTypeOf<readonly [bigint]>();
 expectTypeOf(client.hubEvents).returns.toEqualTypeOf<types.HubEvent[]>();
 expectTypeOf<types.HubEvent["eventName"]>().extract<"AwardClaimed">().not.toBeNever();
-expectTypeOf<types.CallingClient["call"]>().parameter(0).toEqualTypeOf<{ readonly to: Address; readonly data: Hex }>();
 expectTypeOf(client.allowanceCall).parameters.toEqualTypeOf<[Address, types.Terms]>();
 expectTypeOf(client.allowanceCall).returns.toHaveProperty("functionName").toEqualTypeOf<"createBounty">();
 expectTypeOf(client.fundingPath).toEqualTypeOf<
@@ -257,8 +256,6 @@ expectTypeOf(client.MOST_LISTED).not.toBeAny();
 expectTypeOf(client.MOST_LISTED).toExtend<number>();
 expectTypeOf(client.MOST_CONTENTS).not.toBeAny();
 expectTypeOf(client.MOST_CONTENTS).toExtend<number>();
-expectTypeOf(client.MOST_NOTICES).not.toBeAny();
-expectTypeOf(client.MOST_NOTICES).toExtend<number>();
 expectTypeOf(client.FUNDED_QUERY).not.toBeAny();
 expectTypeOf(client.FUNDED_QUERY).toExtend<string>();
 expectTypeOf<keyof typeof FACTS>().toEqualTypeOf<types.FactName>();
@@ -275,30 +272,6 @@ expectTypeOf(client.requireRecordedDelay).toEqualTypeOf<(chainId: number, delay:
 expectTypeOf(client.requireRevealPoint).toEqualTypeOf<
   (submissionDeadline: bigint, revealAt: bigint, delay: bigint, now: bigint) => void
 >();
-
-// Notices
-expectTypeOf<keyof typeof NOTICE_STATES>().toEqualTypeOf<types.HubNotice["reason"]>();
-expectTypeOf<types.HubNotice["expires_at"]>().toEqualTypeOf<number>();
-expectTypeOf(client.inEffect).toEqualTypeOf<
-  (notices: readonly types.HubNotice[]) => types.HubNotice | undefined
->();
-expectTypeOf(client.latestOfEach).toEqualTypeOf<
-  (notices: readonly types.HubNotice[]) => readonly types.HubNotice[]
->();
-expectTypeOf(client.noticeReader).parameter(0).not.toBeAny();
-expectTypeOf(client.noticeReader).returns.toEqualTypeOf<types.NoticeReader>();
-expectTypeOf(client.noticeTypedData).parameters.toEqualTypeOf<[types.HubNotice]>();
-expectTypeOf(client.noticeTypedData).returns.toHaveProperty("primaryType").toEqualTypeOf<"HubNotice">();
-expectTypeOf(client.parseNotice).toEqualTypeOf<(value: unknown) => types.HubNotice>();
-expectTypeOf(client.whyVoid).toEqualTypeOf<
-  (
-    chain: types.NoticeReader,
-    deployment: types.Deployment,
-    notice: types.HubNotice,
-    now: number,
-  ) => Promise<readonly types.Issue[]>
->();
-expectTypeOf<types.NoticeReader["answer"]>().returns.toEqualTypeOf<Promise<Hex>>();
 
 // Keys, beacon and envelopes
 expectTypeOf(client.generateIdentity).toEqualTypeOf<() => Eventually>();

@@ -55,60 +55,6 @@ test("request_approval: typed data, signature and header are those of the vector
   }
 });
 
-test("hub_notice: typed data and what counts are those of the vectors", async () => {
-  const { chain_id, hub_address, now, accepted, rejected, unreadable } = load("hub_notice");
-  const deployment = { chainId: chain_id, hubAddress: hub_address };
-  const word = (text) => `0x${text.padStart(64, "0")}`;
-  const timelock = `0x${"71".repeat(20)}`;
-  const MAGIC = `0x${"1626ba7e".padEnd(64, "0")}`;
-  const asked = [];
-  /** A chain on which the Hub has this owner, and other accounts answer so. */
-  const chainOf = (owner, answers = {}) => ({
-    answer: async (to, data) => {
-      asked.push(to);
-      return to === hub_address ? word(owner.slice(2)) : (answers[`${to} ${data.slice(0, 10)}`] ?? "0x");
-    },
-  });
-  const paths = async (chain, notice, at = now) =>
-    (await client.whyVoid(chain, deployment, client.parseNotice(notice), at)).map(({ path }) => path);
-  for (const { about, notice, typed_data, digest } of accepted) {
-    const { message, primaryType, domain, types } = client.noticeTypedData(notice);
-    assert.deepEqual(
-      { ...message, issuedAt: Number(message.issuedAt), expiresAt: Number(message.expiresAt) },
-      typed_data.message,
-    );
-    assert.deepEqual([primaryType, domain], [typed_data.primaryType, typed_data.domain]);
-    assert.strictEqual(hashTypedData({ types, primaryType, domain, message }), digest, about);
-    assert.deepEqual(await paths(chainOf(notice.signer), notice), [], about);
-    assert.deepEqual(await paths(chainOf(timelock), notice), ["signer"], about);
-    assert.deepEqual(await paths(chainOf(timelock, { [`${timelock} 0x91d14854`]: word("1") }), notice), [], about);
-    assert.deepEqual(await paths(chainOf(timelock, { [`${timelock} 0x91d14854`]: word("2") }), notice), ["signer"]);
-    assert.strictEqual(client.inEffect([notice]) === undefined, notice.reason === "withdrawn");
-  }
-  for (const { about, notice, issues } of rejected) {
-    asked.length = 0;
-    assert.deepEqual(await paths(chainOf(notice.signer), notice), issues, about);
-    assert.deepEqual(asked, [], "what costs nothing is checked first");
-  }
-  for (const { about, notice } of unreadable) {
-    assert.strictEqual(await failureOf(() => client.parseNotice(notice)), "hub_notice_malformed", about);
-  }
-  const [{ notice }] = accepted;
-  const other = { ...notice, signature: `0x${"00".repeat(130)}` };
-  const safe = `${notice.signer} 0x1626ba7e`;
-  assert.deepEqual(await paths(chainOf(notice.signer), other), ["signature"]);
-  assert.deepEqual(await paths(chainOf(notice.signer, { [safe]: MAGIC }), other), []);
-  assert.deepEqual(await paths(chainOf(notice.signer, { [safe]: `${MAGIC}00` }), other), ["signature"]);
-  asked.length = 0;
-  assert.deepEqual(await paths(chainOf(timelock, { [safe]: MAGIC }), other), ["signer"]);
-  assert.deepEqual(asked, [hub_address, timelock], "an account that nobody names is not called");
-  const later = { ...notice, reason: "withdrawn", issued_at: notice.issued_at + 1 };
-  assert.strictEqual(client.inEffect([notice, later]), undefined);
-  assert.strictEqual(client.inEffect([later, notice]), undefined);
-  const foreign = { ...later, signer: timelock };
-  assert.strictEqual(client.inEffect([notice, foreign]), notice);
-});
-
 test("canonical_query: accepted and refused", async () => {
   const { accepted, rejected } = load("canonical_query");
   for (const { raw, canonical } of accepted) assert.strictEqual(client.canonicalQuery(raw), canonical, raw);

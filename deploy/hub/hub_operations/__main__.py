@@ -1,4 +1,4 @@
-"""``python -m hub_operations deploy|owner|admin|notice``: what an operator does to the Hub, or states of it."""
+"""``python -m hub_operations deploy|owner|admin``: what an operator does to the Hub."""
 
 import argparse
 import sys
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.chain.reverts import explain
 
-from hub_operations import admin, deploy, notice, ownership
+from hub_operations import admin, deploy, ownership
 from hub_operations.signing import OperationRefused
 
 
@@ -18,10 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     deploy.add_arguments(commands.add_parser("deploy", help=str(deploy.__doc__).splitlines()[0]))
     ownership.add_arguments(commands.add_parser("owner", help=str(ownership.__doc__).splitlines()[0]))
     admin.add_arguments(commands.add_parser("admin", help=str(admin.__doc__).splitlines()[0]))
-    notice.add_arguments(commands.add_parser("notice", help=str(notice.__doc__).splitlines()[0]))
     options = parser.parse_args(arguments)
     try:
-        runs = {"deploy": deploy.run, "owner": ownership.run, "admin": admin.run, "notice": notice.run}
+        runs = {"deploy": deploy.run, "owner": ownership.run, "admin": admin.run}
         runs[options.command](options)
     except OperationRefused as refusal:
         print(f"refused: {refusal}", file=sys.stderr)

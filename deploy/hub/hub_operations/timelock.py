@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from bounty_protocol.chain.abi import Abi, parse_abi
-from bounty_protocol.chain.hub_notices import CANCELLER_ROLE
 from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, hex_bytes, quantity
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, Bytes32, to_bytes
@@ -24,8 +23,9 @@ PACKAGE: Final = Path(__file__).parent.parent / "timelock"
 ARTIFACT: Final = "@openzeppelin/contracts/build/contracts/TimelockController.json"
 NO_PREDECESSOR: Final = bytes(32)
 ADMIN: Final = Bytes32("0x" + "00" * 32)
-CANCELLER: Final = CANCELLER_ROLE
-PROPOSER, EXECUTOR = (Bytes32("0x" + keccak256(name).hex()) for name in (b"PROPOSER_ROLE", b"EXECUTOR_ROLE"))
+PROPOSER, EXECUTOR, CANCELLER = (
+    Bytes32("0x" + keccak256(name).hex()) for name in (b"PROPOSER_ROLE", b"EXECUTOR_ROLE", b"CANCELLER_ROLE")
+)
 ROLES: Final = {ADMIN: "admin", PROPOSER: "proposer", EXECUTOR: "executor", CANCELLER: "canceller"}
 
 

@@ -1,6 +1,5 @@
 """Every example of every command's help does what its command is for; one that needs a shell is typed into one."""
 
-import json
 import os
 import re
 import shlex
@@ -12,7 +11,6 @@ from string import Template
 
 import click
 import pytest
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId
 from service_cli.main import COMMANDS, group
 
@@ -23,7 +21,6 @@ from tests.cli.ledger import Ledger
 from tests.cli.scenes import Case, Stage, make_stage
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal, events_of
-from tests.cli.witnesses.test_notices import owner, signed
 
 
 def examples_of(name: str) -> list[str]:
@@ -85,14 +82,6 @@ def owner_of_a_file(stage: Stage) -> Case:
     return found
 
 
-def reader_of_a_notice(stage: Stage) -> Case:
-    """Somebody with a notice about the Hub, which withdraws another one."""
-    found = anyone(stage)
-    notice = signed(stage.ledger, owner(stage.ledger), reason="withdrawn")
-    (found.home.home / "notice.json").write_text(json.dumps(to_json(notice)))
-    return found
-
-
 def author(stage: Stage) -> Case:
     """A Poster with an earlier page."""
     case = scenes.fund(stage)
@@ -114,7 +103,6 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:heartbeat": scenes.heartbeat,
     "guardian:claim-fee": scenes.claim_fee,
     "env:allow": owner_of_a_file,
-    "notice": reader_of_a_notice,
 }
 """What a command needs before its example can be typed; the others only look."""
 

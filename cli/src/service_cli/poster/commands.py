@@ -217,8 +217,7 @@ def poster_publish_fund(
               differs from its own derivation in any field; terms that the Hub would refuse; a balance below the escrow
               or the gas;
               new terms while an earlier authorization may still be used, or after a cancelled one;
-              terms signed less than a minute before an announced roster takes effect; while a notice about the Hub
-              is in effect
+              terms signed less than a minute before an announced roster takes effect
     Examples: service-cli poster:publish-fund --check bounty_challenge.md
               service-cli poster:publish-fund bounty_challenge.md
     """

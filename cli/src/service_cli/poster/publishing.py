@@ -25,6 +25,7 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
+from service_cli.bounty.listing import deployment
 from service_cli.chain.about import about_chain, about_sent, ended_as, is_paid
 from service_cli.chain.journal import Journal, journal_in
 from service_cli.chain.prepared import PreparedAct, done_already
@@ -62,7 +63,6 @@ from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import emit, is_text, remark, say
 from service_cli.shell.text import Token, amount, wei
 from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
-from service_cli.witnesses.notices import notices_of, require_fundable, said, served_by
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
 
@@ -176,14 +176,12 @@ def _agreed(
         # an earlier run that signed came past this question
         if what_may_create(session.chain, funding.journal) is None:
             require_no_open_one(session, challenge, commitment, path)
-    served = served_by(session.api)
-    require_fundable(session.chain, served)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if funding.is_under_way(conditions):
         vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
     else:
         token = conditions.constants.token
-        require_same_token(served, token)
+        require_same_token(deployment(session.settings, session.api), token)
         check_terms(session.chain, conditions, challenge, session.account)
         require_ready(page, path, session.chain.latest().time, conditions)
         held = balance_call(token.address, session.account)
@@ -196,7 +194,6 @@ def _agreed(
         if explained is not None and funding.wanted is None:
             say(explained)
         vouched = _publish(session, page, commitment, challenge, conditions)
-        require_fundable(session.chain, served_by(session.api))  # a review takes minutes: what is shown by now
         confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
     return _Agreed(vouched, known, following)
 
@@ -248,8 +245,6 @@ def check_page(
     if before:
         whose = "this account" if poster is not None else "somebody"
         remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
-    if (notice := notices_of(chain, None).in_effect) is not None:
-        remark(f"warning: {said(chain, notice)}", urgent=True)
     if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
         remark(explained)
     remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")

@@ -16,7 +16,6 @@ from service_cli.shell.command import command
 @click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
-@click.option("--despite-notice", is_flag=True, help="Submit while a notice about the Hub is in effect.")
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def solver_submit(
@@ -28,7 +27,6 @@ def solver_submit(
     replace: bool,
     check: bool,
     include_suspicious: bool,
-    despite_notice: bool,
     network: str | None,
     api_base_url: str | None,
     max_cost: int | None,
@@ -56,8 +54,7 @@ def solver_submit(
               look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
               accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
               not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
-              derivation; a page whose terms differ from the chain's, unless --accept-term-differences; while a notice
-              about the Hub is in effect, unless --despite-notice
+              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
     Examples: service-cli solver:submit --check 7 work/
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/
@@ -73,7 +70,7 @@ def solver_submit(
         print_json()
     needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
-    options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, despite_notice)
+    options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
     signer: Signer
     if solver_address is None:
         signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")

@@ -71,7 +71,6 @@ from service_cli.witnesses.bounties import (
     terms_of,
     terms_without_api,
 )
-from service_cli.witnesses.notices import heed, notices_of, said, served_by
 from service_cli.witnesses.table import Witness
 from service_cli.witnesses.times import latest_moment, warn_of_late_chain
 
@@ -88,8 +87,6 @@ class SubmitOptions:
     """Take the place of a Submission that was made elsewhere."""
     include_suspicious: bool = False
     """Seal files that look like secrets without a question."""
-    despite_notice: bool = False
-    """Submit while a notice about the Hub is in effect."""
     in_place_of: Bytes32 | None = None
     """The one Submission of the account that this may replace, zero for none; without it any that was made here."""
 
@@ -116,9 +113,6 @@ def submit(
             content = _content_meant(work, api, journal, content)
             earlier = sealed_before(journal, content)
         require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
-        if earlier is None or active(work) != earlier.commitment():
-            with _hint_without_api():
-                heed(work.chain, api, despite=options.despite_notice)
         if earlier is not None and _is_settled(work, earlier, journal, options):
             return record(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
         with _hint_without_api():
@@ -327,9 +321,7 @@ def check_submission(
         require_price(work.chain, cost.price)
     former, api = active(work), None if options.without_api else work.session.api
     terms = vouched_terms(work, api, options)
-    notice = notices_of(work.chain, None if api is None else served_by(api)).in_effect
     warnings = [
-        *([said(work.chain, notice)] if notice is not None else []),
         *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
         *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
         *(

@@ -123,8 +123,6 @@ class Reading:
             blockers.append(
                 f"only {seen} Guardians were seen within 30 days, and {found.guardian_roster.quorum} decide"
             )
-        if (notice := self._client.notice()) is not None:
-            blockers.append(notice)
         return answers.Evaluation(
             bounty_id=found.bounty_id,
             award=money(_award(facts), token),

@@ -16,7 +16,6 @@ export type ApiCode =
   | "internal_error"
   | "invalid_bounty_challenge"
   | "invalid_bounty_detail_request"
-  | "invalid_hub_notice"
   | "invalid_orchestrator_output"
   | "invalid_request"
   | "invalid_solver_submission"

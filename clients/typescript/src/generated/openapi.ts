@@ -376,27 +376,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/hub-notices": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Publish a notice about the Hub.
-         * @description Anyone may bring it: its own signature counts, by an account that the Hub's owner names for notices. The answer is
-         *     the latest one of that account, which `GET /api/status` and `GET /api/deployment` show until its end.
-         */
-        post: operations["post_api_hub_notices"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/openapi.json": {
         parameters: {
             query?: never;
@@ -781,31 +760,18 @@ export interface components {
             freshness_window_seconds: number;
             guardian_roster: components["schemas"]["GuardianRoster"] | null;
             hub_address: components["schemas"]["Address"];
-            /**
-             * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
-             * @default []
-             */
-            hub_notices: components["schemas"]["HubNotice"][];
             limits: components["schemas"]["HubLimits"];
             /** @description The audience of signatures. */
             public_host: string;
             reveal_delay_seconds: number;
         };
-        /**
-         * @description How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
-         *         database nothing is known of notices.
-         */
+        /** @description How this deployment does. Without an index there is neither position, nor totals, nor announcements. */
         DeploymentStatus: {
             announced: components["schemas"]["Announcements"] | null;
             /** @description Null where no RPC endpoint has answered within the last minutes, or nobody reads them. */
             chain_head?: components["schemas"]["ChainHead"] | null;
             chain_id: number;
             hub_address: components["schemas"]["Address"];
-            /**
-             * @description The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check signer and signature on the chain: a client believes none of them by this answer alone.
-             * @default []
-             */
-            hub_notices: components["schemas"]["HubNotice"][];
             position: components["schemas"]["IndexPosition"] | null;
             service_version: string;
             /** @enum {string} */
@@ -960,17 +926,6 @@ export interface components {
             min_judging_window_seconds: number;
             min_submission_window_seconds: number;
         };
-        /** @description One notice with its signature, none of it proven yet. */
-        HubNotice: {
-            chain_id: number;
-            expires_at: components["schemas"]["UnixSeconds"];
-            hub_address: components["schemas"]["Address"];
-            issued_at: components["schemas"]["UnixSeconds"];
-            reason: components["schemas"]["NoticeReason"];
-            /** @description 0x and lowercase hex digits. */
-            signature: string;
-            signer: components["schemas"]["Address"];
-        };
         /** @description How far the copy is. ``tip_block_number`` is the newest block that the chain showed. */
         IndexPosition: {
             block_hash: components["schemas"]["Bytes32"];
@@ -999,8 +954,6 @@ export interface components {
             delivery_public_key: components["schemas"]["Bytes32"];
             effective_from: components["schemas"]["UnixSeconds"];
         };
-        /** @enum {string} */
-        NoticeReason: "hub_flaw" | "owner_keys" | "escrow_token" | "other" | "withdrawn";
         /** @enum {string} */
         Outcome: "awarded" | "no_valid_submission";
         /** @description The rules' issues with a page, and by which rubric and rules. Without an issue no rule objects; a review may. */
@@ -3881,153 +3834,6 @@ export interface operations {
                 };
             };
             /** @description `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            503: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-        };
-    };
-    post_api_hub_notices: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "chain_id": 8453,
-                 *       "expires_at": 1800604800,
-                 *       "hub_address": "0x4242424242424242424242424242424242424242",
-                 *       "issued_at": 1800000000,
-                 *       "reason": "hub_flaw",
-                 *       "signature": "0x5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a5a",
-                 *       "signer": "0xcacacacacacacacacacacacacacacacacacacaca"
-                 *     }
-                 */
-                "application/json": components["schemas"]["HubNotice"];
-            };
-        };
-        responses: {
-            /** @description It was there already. */
-            200: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HubNotice"];
-                };
-            };
-            /** @description Stored for the first time. */
-            201: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["HubNotice"];
-                };
-            };
-            /**
-             * @description `invalid_hub_notice`: Have an account sign it that the Hub's owner names for notices, as the issues describe, and post it again.
-             *     `invalid_request`: Correct what the issues name and send the request again.
-             */
-            400: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
-            413: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `unsupported_media_type`: Send the media type that the route takes. */
-            415: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `rate_limit_reached`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed. */
-            429: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "Retry-After": components["headers"]["Retry-After"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /** @description `internal_error`: Try again later; report the correlation id if it persists. */
-            500: {
-                headers: {
-                    "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                    "X-Hub": components["headers"]["X-Hub"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Error"];
-                };
-            };
-            /**
-             * @description `bounty_chain_state_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `bounty_projection_unavailable`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             *     `service_overloaded`: Wait the seconds of Retry-After, then send the request again with a fresh signature if it is signed.
-             */
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];

@@ -40,19 +40,5 @@ export const FUNDED_QUERY =
 /** Bounties of one account on one page that are looked through. */
 export const MOST_LISTED = 100;
 
-/** What a notice about the Hub states, by its reason, and its bounds. */
-export const NOTICE_STATES = {
-  "hub_flaw": "the Hub has a flaw, or may have one",
-  "owner_keys": "keys of the Hub's owner are stolen",
-  "escrow_token": "the escrow token cannot be relied on",
-  "other": "something is wrong with the Hub",
-  "withdrawn": "what this account stated before is over"
-} as const;
-export const NOTICE_LIFETIME_SECONDS = 2592000;
-export const NOTICE_AHEAD_SECONDS = 600;
-export const NOTICE_SIGNATURE_BYTES = 4096;
-/** Notices about a Hub that are read. */
-export const MOST_NOTICES = 8;
-
 /** Submissions that one signed request reads. */
 export const MOST_CONTENTS = 50;

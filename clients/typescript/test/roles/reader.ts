@@ -1,5 +1,5 @@
 // Reads: what a page commits to, the query that is signed, the Hub's events in a receipt, and what viem's client gives.
-import { canonicalQuery, commitmentOf, createApi, hubEvents, noticeReader } from "bounty-escrow-client/acting";
+import { canonicalQuery, commitmentOf, createApi, hubEvents } from "bounty-escrow-client/acting";
 import { readBounty, signRequest } from "bounty-escrow-client/acting";
 import type { Api, Deployment } from "bounty-escrow-client/acting";
 import { createPublicClient, http } from "viem";
@@ -20,6 +20,5 @@ export async function connected(apiUrl: string, rpcUrl: string, key: `0x${string
   const signer = privateKeyToAccount(key);
   await signRequest({ method: "GET", url: apiUrl }, { deployment, signer, chain });
   await Promise.all([readBounty(chain, deployment, 7n), readBounty(anyChain, deployment, 7n)]);
-  await noticeReader(anyChain).answer(deployment.hubAddress, "0x");
   return createApi(apiUrl, { deployment, signer, chain: anyChain });
 }

@@ -61,10 +61,6 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_solver_submission": Problem(400, _CORRECT),
     "invalid_written_verdict": Problem(400, _CORRECT),
     "invalid_winning_solution_delivery": Problem(400, _CORRECT),
-    "invalid_hub_notice": Problem(
-        400,
-        "Have an account sign it that the Hub's owner names for notices, as the issues describe, and post it again.",
-    ),
     "unauthorized": Problem(401, "Take a fresh block, sign this exact request again and send it once."),
     "forbidden": Problem(403, "Sign with the wallet that this action belongs to."),
     "bounty_not_found": Problem(404, "Check the bounty id and the deployment."),

@@ -52,8 +52,6 @@ class ApiBudgets(CallerBudgets):
     envelopes_of_address: Budget = Budget("envelopes-of-address", 600, _HOUR, shared=True)
     page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
     """Of a network address: pages checked by the rules, whatever is found."""
-    hub_notices: Budget = Budget("hub-notices", 30, _HOUR, shared=True)
-    """Of a network address: notices about the Hub."""
 
 
 _DEFAULTS = ApiBudgets()

@@ -20,7 +20,6 @@ from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import TimelyHttp
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
@@ -60,14 +59,9 @@ FORWARDED_SECONDS: Final = 20.0
 MAX_KEPT: Final = 512
 WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
-NOTICE_SECONDS: Final = 10.0
-"""For how long a notice about the Hub counts without being checked on the chain again."""
 NEWEST_SECONDS: Final = 5.0
 """For how long the chain's newest block is not looked up again; longer than Redis is waited for, so that one that hangs
 holds up one read in five seconds."""
-NOTICE_CALL_SECONDS: Final = 3.0
-NOTICE_ANSWER_BYTES: Final = 16_384
-"""Of the chain about a notice: its signer may be a contract that answers slowly, or much."""
 PACE_SECONDS: Final = 60.0
 """For how long the pace of the chain is not measured again."""
 PENDING_SECONDS: Final = 30.0
@@ -112,7 +106,6 @@ class Dependencies:
     rpc: JsonRpc
     http: TimelyHttp
     clock: Clock
-    """For public reads alone; ``engine`` is the primary's."""
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
     forward_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_FORWARDED_READS))
@@ -128,8 +121,6 @@ class Dependencies:
     and whether the endpoints list no other logs, by the digest of the copy's."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
-    notices: Recent[HubNotice, bool] = field(init=False)
-    """Whether a notice about the Hub counts, by the chain."""
     newest: Recent[ChainId, Newest] = field(init=False)
     """The chain's newest block, as the index's follower reports it."""
     paces: Recent[ChainId, float] = field(init=False)
@@ -139,7 +130,6 @@ class Dependencies:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
         self.newest = Recent(NEWEST_SECONDS, 1, self.clock)
         self.paces = Recent(PACE_SECONDS, 1, self.clock)
-        self.notices = Recent(NOTICE_SECONDS, MAX_KEPT, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
         self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)
@@ -175,11 +165,6 @@ class Dependencies:
                 return chain.block_time_seconds
 
         return self.paces.get(chain.chain_id, measure)
-
-    @cached_property
-    def notice_rpc(self) -> JsonRpc:
-        """The chain, for what is asked of it about notices."""
-        return self.rpc.bounded(seconds=NOTICE_CALL_SECONDS, max_answer_bytes=NOTICE_ANSWER_BYTES)
 
     @cached_property
     def callers(self) -> Callers:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Final
 
-from bounty_protocol.domain.hub_notice import NoticeReason
 from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -35,9 +34,6 @@ CIPHERTEXTS: Final = counter_by(
 )
 CIPHERTEXT_BYTES: Final = Counter(
     "service_ciphertext_bytes_total", "Bytes of uploaded ciphertexts that were found to be the announced ones"
-)
-HUB_NOTICES: Final = counter_by(
-    "reason", NoticeReason, "service_hub_notices_total", "Notices about the Hub that were published, by their reason"
 )
 VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")
 

@@ -1,7 +1,7 @@
-"""The signed structures ``ApiRequestApproval`` and ``HubNotice``, and their EIP-712 digests.
+"""The signed structure ``ApiRequestApproval`` and its EIP-712 digest.
 
-A digest is the one that any EIP-712 library computes from the typed data; both are built from the same values, so what
-a wallet shows is what is verified. Section "Signed structure" of the interface; docs/authentication.md.
+The digest is the one that any EIP-712 library computes from the typed data; both are built from the same values, so
+what a wallet shows is what is verified. Section "Signed structure" of the interface; docs/authentication.md.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,6 @@ from functools import lru_cache
 from typing import Final
 
 from bounty_protocol.auth.eip712 import Domain, Fields, for_wallets, signed_digest, type_hash
-from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, bytes32, to_bytes
 
@@ -23,9 +22,7 @@ _APPROVAL_FIELDS: Final[Fields] = (
     ("blockNumber", "uint256"),
     ("blockHash", "bytes32"),
 )
-_NOTICE_FIELDS: Final[Fields] = (("reason", "string"), ("issuedAt", "uint256"), ("expiresAt", "uint256"))
 _APPROVAL_TYPE: Final = type_hash("ApiRequestApproval", _APPROVAL_FIELDS)
-_NOTICE_TYPE: Final = type_hash("HubNotice", _NOTICE_FIELDS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +69,6 @@ def digest(domain: SigningDomain, approval: Approval) -> bytes:
     )
 
 
-def notice_digest(notice: HubNotice) -> bytes:
-    """The 32 bytes that are signed of a notice."""
-    return _signed(
-        SigningDomain(notice.chain_id, notice.hub_address),
-        _NOTICE_TYPE,
-        keccak256(notice.reason.encode()),
-        notice.issued_at.to_bytes(32, "big"),
-        notice.expires_at.to_bytes(32, "big"),
-    )
-
-
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
     """A request as a wallet takes it (``eth_signTypedData_v4``)."""
     message = {
@@ -94,13 +80,6 @@ def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
         "blockHash": approval.block_hash,
     }
     return for_wallets(_whole(domain), "ApiRequestApproval", _APPROVAL_FIELDS, message)
-
-
-def notice_typed_data(notice: HubNotice) -> dict[str, object]:
-    """A notice as a wallet takes it; its signature is not looked at."""
-    message = {"reason": notice.reason.value, "issuedAt": notice.issued_at, "expiresAt": notice.expires_at}
-    domain = SigningDomain(notice.chain_id, notice.hub_address)
-    return for_wallets(_whole(domain), "HubNotice", _NOTICE_FIELDS, message)
 
 
 def _signed(domain: SigningDomain, *words: bytes) -> bytes:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, TokenAmount, UnixSeconds
@@ -43,15 +42,6 @@ class HubLimits:
     max_ciphertext_bytes: int
 
 
-HubNotices = Annotated[
-    tuple[HubNotice, ...],
-    Note(
-        "The latest notice about the Hub of each account that its owner names for them, withdrawals included. Check "
-        "signer and signature on the chain: a client believes none of them by this answer alone."
-    ),
-]
-
-
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """The facts of this deployment that a client needs."""
@@ -69,7 +59,6 @@ class Deployment:
     ]
     beacon: BeaconInfo
     public_host: Annotated[str, Note("The audience of signatures.")]
-    hub_notices: HubNotices = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +143,7 @@ class Announcements:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentStatus:
-    """How this deployment does. Without an index there is neither position, nor totals, nor announcements; without a
-    database nothing is known of notices."""
+    """How this deployment does. Without an index there is neither position, nor totals, nor announcements."""
 
     state: IndexState
     chain_id: ChainId
@@ -164,7 +152,6 @@ class DeploymentStatus:
     position: IndexPosition | None
     totals: DeploymentTotals | None
     announced: Announcements | None
-    hub_notices: HubNotices = ()
     chain_head: Annotated[
         ChainHead | None, Note("Null where no RPC endpoint has answered within the last minutes, or nobody reads them.")
     ] = None

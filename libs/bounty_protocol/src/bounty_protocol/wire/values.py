@@ -9,12 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, NewType
 
-from bounty_protocol.domain.hub_notice import (
-    MAX_SIGNATURE_BYTES,
-    NoticeReason,
-    NoticeSignature,
-    parse_notice_signature,
-)
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.public_keys import parse_public_key
 from bounty_protocol.domain.tags import TAG_PATTERN, parse_tag
@@ -208,10 +202,6 @@ VALUES: Final[Mapping[Any, ValueForm]] = {
         _search_text,
     ),
     Tag: _text(None, "A tag of a challenge page.", f"^{TAG_PATTERN}$", lambda text: Tag(parse_tag(text))),
-    NoticeReason: _one_of("NoticeReason", NoticeReason),
-    NoticeSignature: _text(
-        None, "0x and lowercase hex digits.", f"^0x([0-9a-f]{{2}}){{1,{MAX_SIGNATURE_BYTES}}}$", parse_notice_signature
-    ),
     ChangeNumber: _count(None, "Counts the changes of the index; numbers are skipped."),
     Path: _text(None, "A path of the machine that wrote it.", None, Path),
     HexData: _text(None, "0x and lowercase hex digits.", "^0x([0-9a-f]{2})*$", _hex_data),

@@ -133,18 +133,6 @@ defects = Table(
     _created_at("found_at"),
 )
 """Sealed work of active Submissions in whose place other bytes were found, until the right ones are."""
-hub_notices = Table(
-    "hub_notices",
-    metadata,
-    Column("hub_address", Text, primary_key=True),
-    Column("signer", Text, primary_key=True),
-    Column("reason", Text, nullable=False),
-    Column("issued_at", BigInteger, nullable=False),
-    Column("expires_at", BigInteger, nullable=False),
-    Column("signature", Text, nullable=False),
-    _created_at("received_at"),
-)
-"""The latest notice about the Hub of each account that was named for them when it came."""
 withholdings = Table(
     "withholdings",
     metadata,

@@ -6,7 +6,7 @@ GRANT SELECT ON schema_version
 
 GRANT USAGE ON SCHEMA app TO service_api, service_delivery;
 GRANT SELECT, INSERT, UPDATE, DELETE
-    ON app.challenge_pages, app.challenge_summaries, app.defects, app.hub_notices, app.processed_approvals,
+    ON app.challenge_pages, app.challenge_summaries, app.defects, app.processed_approvals,
         app.review_charges, app.submission_envelopes, app.verification_records, app.verified_objects, app.written_verdicts
     TO service_api;
 GRANT SELECT, INSERT, UPDATE ON app.withholdings TO service_api;

@@ -38,17 +38,6 @@ CREATE TABLE app.defects (
     PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
 
-CREATE TABLE app.hub_notices (
-    hub_address text NOT NULL,
-    signer text NOT NULL,
-    reason text NOT NULL,
-    issued_at bigint NOT NULL,
-    expires_at bigint NOT NULL,
-    signature text NOT NULL,
-    received_at timestamptz NOT NULL DEFAULT now(),
-    PRIMARY KEY (hub_address, signer)
-);
-
 CREATE TABLE app.processed_approvals (
     approval_digest text PRIMARY KEY,
     poster text NOT NULL,

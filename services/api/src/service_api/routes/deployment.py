@@ -17,7 +17,6 @@ from service_common.web.versions import REVALIDATE, Version, json_version, text_
 from service_api.dependencies import Dependencies, dependencies
 from service_api.places import place_at
 from service_api.usecases.client_settings import client_settings
-from service_api.usecases.hub_notices import read_notices, shown_notices
 from service_api.usecases.rendering import fees_of
 from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES
 
@@ -64,7 +63,6 @@ def _describe(deps: Dependencies) -> Deployment:
     with deps.facts.open() as facts:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
-        notices = read_notices(deps, facts.connection)
     return Deployment(
         chain_id=chain.chain_id,
         hub_address=chain.hub_address,
@@ -85,5 +83,4 @@ def _describe(deps: Dependencies) -> Deployment:
         freshness_window_seconds=FRESHNESS_SECONDS,
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,
-        hub_notices=shown_notices(deps, notices),
     )

@@ -6,7 +6,6 @@ from importlib import metadata
 from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_notice import HubNotice
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import (
@@ -35,7 +34,6 @@ from service_common.newest_block import read_newest
 from sqlalchemy import Connection, func, select
 
 from service_api.dependencies import Dependencies, Newest
-from service_api.usecases.hub_notices import read_notices, shown_notices
 
 VERSION: Final = metadata.version("service-api")
 
@@ -47,32 +45,31 @@ class _Moment:
     head: Head | None
     totals: DeploymentTotals | None
     announced: Announcements | None
-    notices: tuple[HubNotice, ...]
 
 
 def show_status(deps: Dependencies) -> DeploymentStatus:
     """The body of ``GET /api/status``, also while there is no index to read."""
     try:
-        found = _read(deps, deps.facts)
+        found = _read(deps.facts)
     except (DatabaseUnavailable, ServiceError):
         return _status(deps, IndexState.UNAVAILABLE, None, None, None)
-    notices, head, totals, announced = shown_notices(deps, found.notices), found.head, found.totals, found.announced
+    head, totals, announced = found.head, found.totals, found.announced
     if head is None:
-        return _status(deps, IndexState.STARTING, None, None, None, notices)
+        return _status(deps, IndexState.STARTING, None, None, None)
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
-    return _status(deps, state, _position(head, lag), totals, announced, notices)
+    return _status(deps, state, _position(head, lag), totals, announced)
 
 
-def _read(deps: Dependencies, source: FactSource) -> _Moment:
+def _read(source: FactSource) -> _Moment:
     with reading(source.engine) as connection:
         head = read_head(connection, source.chain_id)
         if head is not None:
             source.require_hub(head)
         totals = None if head is None else _totals(connection, head.block_time)
         announced = None if head is None else _announced(connection, head.block_time)
-        return _Moment(head, totals, announced, read_notices(deps, connection))
+        return _Moment(head, totals, announced)
 
 
 def _status(
@@ -81,12 +78,9 @@ def _status(
     position: IndexPosition | None,
     totals: DeploymentTotals | None,
     announced: Announcements | None,
-    notices: tuple[HubNotice, ...] = (),
 ) -> DeploymentStatus:
     chain, head = deps.config.chain, _chain_head(deps)
-    return DeploymentStatus(
-        state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, notices, head
-    )
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, head)
 
 
 def _chain_head(deps: Dependencies) -> ChainHead | None:

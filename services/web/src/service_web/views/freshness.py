@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.domain.hub_notice import NoticeReason, latest_of_each
 from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.types import BlockNumber
 from bounty_protocol.wire.deployment import ChainHead, Deployment
@@ -32,12 +31,6 @@ _OPEN_OUTCOME: Final = marked(
     "The outcome of this bounty can still change for about %(span)s: "
     "the chain has not finalized the block that recorded it."
 )
-_NOTICE_STATES: Final = {
-    NoticeReason.HUB_FLAW: marked("the Hub has a flaw, or may have one"),
-    NoticeReason.OWNER_KEYS: marked("keys of the Hub's owner are stolen"),
-    NoticeReason.ESCROW_TOKEN: marked("the escrow token cannot be relied on"),
-    NoticeReason.OTHER: marked("something is wrong with the Hub"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +45,7 @@ def notices(
     head: IndexHead | None, chain: ChainHead | None, deployment: Deployment | None, now: int
 ) -> tuple[Notice, ...]:
     """The present faults. Of a chain that stands still the index is not late."""
-    found = [] if deployment is None else _about_the_hub(deployment, now)
+    found: list[Notice] = []
     is_still = chain is not None and stands_still(chain, now)
     if chain is not None and is_still:
         found.append(_of_a_chain_that_stands_still(chain, now))
@@ -81,30 +74,13 @@ def _of_what_was_answered(deployment: Deployment | None) -> str | None:
     """What is lacking, or of an earlier moment; None where nothing is."""
     asking = current_reader()
     if deployment is None:
-        return gettext("Parts of this page are lacking, among them warnings about the Hub. Reload in a minute.")
+        return gettext("Parts of this page are lacking. Reload in a minute.")
     if not asking.unconfirmed:
         return gettext("Parts of this page may be lacking. Reload in a minute.") if asking.is_lacking else None
     since = moment(min(asking.unconfirmed))
     if asking.is_lacking:
         return gettext("What you see was true at %(time)s, and parts may be lacking. Reload in a minute.", time=since)
     return gettext("What you see was true at %(time)s and may have changed since. Reload in a minute.", time=since)
-
-
-def _about_the_hub(deployment: Deployment, now: int) -> list[Notice]:
-    """The newest notice about the Hub that is in effect, as the API shows it; a wallet's node is asked for each act."""
-    latest = latest_of_each(deployment.hub_notices)
-    notice = next((each for each in latest if each.is_warning and each.expires_at > now), None)
-    if notice is None:
-        return []
-    text = gettext(
-        "%(signer)s, which the Hub's owner names for notices, has signed that %(what)s, and that nobody should fund a "
-        "bounty on it until %(time)s. Bounties that exist are judged, opened and claimed as before. Look where the "
-        "Hub's address was published for what happened.",
-        signer=notice.signer,
-        what=gettext(_NOTICE_STATES[notice.reason]),
-        time=moment(notice.expires_at),
-    )
-    return [Notice(gettext("Do not fund a bounty on this Hub"), text)]
 
 
 def stands_still(chain: ChainHead, now: int) -> bool:
