@@ -19,18 +19,12 @@ from service_common.db.hub_reads import Head, read_replaced_verdicts
 from sqlalchemy import Connection, RowMapping, func, select
 
 
-def read_changes(
-    connection: Connection, head: Head, after: ChangeNumber, limit: int, *, only_final: bool = False
-) -> list[Change]:
-    """The changes after a number, in order. With ``only_final`` only those that concern what is final: what is not yet
-    comes after them."""
+def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
+    """The changes after a number, in order."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
     columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
     found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
-    if only_final:
-        is_final = c.log_index.is_not(None) & (c.block_number <= head.finalized_number)
-        found = found.where(is_final | c.retracts_final)
     rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
     listed = [_change(head, row) for row in rows]
     places = [place for each in listed if (place := _verdict_place(each)) is not None]
@@ -38,13 +32,9 @@ def read_changes(
     return [_with_replaced(each, replaced) for each in listed] if replaced else listed
 
 
-def newest_change(connection: Connection, final: BlockNumber | None = None) -> ChangeNumber:
-    """The number of the newest change, or of the newest final event; 0 where there is none."""
-    c = t.changes.c
-    newest = select(func.max(c.number))
-    if final is not None:
-        newest = newest.where(c.log_index.is_not(None), c.block_number <= final)
-    return ChangeNumber(connection.execute(newest).scalar() or 0)
+def newest_change(connection: Connection) -> ChangeNumber:
+    """The number of the newest change; 0 where there is none."""
+    return ChangeNumber(connection.execute(select(func.max(t.changes.c.number))).scalar() or 0)
 
 
 def _change(head: Head, row: RowMapping) -> Change:

@@ -9,7 +9,6 @@ from typing import Final
 from bounty_protocol.chain.json_rpc import (
     ChainUnavailable,
     JsonRpc,
-    RpcRefused,
     block_number,
     block_time,
     hash_of,
@@ -63,15 +62,6 @@ def parse_header(answer: object) -> Header:
 def header_at(rpc: JsonRpc, tag: BlockNumber | str) -> Header:
     """The header at a number or a tag (``latest``, ``finalized``)."""
     return parse_header(rpc.call("eth_getBlockByNumber", hex(tag) if isinstance(tag, int) else tag, False))
-
-
-def headers_between(rpc: JsonRpc, first: BlockNumber, last: BlockNumber) -> list[Header]:
-    """Headers of all blocks from ``first`` to ``last``, both included, in one batch."""
-    answers = rpc.batch([("eth_getBlockByNumber", [hex(n), False]) for n in range(first, last + 1)])
-    for answer in answers:
-        if isinstance(answer, RpcRefused):
-            raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
-    return [parse_header(answer) for answer in answers]
 
 
 def pace(rpc: JsonRpc) -> float:
