@@ -193,7 +193,7 @@ def test_publish__while_the_api_is_silent__is_there(pages: Pages) -> None:
     without(pages, "/api/status", "/api/deployment", "/subgraph")
     shown = pages.text("/publish")
     assert "Publish a challenge" in shown
-    assert "Parts of this page are lacking, among them warnings about the Hub." in shown
+    assert "Parts of this page are lacking." in shown
 
 
 def test_status__that_is_silent__takes_no_page_with_it(lived: Pages) -> None:
