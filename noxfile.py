@@ -118,8 +118,8 @@ class Environment:
 
 STACK = Environment("venv", "requirements/stack.txt", (85, 280))
 AGENTS_STACK = Environment("venv-agents", "requirements/agents.txt", (100, 330), packages=(*PACKAGES, *AGENTS))
-TESTS = Environment("venv-tests", "requirements/tests.txt", (255, 770), packages=(*PACKAGES, *AGENTS))
-TYPES = Environment("venv-types", "requirements/types.txt", (265, 820), packages=(*PACKAGES, *AGENTS))
+TESTS = Environment("venv-tests", "requirements/tests.txt", (275, 830), packages=(*PACKAGES, *AGENTS))
+TYPES = Environment("venv-types", "requirements/types.txt", (285, 880), packages=(*PACKAGES, *AGENTS))
 LINT = Environment("venv-lint", "requirements/lint.txt", (22, 55), packages=())
 DOCS = Environment("venv-docs", "requirements/docs.txt", (20, 90), packages=())
 ASSURANCE = Environment(

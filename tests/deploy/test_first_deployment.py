@@ -12,10 +12,10 @@ from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
 
-from tests.deploy.kustomize import Object, containers
+from tests.deploy.kustomize import Object
 
 from .conftest import REPOSITORY
-from .manifests import OVERLAYS, workloads
+from .manifests import OVERLAYS
 
 PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
 FIRST = PAGE.split("## The first deployment")[1].split("\n## ")[0]
@@ -65,28 +65,6 @@ def _run(server: PostgresServer, section: str, user: str, folder: Path, program:
     command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-def test_secrets__of_every_overlay__are_in_the_table_with_their_keys_and_made_by_a_command() -> None:
-    (listed,) = re.findall(r"^for name in (.*?); do .*\n  kubectl create secret generic", FIRST, re.MULTILINE)
-    made = set(listed.split())
-    rows = re.findall(r"^\| `(\S+)` \| (.*) \|$", FIRST, re.MULTILINE)
-    three = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL", "SERVICE_RPC_URLS"}
-    table = {name: set(re.findall(r"`([A-Z_]+)`", keys)) | (three if "three" in keys else set()) for name, keys in rows}
-    mounted = set()
-    for overlay in ("staging", "mainnet"):
-        for each, pod in workloads(overlay):
-            told = {variable["name"] for container in containers(each) for variable in container.get("env", [])}
-            asked = {name.removesuffix("_FILE") for name in told if name.endswith("_FILE")}
-            for name in secrets_of(pod):
-                if name == "restore":  # made when a dump is restored, and deleted after it
-                    continue
-                mounted.add(name)
-                assert asked <= table[name], name
-    optional = {name for name, keys in rows if "; only with" in keys}
-    assert mounted | {"keda-redis", "mcp"} == set(table) == made | optional
-    assert not made & optional
-    assert "--from-literal" not in PAGE
 
 
 def secrets_of(pod: Object) -> set[str]:
