@@ -55,7 +55,7 @@ from tests.vectors.samples import (
 from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
 from tests.web.conftest import VARIABLES
 
-CASES: Final = 21
+CASES: Final = 20
 """Of the vectors."""
 CHUNK: Final = 64 * 1024
 ALTERED: Final = size(150, 5_000)

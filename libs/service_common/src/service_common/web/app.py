@@ -122,7 +122,7 @@ def _begin() -> Response | None:
 
 def _preflight() -> Response:
     response = Response(status=204)
-    response.headers["Access-Control-Allow-Methods"] = "GET, POST, DELETE"
+    response.headers["Access-Control-Allow-Methods"] = "GET, POST"
     response.headers["Access-Control-Allow-Headers"] = "Authorization, Content-Type, If-None-Match"
     response.headers["Access-Control-Max-Age"] = "86400"
     return response
