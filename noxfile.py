@@ -252,9 +252,13 @@ def nightly(session: nox.Session) -> None:
     """Every test at its whole size, and what needs hours or an archive; -- NAME for parts of it: see NIGHTLY."""
     make(session, TESTS)
     parts = session.posargs or list(NIGHTLY)
+    if unknown := set(parts) - set(NIGHTLY):
+        session.error(f"no part {', '.join(sorted(unknown))}; there are {', '.join(NIGHTLY)}")
     if {"auth-mutants", "hub-slither", "hub-proofs"} & set(parts):
         make(session, ASSURANCE)
     fetch_chain_node(session)
+    if any(name.startswith("hub") for name in parts):
+        run(session, TESTS, "python", "-m", "local_stack.toolbox", "contracts")
     for name in parts:
         run(session, TESTS, *NIGHTLY[name], SERVICE_CAMPAIGN="full")
 
@@ -263,7 +267,6 @@ def nightly(session: nox.Session) -> None:
 def demo(session: nox.Session) -> None:
     """One whole bounty on a local stack, narrated and verified; about a minute with set-up. -- --agents: over MCP."""
     environment = AGENTS_STACK if "--agents" in session.posargs else STACK
-    make(session, STACK)  # the chain's node is fetched with it
     make(session, environment)
     fetch_chain_node(session)
     hand_over(session, environment, "-m", "demo", *session.posargs)
@@ -456,6 +459,7 @@ def fetch_chain_node(session: nox.Session) -> None:
 
     A machine without npm borrows one from the Python package index and gives it back: it takes 200 MB.
     """
+    make(session, STACK)
     toolbox = [STACK.python, "-m", "local_stack.toolbox", "deploy/local"]
     variables = {**os.environ, **_variables(STACK)}
     session.log("looking for the chain's node in deploy/local/node_modules (44 MB from npm the first time)")

@@ -11,7 +11,7 @@ from bounty_protocol.chain.blocks import block_to_sign, header_at, pace
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack.anvil import AnvilServer
 from service_common.chain.contract_wallets import OF_ADDRESS
 from service_common.chain.recent_blocks import RecentBlocks
@@ -62,6 +62,49 @@ def test_calls__of_every_kind_of_request() -> None:
     service.receive(signed(service.chain))
     assert service.calls_of(good) == 0
     assert service.receive(good) is Reason.STALE
+
+
+def over(number: int, named: Bytes32 | None = None) -> ApprovalHeader:
+    """A request signed by the block at a number, or by a made-up hash for it."""
+    approval = REQUEST.approval(BlockNumber(number), named or block_hash(number))
+    return ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), approval.block_number, approval.block_hash)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("number", "named", "calls", "reason"),
+    [
+        (9_990, None, 2, None),
+        (9_990, block_hash(0), 2, Reason.NOT_CANONICAL),
+        (100, None, 2, Reason.STALE),
+        (10_001, None, 2, Reason.AHEAD),
+        (10_301, None, 2, Reason.AHEAD),
+    ],
+)
+def test_first_request__costs_two_calls(number: int, named: Bytes32 | None, calls: int, reason: Reason | None) -> None:
+    service = make()
+    before = len(service.chain.calls)
+    assert service.receive(over(number, named)) is reason
+    assert len(service.chain.calls) - before == calls
+
+
+@pytest.mark.attack
+def test_numbers_far_ahead__cost_no_call() -> None:
+    service = make()
+    service.blocks.newest()
+    before = len(service.chain.calls)
+    for number in range(20_000, 10_300, -100):
+        assert service.receive(over(number)) is Reason.AHEAD
+    assert len(service.chain.calls) == before
+
+
+def test_block__asked_for_a_moment_too_early__is_known_once_it_is_there() -> None:
+    service = make()
+    service.blocks.newest()
+    service.chain.clock.sleep(0.9)
+    assert service.receive(over(10_005)) is Reason.AHEAD
+    service.chain.clock.sleep(0.2)
+    assert service.receive(over(10_005)) is None
 
 
 @pytest.mark.attack
@@ -121,15 +164,11 @@ def test_reorg__seen_at_one_block_replaces_all_that_are_kept() -> None:
     service = make()
     chain = service.chain
 
-    def over(number: BlockNumber) -> ApprovalHeader:
-        approval = REQUEST.approval(number, chain.hash_at(number))
-        return ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), number, approval.block_hash)
-
-    one, other = BlockNumber(9_970), BlockNumber(9_960)
+    one, other = 9_970, 9_960
     old = [over(one), over(other)]
     assert [service.receive(header) for header in old] == [None, None]
     chain.reorganized_from = other
-    assert service.receive(over(one)) is None
+    assert service.receive(over(one, chain.hash_at(one))) is None
     assert [service.receive(header) for header in old] == [Reason.NOT_CANONICAL] * 2
 
 

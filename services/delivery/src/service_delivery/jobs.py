@@ -65,7 +65,7 @@ def _with_losers(found: "_Indexed") -> list[BountyId]:
 
 
 def _sweep(found: "_Indexed", witness: HubWitness, bounty_id: BountyId) -> int:
-    """How many were deleted: none where the index is known to be wrong about the bounty, or the Hub has another end."""
+    """Delete the wraps that did not win, and return how many; none if the Hub itself names another end."""
     try:
         with found.facts.open() as facts:
             bounty, final = facts.bounty(bounty_id), facts.head.finalized_number

@@ -2,7 +2,7 @@
 
 ``verify_request`` is the specification's order of checks as text; it alone makes a ``VerifiedRequest``. It does not
 check whether the signer may do what the request wants. That is ``VerifiedRequest.require_signer``, with an account or
-accounts taken from the path or from indexed Hub state. Section "Verification order" of the interface.
+accounts taken from the path or from indexed Hub state. docs/authentication.md has the order.
 """
 
 from collections.abc import Collection
@@ -18,8 +18,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32, bytes32
 
 FRESHNESS_SECONDS: Final = 300
-"""How much older than the newest block the named one may be, by the times in their headers. Section "Freshness block"
-of the interface."""
+"""How much older than the newest block the named one may be, by the times in their headers (docs/authentication.md)."""
 
 
 class Reason(StrEnum):

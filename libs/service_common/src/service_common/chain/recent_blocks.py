@@ -1,7 +1,8 @@
 """The blocks that signed requests name, and how old each is by the times in the chain's headers.
 
-A request costs an endpoint at most two calls: the newest header, read at most once a second in a process, and the named
-block, which is kept while it is fresh. A block that is known to be too old costs none. ``ChainUnavailable`` passes
+A request costs the first endpoint at most two calls: the newest header, read at most once a second in a process, and
+the named block, which is kept while it is fresh. If that endpoint lacks the block, each of several is asked for it once
+more. A block that is known to be too old, or is far ahead of the newest, costs no call. ``ChainUnavailable`` passes
 through: an unreachable chain is never an answer. Thread-safe.
 """
 
@@ -20,8 +21,11 @@ NEWEST_SECONDS: Final = 1.0
 PATIENT_SECONDS: Final = 5.0
 """While one caller reads the newest header, the others go on with one that is younger than this."""
 AFTER_FAILURE_SECONDS: Final = 0.25
+MOST_AHEAD: Final = 300
+"""By how many blocks an endpoint may lag behind the one that a request was signed with."""
 CALL_SECONDS: Final = 3.0
 MAX_ANSWER_BYTES: Final = 1 << 20
+_TOO_OLD: Final = CanonicalBlock(None, FRESHNESS_SECONDS)
 
 
 class RecentBlocks:
@@ -34,7 +38,7 @@ class RecentBlocks:
         self._read_at = self._failed_at = self._compared_at = float("-inf")
         self._fresh: dict[BlockNumber, Header] = {}
         self._first_fresh = BlockNumber(0)
-        self._absent = BlockNumber(-1), float("-inf")
+        self._lowest_absent, self._absent_at = BlockNumber(0), float("-inf")
         self._lock, self._reading = Lock(), Lock()
 
     def newest(self) -> Header:
@@ -44,10 +48,13 @@ class RecentBlocks:
     def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
         """Return the canonical block at a number; None if no endpoint has it."""
         if number < self._first_fresh:
-            return CanonicalBlock(None, FRESHNESS_SECONDS)
+            return _TOO_OLD
+        kept = self._fresh.get(number)
         newest = self._newest_beside(number)
+        if number < self._first_fresh:  # as the two headers showed
+            return _TOO_OLD
         block = self._fresh.get(number)
-        if block is None or (block.hash != named and self._may_compare()):
+        if block is None or (block is kept and block.hash != named and self._may_compare()):
             block = self._read(number, newest)
         if block is None and number <= newest.number:
             raise ChainUnavailable("no RPC endpoint shows a block that is older than its newest one")
@@ -77,6 +84,8 @@ class RecentBlocks:
             with self._lock:
                 self._newest, self._read_at = newest, self._clock.monotonic()
                 self._keep(newest, *(each for each in named if each is not None))
+                if named == [None] and number is not None and len(self._rpc.endpoints.all) == 1:
+                    self._lowest_absent, self._absent_at = number, self._clock.monotonic()
             return newest
         finally:
             self._reading.release()
@@ -90,9 +99,9 @@ class RecentBlocks:
             self._fresh = {number: block for number, block in self._fresh.items() if number not in stale}
 
     def _read(self, number: BlockNumber, newest: Header) -> Header | None:
-        """Read one block of the first endpoint that has it; one that lags lacks what the others show already."""
-        lowest, seen_at = self._absent
-        if number >= lowest and self._clock.monotonic() - seen_at < NEWEST_SECONDS:
+        """Read one block from the first endpoint that has it; None if no endpoint has."""
+        is_absent = number >= self._lowest_absent and self._clock.monotonic() - self._absent_at < NEWEST_SECONDS
+        if number > newest.number and (is_absent or number > newest.number + MOST_AHEAD):
             return None
         block = self._ask([number])[0]
         if block is None and len(self._rpc.endpoints.all) > 1:
@@ -100,7 +109,7 @@ class RecentBlocks:
             block = next((parse_header(answer) for (answer,) in answers if isinstance(answer, dict)), None)
         with self._lock:
             if block is None:
-                self._absent = number, self._clock.monotonic()
+                self._lowest_absent, self._absent_at = number, self._clock.monotonic()
                 return None
             if (kept := self._fresh.get(number)) is not None and kept.hash != block.hash:
                 self._fresh.clear()  # the chain was reorganized

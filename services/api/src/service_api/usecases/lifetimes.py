@@ -2,9 +2,8 @@
 
 Only rows are deleted that nothing can need any more, as final state shows: an approval that is no valid signature any
 more; a charge that no quota counts; a page that cannot be funded and was not; an envelope, and what is known of its
-bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What has no
-other copy stays while the index is known to be wrong about its bounty, of a page about any. What a run does not reach
-is there on the next.
+bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold of a bounty that is judged. What a run
+does not reach is there on the next.
 """
 
 from collections.abc import Callable

@@ -4,8 +4,7 @@ An object is deleted only when the chain is final past its bounty's deadline by 
 bounty recorded an envelope that names it. Of a Solver with a final ``submit`` whose envelope is not here, or is another
 one than was recorded, no object of that bounty is deleted until ``ENVELOPE_DAYS`` after its judging: one of them may be
 its work, as after a restore of a dump that is older than the envelope. Not for ever: a ``submit`` of an envelope that
-nobody has costs little. Nor is one deleted while the index is known to be wrong about its bounty: it may lack a
-``submit``.
+nobody has costs little.
 Objects of bounties the index does not know, of other deployments and of a day or younger are left alone. Deletion is by
 generation, so that nothing uploaded meanwhile is hit. What a run looks at is there again on the next: an interrupted
 run loses nothing.
