@@ -221,7 +221,7 @@ def cli(session: nox.Session) -> None:
 
 @nox.session
 def docs(session: nox.Session) -> None:
-    """The documents as a site in .local/site, and what its search finds; open index.html there."""
+    """The documents as a site in .local/site; open index.html there."""
     build_site(session)
     pytest(session, "tests/docs")
 

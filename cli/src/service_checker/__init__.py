@@ -3,5 +3,5 @@
 Written from the documents alone (``docs/hub.md``, ``docs/formats.md``, ``docs/interface.md``, ``docs/subgraph.md``): it
 decodes the Hub's log, counts money and Verdicts, and derives every public answer again. It imports nothing of the
 services, the libraries, the client or the Hub's tools, so that a mistake there is not repeated here;
-``tests/checker/test_apart.py`` holds it to that.
+``tests/architecture/test_checker.py`` holds it to that.
 """

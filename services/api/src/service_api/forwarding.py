@@ -1,9 +1,8 @@
 """Forwarding a request to an inner service byte for byte.
 
-Method, path, query, body and the wallet's own Authorization go through unchanged; beside them go only the correlation
-id and, where traces are on, the trace it belongs to. The inner service verifies the request itself and trusts nothing
-that the forwarder adds. Its answer comes back with its status, and counts as an outcome there; no answer is 503
-``delivery_unavailable``.
+Method, path, query, body and the wallet's own Authorization go through unchanged; beside them goes only the correlation
+id. The inner service verifies the request itself and trusts nothing that the forwarder adds. Its answer comes back with
+its status, and counts as an outcome there; no answer is 503 ``delivery_unavailable``.
 """
 
 from typing import Final
