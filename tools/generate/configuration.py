@@ -38,7 +38,7 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("W", service_web.config.read_config),
     ("B", service_api.backup.config.read_storing_config),
     ("B", service_api.backup.config.read_fetching_config),
-    *((letter, _outside(read_internal_host)) for letter in "AIRDWH"),
+    *((letter, _outside(read_internal_host)) for letter in "AIRDW"),
     *((letter, _outside(read_workers)) for letter in "ARDW"),
 )
 """By the letter that stands for a process on the page."""

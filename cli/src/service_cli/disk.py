@@ -94,8 +94,7 @@ def state_directory() -> Path:
     base = os.environ.get("XDG_STATE_HOME")
     if base and not Path(base).is_absolute():
         message = "XDG_STATE_HOME is malformed: it is not an absolute path."
-        next_action = "Set it to one that begins with /, or unset it; if an earlier release used it as it is, to where "
-        next_action += "that was."
+        next_action = "Set it to one that begins with /, or unset it."
         raise CommandRefused("configuration_malformed", message, next_action=next_action)
     return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
 

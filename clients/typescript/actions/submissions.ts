@@ -89,5 +89,5 @@ export async function recordedOf(context: Context, listed: readonly Pair[], boun
 export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
   if (unlisted === 0) return [];
   const text = `${counted(unlisted, "further Submission")} cannot be chosen: the service counts and does not list them.`;
-  return [element("p", { class: "warning" }, `${text} service-cli guardian:open --look reads all from the chain.`)];
+  return [element("p", { class: "warning" }, `${text} service-cli guardian:open reads all from the chain.`)];
 }
