@@ -141,15 +141,6 @@ def test_contradictions__of_an_endpoint_that_was_taken_out__are_not_those_of_the
     assert kept == []
 
 
-def test_contradictions__that_the_release_before_counted_by_place__are_deleted(world: World, redis: Redis) -> None:
-    former = f"contradictions:{world.chain_id}"
-    redis.hset(former, "1", 7)
-    both = Endpoints([ONE, TWO])
-    both.contradicted(both.all[0])
-    note_contradictions(redis, world.chain_id, both)
-    assert not redis.exists(former)
-
-
 def test_metrics__of_the_chain__tell_how_old_its_newest_block_is(world: World, redis: Redis) -> None:
     redis.set(newest_key(world.chain_id), ChainClock(world.rpc).now() - 90)
     assert scraped(world, redis).get_sample_value("service_chain_head_age_seconds") == 90
