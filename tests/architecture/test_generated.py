@@ -56,7 +56,7 @@ def test_part_of_a_page__leaves_what_is_around_it() -> None:
 
 def test_settings__of_every_process__are_described_once() -> None:
     processes = list(settings_by_process())
-    assert {letter for letter, _ in processes} == set("AIRDWHB")
+    assert {letter for letter, _ in processes} == set("AIRDWB")
     (rows,) = settings_table(processes)
     assert all(setting.about and f"| `{setting.name}` |" in rows for _, settings in processes for setting in settings)
     assert rows.count("| `SERVICE_LOG_LEVEL` | A I R D W B | `INFO` |") == 1
