@@ -103,8 +103,17 @@ def test_block__asked_for_a_moment_too_early__is_known_once_it_is_there() -> Non
     service.blocks.newest()
     service.chain.clock.sleep(0.9)
     assert service.receive(over(10_005)) is Reason.AHEAD
-    service.chain.clock.sleep(0.2)
+    service.chain.clock.sleep(0.5)
+    service.blocks.newest()  # read for another request
     assert service.receive(over(10_005)) is None
+
+
+def test_old_block__is_stale_also_beside_a_kept_header() -> None:
+    service = make()
+    service.blocks.newest()
+    assert service.receive(over(100)) is Reason.STALE
+    service.chain.clock.sleep(5.0)
+    assert service.calls_of(over(99)) == 0
 
 
 @pytest.mark.attack
