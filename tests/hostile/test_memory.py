@@ -276,7 +276,7 @@ block = Header(1, {WORD!r}, {WORD!r}, 1, bytes([255]) * 256)
 block = replace(block, state_root={WORD!r}, receipts_root={WORD!r})
 source = RpcSource(rpc, {HUB!r}, quorum=2)
 asked += [lambda: source.logs_of_block(block), lambda: source.logs_of_range(1, 2000)]
-asked += [lambda: source.decided_logs(block), lambda: source.proofs.logs([block] * 8)]
+asked += [lambda: source.proofs.logs([block] * 8)]
 """
 PRICES: Final = """
 from service_common.web3_provider import make_web3
