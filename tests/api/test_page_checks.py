@@ -125,9 +125,9 @@ def test_check__of_a_page_without_its_form__needs_no_reviewer(checking: Checking
 
 def test_check__of_the_largest_page__is_made_and_of_a_larger_one_is_not(checking: Checking) -> None:
     page = page_for(checking.service.world)
-    most = page + b"[[[[" * ((MAX_DOCUMENT_BYTES - len(page)) // 4)
+    most = page + b"Say. " * ((MAX_DOCUMENT_BYTES - len(page)) // 5)
     assert fields_of(patiently(lambda: checking.check(most)))
-    assert checking.check(most + b"x" * 4).status_code == 413
+    assert checking.check(most + b"x" * 5).status_code == 413
     assert checking.check(page, media_type="application/json").status_code == 415
     assert (
         checking.client().post(f"{PATH}?poster_address=1", data=page, content_type="text/markdown").status_code == 400
