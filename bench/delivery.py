@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
@@ -55,7 +55,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
-    rpc: JsonRpc
+    rpc: Rpc
 
 
 def run(report: Report) -> None:
@@ -182,7 +182,7 @@ def _record(world: World, report: Report) -> None:
     value = median(derived)
     report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
     reading = cast(
-        "Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock()), JsonRpc(["http://127.0.0.1:9"]))
+        "Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock()), Rpc(["http://127.0.0.1:9"]))
     )
     show_bounty(reading, bounty_id)
     kept: list[float] = []

@@ -18,7 +18,7 @@ import urllib3
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import Address, BlockNumber, ChainId, to_bytes
@@ -223,7 +223,7 @@ def _content(bounty: Funded, submitted: Submitted) -> str:
 
 def _signed(stack: Stack, person: Account_, path: str) -> bytes:
     """One approval serves for the two minutes: it names a block that stays in the window of five."""
-    rpc = JsonRpc([stack.anvil.url])
+    rpc = Rpc([stack.anvil.url])
     head = header_at(rpc, BlockNumber(header_at(rpc, "latest").number))
     host = urlsplit(stack.common["SERVICE_API_BASE_URL"]).netloc
     approval = RequestToSign("GET", path, "", b"", host).approval(head.number, head.hash)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 from threading import Event
 
-from bounty_protocol.chain.json_rpc import JsonRpc, block_number, mapping
+from bounty_protocol.chain.rpc import Rpc, block_number, mapping
 from bounty_protocol.types import BlockNumber
 
 from tests.cli.servers import Params, Reply, Request, RpcProxy, as_json
@@ -55,7 +55,7 @@ class ProviderTwin:
     requests: int = 0
 
     def __post_init__(self) -> None:
-        self._node = JsonRpc([self.node_url])
+        self._node = Rpc([self.node_url])
         self.proxy = RpcProxy(self.node_url)
         self.proxy.before, self.proxy.after, self.proxy.refuse = self._before, self._after, self._refuse
 

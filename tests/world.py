@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.keccak import keccak256
@@ -35,7 +35,7 @@ ESCROW = 25_000_000
 class ChainClock:
     """The chain's own time as the clock of a service; ``monotonic`` leaps, so that no cache outlives a request."""
 
-    def __init__(self, rpc: JsonRpc) -> None:
+    def __init__(self, rpc: Rpc) -> None:
         self._rpc = rpc
         self._ticks = 0.0
 
@@ -60,7 +60,7 @@ class World:
     delivery: Identity
     hub: LocalHub
     writer: Writer
-    rpc: JsonRpc
+    rpc: Rpc
     source: RpcSource
     writer_lock: ExitStack
     """Closing it lets another writer take the copy."""
@@ -200,7 +200,7 @@ def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
     """Deploy everything and index it."""
     people, delivery = make_people(solvers=3, guardians=3), Identity.generate()
     hub = deploy_for(node, people, delivery)
-    rpc = JsonRpc([node.url])
+    rpc = Rpc([node.url])
     address = Address(hub.hub.address)
     start = header_at(rpc, BlockNumber(max(0, hub.deploy_block - 1)))
     with ExitStack() as stack:

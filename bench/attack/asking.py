@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack.stack import Stack
 
@@ -60,7 +60,7 @@ class Signer:
 
 def signer(stack: Stack) -> Signer:
     """One for the next minutes."""
-    rpc = JsonRpc([stack.anvil.url])
+    rpc = Rpc([stack.anvil.url])
     block = header_at(rpc, BlockNumber(header_at(rpc, "latest").number - BLOCKS_BEHIND))
     domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))
     return Signer(domain, urlsplit(stack.api_base_url).netloc, block)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.chain.rpc import Call, Rpc
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from service_common.db.engine import make_engine
 from service_indexer.follower import advance
@@ -22,7 +22,7 @@ from service_indexer.writer import only_writer
 from bench.watching.memory import resident
 
 
-class CountingRpc(JsonRpc):
+class CountingRpc(Rpc):
     """Counts what it sends."""
 
     calls = 0

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.chain.rpc import Call, Rpc
 from bounty_protocol.types import Address, BlockNumber
 from service_indexer.source import RpcSource
 from service_indexer.stretch import BLOCKS_PER_STEP, read_stretch
@@ -30,7 +30,7 @@ _WITHOUT: Final = "without proofs"
 
 
 @dataclass
-class History(JsonRpc):
+class History(Rpc):
     """A chain of quiet blocks whose filters have a part of their bits."""
 
     percent: int

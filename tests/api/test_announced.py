@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId

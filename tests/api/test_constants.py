@@ -2,7 +2,7 @@
 
 import pytest
 from bounty_protocol.chain.hub_constants import read_agreed_constants
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 
 from tests.api.conftest import Service
 from tests.endpoints import endpoint_before
@@ -18,15 +18,15 @@ def test_constants__that_one_of_several_endpoints_alone_states__are_refused_and_
     honest = read_agreed_constants(world.rpc, world.hub_address, world.chain_id)
     with endpoint_before(world.node.url) as other:
         honest_ones = [world.node.url, world.node.url + "/"]
-        rpc = JsonRpc([other.url, world.node.url])
+        rpc = Rpc([other.url, world.node.url])
         assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
         other.change = lambda method, params, result: (
             f"0x{18:064x}" if method == "eth_call" and params[0]["data"] == DECIMALS else result
         )
         with pytest.raises(ChainUnavailable, match="disagree"):
             read_agreed_constants(rpc, world.hub_address, world.chain_id)
-        assert read_agreed_constants(JsonRpc([other.url, *honest_ones]), world.hub_address, world.chain_id) == honest
+        assert read_agreed_constants(Rpc([other.url, *honest_ones]), world.hub_address, world.chain_id) == honest
         other.raw = (500, b"")
         assert read_agreed_constants(rpc, world.hub_address, world.chain_id) == honest
         with pytest.raises(ChainUnavailable):
-            read_agreed_constants(JsonRpc([other.url, other.url]), world.hub_address, world.chain_id)
+            read_agreed_constants(Rpc([other.url, other.url]), world.hub_address, world.chain_id)

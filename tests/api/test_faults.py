@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import PROBLEMS
 from psycopg import errors as pg
 from redis.exceptions import ConnectionError as RedisError
@@ -45,14 +45,14 @@ class Raising:
         return raise_it
 
 
-class FaultyRpc(JsonRpc):
+class FaultyRpc(Rpc):
     """A chain that answers every call with an error."""
 
     def __init__(self, error: Exception) -> None:
         super().__init__(["http://127.0.0.1:9"])
         self._error = error
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
         return self
 
     def batch(self, calls: object) -> list[object]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
@@ -62,7 +62,7 @@ def stored(deps: Dependencies, sealed: Sealed) -> int:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-class WithoutCode(JsonRpc):
+class WithoutCode(Rpc):
     """A node that shows an empty account, and refuses to show its code."""
 
     def batch(self, calls: Sequence[Call]) -> list[object]:

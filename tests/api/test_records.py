@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.canonical_json import canonical_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
@@ -52,7 +52,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
-    rpc: JsonRpc
+    rpc: Rpc
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def world(service: Service) -> Iterator[World]:
     database.close()
 
 
-def detail(world: World, bounty_id: BountyId, *, late: bool = False, rpc: JsonRpc | None = None) -> dict[str, object]:
+def detail(world: World, bounty_id: BountyId, *, late: bool = False, rpc: Rpc | None = None) -> dict[str, object]:
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock, 10)
@@ -149,7 +149,7 @@ def test_record__whose_logs_an_endpoint_lists_otherwise__is_served_and_not_kept(
     bounty_id = awarded(world)
     world.finalize()
     with endpoint_before(world.node.url) as true, endpoint_before(world.node.url) as other:
-        rpc = JsonRpc([true.url, other.url])
+        rpc = Rpc([true.url, other.url])
         other.change = lambda method, _params, result: result[:-2] if method == "eth_getLogs" else result
         served = detail(world, bounty_id, rpc=rpc)["verification_record"]
         assert kept(world) == []
@@ -229,7 +229,7 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     assert kept(world) == [(stale, before[0][1])]
     with world.engine("service_indexer").begin() as connection:
         connection.execute(update(hub_index.finalizations).values(reason=1))
-    other_chain = JsonRpc(["http://127.0.0.1:9"])
+    other_chain = Rpc(["http://127.0.0.1:9"])
     served = detail(world, bounty_id, rpc=other_chain)["verification_record"]
     assert kept(world) == [(canonical_bytes(served), other)]
     assert served != json.loads(stale)

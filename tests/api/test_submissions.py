@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact
 from bounty_protocol.domain.binding import Binding
@@ -420,7 +420,7 @@ def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_
     assert error_of(sealed.contents(stranger.private_key))["code"] == "forbidden"
 
 
-class Counting(JsonRpc):
+class Counting(Rpc):
     """A client that can be cut off, and counts."""
 
     calls = 0

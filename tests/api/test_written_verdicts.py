@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
-from bounty_protocol.chain.json_rpc import Call, JsonRpc
+from bounty_protocol.chain.rpc import Call, Rpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.lifecycle import VerdictKind
@@ -152,14 +152,14 @@ def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(servic
     assert write(service, world.guardian(1), body).status_code == 201
 
 
-class WatchedRpc(JsonRpc):
+class WatchedRpc(Rpc):
     """A chain that notes, at each call, whether it waits a bounded time and how many transactions are open."""
 
     def __init__(self, service: Service, noted: list[tuple[bool, int]], *, is_bounded: bool = False) -> None:
         super().__init__([service.world.node.url])
         self._service, self._noted, self._is_bounded = service, noted, is_bounded
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
         return WatchedRpc(self._service, self._noted, is_bounded=True)
 
     def batch(self, calls: Sequence[Call]) -> list[object]:

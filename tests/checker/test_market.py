@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from local_stack import anvil
 from local_stack.contract import Wallet
 from service_checker.report import CheckReport
@@ -99,9 +99,9 @@ def test_endpoint__that_lies__says_something_else_until_it_is_honest_again() -> 
         sender.send(node.w3, LOGS)
         node.mine(40)
         made = ServiceEndpoints(until)
-        first, second, _ = (JsonRpc([url], own=True, max_answer_bytes=1 << 20) for url in made.before(node.url))
+        first, second, _ = (Rpc([url], own=True, max_answer_bytes=1 << 20) for url in made.before(node.url))
 
-        def said(rpc: JsonRpc) -> list[object]:
+        def said(rpc: Rpc) -> list[object]:
             return [
                 *(rpc.call("eth_getBlockByNumber", tag, False) for tag in ("latest", "finalized")),
                 rpc.call("eth_getLogs", {"fromBlock": "0x0"}),

@@ -17,7 +17,7 @@ from bounty_protocol.chain.eip3009 import authorization_typed_data
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.hub_constants import read_token
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.abi_hashes import authorization_nonce
@@ -102,7 +102,7 @@ class ApiTwin:
 
     def __init__(self, ledger: Ledger, node_url: str | None = None) -> None:
         self.ledger = ledger
-        self.rpc = JsonRpc([node_url or ledger.node.url])
+        self.rpc = Rpc([node_url or ledger.node.url])
         self.hub = Hub(self.rpc, Address(ledger.contract.address))
         self.chain_id = ChainId(ledger.node.chain_id)
         self.pages: dict[str, bytes] = {}

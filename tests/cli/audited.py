@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
@@ -84,7 +84,7 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
-    rpc: JsonRpc
+    rpc: Rpc
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def _store(database: Database, pages: list[bytes]) -> None:
 
 
 def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, bytes]:
-    rpc, hub = JsonRpc([ledger.node.url]), Address(ledger.contract.address)
+    rpc, hub = Rpc([ledger.node.url]), Address(ledger.contract.address)
     chain_id, start = ChainId(ledger.node.chain_id), header_at(rpc, BlockNumber(0))
     with only_writer(database.engine("service_indexer"), chain_id, hub, start) as writer:
         while advance(RpcSource(rpc, hub), writer):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from bounty_protocol.chain import json_rpc
+from bounty_protocol.chain import rpc as layer
 from local_stack import anvil
 from service_cli import api as api_module
 from service_cli.chain import sender
@@ -65,7 +65,7 @@ def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that are minutes for people are moments here."""
     monkeypatch.setattr(api_module, "RESTART_SECONDS", 0.0)
-    monkeypatch.setattr(json_rpc, "LIMIT_WAITS", (0.01, 0.02, 0.04))
+    monkeypatch.setattr(layer, "LIMIT_WAITS", (0.01, 0.02, 0.04))
     for name, seconds in (
         ("RECEIPT_SECONDS", 3.0),
         ("MISSING_SECONDS", 0.5),

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -60,7 +60,7 @@ def run_killed(
 
 def wait_until_mined(node_url: str, tx_hash: object) -> None:
     """A node that mines by itself answers a little before it does."""
-    node, ends = JsonRpc([node_url]), time.monotonic() + 20
+    node, ends = Rpc([node_url]), time.monotonic() + 20
     while node.call("eth_getTransactionReceipt", tx_hash) is None:
         assert time.monotonic() < ends, "the node does not mine"
         time.sleep(0.01)

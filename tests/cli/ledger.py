@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from beacon import LocalBeacon, make_local_beacon
 from beacon.server import BeaconServer
-from bounty_protocol.chain.json_rpc import quantity
+from bounty_protocol.chain.rpc import quantity
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment

@@ -11,7 +11,7 @@ import pytest
 import service_cli
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, ChainId
@@ -33,7 +33,7 @@ URL = "https://Bounties.example:8443/api/bounties/7/delivery/wrap?b=2&a"
 def verified(ledger: Ledger, headers: Mapping[str, str], method: str, body: bytes = b"") -> VerifiedRequest:
     domain = SigningDomain(ChainId(ledger.node.chain_id), Address(ledger.contract.address))
     request = ReceivedRequest(method, "/api/bounties/7/delivery/wrap", "b=2&a", body, (headers["Authorization"],))
-    chain = RecentBlocks(JsonRpc([ledger.node.url]), SystemClock())
+    chain = RecentBlocks(Rpc([ledger.node.url]), SystemClock())
     return verify_request(request, Authority(domain, "bounties.example:8443"), chain, PLAIN_KEYS)
 
 

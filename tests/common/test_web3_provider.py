@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
 from bounty_protocol.chain.reverts import explain
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address
 from service_common.web3_provider import hub_contract, make_web3, usable_answers
@@ -66,7 +66,7 @@ def test_refusal__that_names_an_address_to_fetch__is_a_refusal_like_any_other() 
 
 
 def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
-    w3 = make_web3(JsonRpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
+    w3 = make_web3(Rpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
     with pytest.raises(ChainUnavailable) as silent:
         w3.eth.send_raw_transaction(b"\x02")
     assert "secret" not in str(silent.value)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from hexbytes import HexBytes
 from local_stack import anvil
 from local_stack.toolbox import ensure_npm_package, find_npm
@@ -57,7 +57,7 @@ def answer(node_program: str) -> Iterator[str]:
     )  # fmt: skip
     code = json.loads(done.stdout)["contracts"]["src/Hub.sol"]["Hub"]["evm"]["bytecode"]["object"]
     with anvil.start(mining="automine") as node:
-        rpc = JsonRpc([node.url])
+        rpc = Rpc([node.url])
         rpc.call("anvil_autoImpersonateAccount", True)
         rpc.call("anvil_setBalance", ACCOUNT, hex(10**18))
         sent = rpc.call("eth_sendTransaction", {"from": ACCOUNT, "data": "0x" + code})

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import pytest
-from bounty_protocol.chain.json_rpc import quantity
+from bounty_protocol.chain.rpc import quantity
 from bounty_protocol.crypto.x25519 import Identity
 from local_stack import anvil
 from local_stack.contract import Contract, Wallet, read_artifact

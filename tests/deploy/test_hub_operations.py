@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS, deployment_of
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from bounty_protocol.types import Address, BlockNumber
@@ -127,7 +127,7 @@ def test_deploy__sent_twice__stands_once_at_the_address_told_before(
     before = node.w3.eth.block_number
     assert f"the Hub stands at {address}" in operate(*arguments, "--send", key=owner)
     assert node.w3.eth.block_number == before
-    assert Hub(JsonRpc([node.url]), Address(address)).token() == local.token.address
+    assert Hub(Rpc([node.url]), Address(address)).token() == local.token.address
 
 
 def test_deploy__that_somebody_else_sent_before__finds_its_block(
@@ -140,7 +140,7 @@ def test_deploy__that_somebody_else_sent_before__finds_its_block(
     told = operate(*arguments, "--send", key=owner)
     assert f"since block {block};" in told
     address = Address(next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address")))
-    assert block_of_deployment(JsonRpc([node.url]), address) == block
+    assert block_of_deployment(Rpc([node.url]), address) == block
 
 
 @pytest.mark.parametrize(("method", "said"), [("eth_getCode", "keeps old state"), ("eth_getLogs", "not consistent")])
@@ -151,7 +151,7 @@ def test_deploy_block__of_an_endpoint_without_history__is_refused_and_never_zero
     with endpoint_before(node.url) as endpoint:
         endpoint.change = lambda asked, params, result: _without_history(method, asked, params, result)
         with pytest.raises(OperationRefused, match=said):
-            block_of_deployment(JsonRpc([endpoint.url]), Address(local.hub.address))
+            block_of_deployment(Rpc([endpoint.url]), Address(local.hub.address))
 
 
 def _without_history(method: str, asked: str, params: list[object], result: object) -> object:
@@ -177,7 +177,7 @@ def test_transaction__over_an_endpoint_that_changes_its_chain__is_signed_for_the
     with endpoint_before(node.url) as endpoint:
         said = iter([hex(LOCAL_CHAIN_ID)])
         endpoint.change = lambda method, _params, result: next(said, "0x1") if method == "eth_chainId" else result
-        operator = read_operator(JsonRpc([endpoint.url]), LOCAL_CHAIN_ID, {KEY: owner.private_key})
+        operator = read_operator(Rpc([endpoint.url]), LOCAL_CHAIN_ID, {KEY: owner.private_key})
         sent = operator.send(Address(local.token.address), local.token.encode("mint", owner.address, 1))
     assert node.w3.eth.get_transaction(sent["transactionHash"])["chainId"] == LOCAL_CHAIN_ID
 
@@ -209,7 +209,7 @@ def test_terms__of_known_networks__agree_with_their_deployment_records() -> None
 def test_admin__each_of_the_owners_powers__is_explained_then_done(
     node: AnvilServer, owner: Wallet, local: LocalHub, tmp_path: Path
 ) -> None:
-    hub = Hub(JsonRpc([node.url]), Address(local.hub.address))
+    hub = Hub(Rpc([node.url]), Address(local.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
     accounts = [Wallet().address for _ in range(3)]
     members = [{"guardian_address": a, "encryption_public_key": Identity.generate().public_key} for a in accounts]
@@ -238,7 +238,7 @@ def test_admin__each_of_the_owners_powers__is_explained_then_done(
 def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(node: AnvilServer) -> None:
     owner = Wallet()
     deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet(), terms=LocalHubTerms(publication_delay=1_000))
-    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    hub = Hub(Rpc([node.url]), Address(deployed.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
     first, second = Identity.generate().public_key, Identity.generate().public_key
     assert "at once where it is the first" in operate(*base, "publish-delivery-key", first)
@@ -265,7 +265,7 @@ def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(n
 def test_admin__for_a_safe__writes_the_call_and_signs_nothing(node: AnvilServer, tmp_path: Path) -> None:
     owner = Wallet()
     deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet())
-    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    hub = Hub(Rpc([node.url]), Address(deployed.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
     file, key = tmp_path / "call.json", Identity.generate().public_key
     assert owner.address in operate(*base, "--safe", str(file), "publish-delivery-key", key)
@@ -294,7 +294,7 @@ def test_safe__that_owns_the_hub__publishes_through_the_files_that_were_written(
     node.fund(payer.address)
     safe = make_safe(node.w3, payer)
     deployed = deploy_hub(node, owner=owner, fee_recipient=payer)
-    hub = Hub(JsonRpc([node.url]), Address(deployed.hub.address))
+    hub = Hub(Rpc([node.url]), Address(deployed.hub.address))
     base = ["admin", "--rpc-url", node.url, "--hub", hub.address]
     files = iter(tmp_path / f"{number}.json" for number in range(9))
 

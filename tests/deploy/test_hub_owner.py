@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import Address
 from hub_operations.timelock import NO_PREDECESSOR, encode
@@ -44,7 +44,7 @@ class World:
 
     @property
     def hub(self) -> Hub:
-        return Hub(JsonRpc([self.node.url]), Address(self.local.hub.address))
+        return Hub(Rpc([self.node.url]), Address(self.local.hub.address))
 
     def wait(self, seconds: int = DELAY) -> None:
         self.node.rpc.call("evm_increaseTime", seconds)

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 import redis
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.contract import Wallet
@@ -248,7 +248,7 @@ def test_anvil__durable_and_cut_off_in_a_save__keeps_the_one_before(
         whole = node.kept.read_bytes()
         node.mine(1)
         with monkeypatch.context() as patch:
-            patch.setattr(JsonRpc, "call", cut_answer)
+            patch.setattr(Rpc, "call", cut_answer)
             with pytest.raises(ChainUnavailable, match="no whole state"):
                 node.save()
             node.kept.with_suffix(".new").write_bytes(whole[: len(whole) // 2])
@@ -311,7 +311,7 @@ def balance(node: anvil.AnvilServer, account: str) -> int:
     return quantity(node.rpc.call("eth_getBalance", account, "latest"))
 
 
-def cut_answer(rpc: JsonRpc, method: str, *params: object) -> object:
+def cut_answer(rpc: Rpc, method: str, *params: object) -> object:
     """A state whose second half never came."""
     answer = rpc.batch([(method, list(params))])[0]
     return answer[: len(answer) // 4 * 2] if isinstance(answer, str) and method == "anvil_dumpState" else answer

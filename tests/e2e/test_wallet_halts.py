@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from bounty_protocol.chain.json_rpc import mapping
+from bounty_protocol.chain.rpc import mapping
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 
 from tests.cli.lies import listen

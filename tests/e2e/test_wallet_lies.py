@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pytest
 import urllib3
-from bounty_protocol.chain.json_rpc import mapping
+from bounty_protocol.chain.rpc import mapping
 from demo.bounty import Cast
 from eth_utils.abi import function_signature_to_4byte_selector
 

@@ -10,7 +10,7 @@ from typing import ClassVar
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
 from eth_abi.abi import encode

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.attack
 def test_rpc_client__over_malformed_answers__finds_the_chain_unavailable(caplog: pytest.LogCaptureFixture) -> None:
     def client(seconds: float) -> Ask:
         def ask(url: str) -> str:
-            rpc = JsonRpc([url], timeout=urllib3.Timeout(seconds), answer_seconds=seconds)
+            rpc = Rpc([url], timeout=urllib3.Timeout(seconds), answer_seconds=seconds)
             try:
                 return TOOK if quantity(rpc.call("eth_chainId")) == 1 else "another number"
             except ChainUnavailable:

@@ -22,7 +22,7 @@ from typing import Final
 import pytest
 from bounty_protocol.auth.header import MAX_HEADER_LENGTH, parse_header
 from bounty_protocol.auth.query import canonical_query
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_read import unpack
 from bounty_protocol.crypto.beacon_http import MAX_BODY
@@ -88,7 +88,7 @@ def unpack_somewhere(data: bytes) -> None:
 
 
 def read_answer(data: bytes) -> None:
-    rpc = JsonRpc(["http://127.0.0.1:1"])
+    rpc = Rpc(["http://127.0.0.1:1"])
     rpc._http = SimpleNamespace(exchange=lambda *_, **__: HttpAnswer(200, {}, data))  # type: ignore[assignment]
     rpc.call("eth_getLogs")
 

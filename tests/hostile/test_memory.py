@@ -285,9 +285,9 @@ asked += [lambda: w3.eth.get_transaction_receipt("0x" + "11" * 32)]
 """
 PROGRAM: Final = """
 import sys, {imports}
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from tests.hostile.memory import status_of
-rpc = JsonRpc(sys.argv[1:])
+rpc = Rpc(sys.argv[1:])
 asked = []
 {ask}
 for ask in asked:

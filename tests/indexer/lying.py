@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import Call, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, Rpc, RpcRefused
 from bounty_protocol.types import BlockNumber
 from service_indexer.proving import Proofs
 from service_indexer.source import RangeLogs, RpcSource, Tip
@@ -46,7 +46,7 @@ class LyingSource:
         return self.real.proofs
 
 
-class LimitedRpc(JsonRpc):
+class LimitedRpc(Rpc):
     """A client whose endpoint refuses log ranges over ``limit`` blocks."""
 
     def __init__(self, world: World, limit: int) -> None:

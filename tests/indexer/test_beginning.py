@@ -3,7 +3,7 @@
 from threading import Event
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BlockNumber
 from service_indexer.jobs import first_header
 from service_indexer.source import RpcSource
@@ -26,7 +26,7 @@ class Draining(Event):
 
 
 def test_beginning__without_an_endpoint__counts_its_failures_until_the_worker_is_drained(world: World) -> None:
-    rpc = JsonRpc(["http://127.0.0.1:1"], own=True)
+    rpc = Rpc(["http://127.0.0.1:1"], own=True)
     draining = Draining(12)
     with pytest.raises(ChainUnavailable):
         first_header(RpcSource(rpc, world.hub_address, 1), BlockNumber(1), draining)

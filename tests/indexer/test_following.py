@@ -2,7 +2,7 @@
 
 import pytest
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import BlockNumber, UnixSeconds
 from service_api.bounty_pages import read_bounty_page

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from local_stack.valkey import ValkeyServer
 from redis import Redis

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from local_stack import anvil, postgres, valkey
@@ -126,7 +126,7 @@ def indexer() -> Iterator[Indexer]:
             holders=[person.wallet for person in people.everyone()],
             terms=TERMS,
         )
-        rpc, address = JsonRpc([node.url]), Address(hub.hub.address)
+        rpc, address = Rpc([node.url]), Address(hub.hub.address)
         environment = minimal_environment(runtime.logs) | {
             "SERVICE_CHAIN_ID": str(node.chain_id),
             "SERVICE_HUB_ADDRESS": hub.hub.address,

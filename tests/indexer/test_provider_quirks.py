@@ -8,7 +8,7 @@ from random import Random
 import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer
@@ -95,7 +95,7 @@ def test_index__behind_a_provider_with_quirks__is_what_the_node_has(
         for name in chosen:
             QUIRKS[name](twin, random)
         timeout = urllib3.Timeout(connect=ANSWER_SECONDS, read=ANSWER_SECONDS)
-        rpc = JsonRpc([twin.url], timeout=timeout, answer_seconds=ANSWER_SECONDS)
+        rpc = Rpc([twin.url], timeout=timeout, answer_seconds=ANSWER_SECONDS)
         shown = RpcSource(rpc, world.hub_address)
         for happening in _history(world, random):
             happening()

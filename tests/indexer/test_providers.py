@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import LIMIT_WAITS, ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import LIMIT_WAITS, ChainUnavailable, Rpc
 from bounty_protocol.chain.rpc_answers import RANGE_BYTES
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_indexer.chain import LONGER_AFTER
@@ -115,7 +115,7 @@ def test_provider__that_answers_more_than_is_read__is_asked_in_parts_or_passed_o
         return change
 
     with endpoint_before(world.node.url) as first, endpoint_before(world.node.url) as second:
-        rpc = JsonRpc([first.url, second.url])
+        rpc = Rpc([first.url, second.url])
         first.change = longer(0)
         if quorum == 1:  # the other one answers in its place
             assert RpcSource(rpc, world.hub_address).logs_of_range(BlockNumber(1), last) == expected
@@ -152,7 +152,7 @@ def test_provider__that_never_answers_the_requests_of_a_whole_step__is_followed_
     with fresh_copy(world, database_server) as (writer, engine), provider_before(world.node.url) as twin:
         twin.limit_batches(4)
         twin.lose_one_of(7)  # the headers of those blocks alone are ten requests
-        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        source = RpcSource(Rpc([twin.url]), world.hub_address)
         for _ in range(100):
             with suppress(ChainUnavailable):
                 advance(source, writer)
@@ -173,7 +173,7 @@ def test_headers__of_which_the_newest_are_not_shown__are_those_before_them(world
 
     with endpoint_before(world.node.url) as endpoint:
         endpoint.change = lacking
-        source = RpcSource(JsonRpc([endpoint.url]), world.hub_address)
+        source = RpcSource(Rpc([endpoint.url]), world.hub_address)
         assert source.headers_from(first, last) == world.source.headers(first, shown)
         assert source.headers_from(first, shown) == world.source.headers(first, shown)
         with pytest.raises(ChainUnavailable, match=f"has no block {shown + 1}$"):
@@ -192,7 +192,7 @@ def test_headers__before_a_false_one__count_for_nothing(world: World) -> None:
 
     with endpoint_before(world.node.url) as endpoint:
         endpoint.change = lying
-        rpc = JsonRpc([endpoint.url])
+        rpc = Rpc([endpoint.url])
         with pytest.raises(ChainUnavailable):
             RpcSource(rpc, world.hub_address).headers_from(BlockNumber(last - 9), last)
         assert rpc.endpoints.all[0].contradictions == 1
@@ -208,7 +208,7 @@ def test_logs__of_a_range_of_which_the_newest_are_not_listed__are_those_before_t
 
     with endpoint_before(world.node.url) as endpoint:
         endpoint.change = lacking
-        source = RpcSource(JsonRpc([endpoint.url]), world.hub_address)
+        source = RpcSource(Rpc([endpoint.url]), world.hub_address)
         found = source.logs_of_range(BlockNumber(1), last)
         assert 0 < found.covered <= listed
         assert found == world.source.logs_of_range(BlockNumber(1), found.covered)
@@ -225,7 +225,7 @@ def test_provider__that_limits_batches__is_asked_in_parts_of_what_it_takes(
     first = BlockNumber(last - 39)
     with provider_before(world.node.url) as twin:
         twin.limit_batches(12, error)
-        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        source = RpcSource(Rpc([twin.url]), world.hub_address)
         assert source.headers(first, last) == world.source.headers(first, last)
         assert twin.largest_batch == 40
         twin.largest_batch = 0
@@ -242,7 +242,7 @@ def test_provider__that_was_away_for_one_request__is_sent_as_many_calls_again(wo
     first = BlockNumber(last - 39)
     with provider_before(world.node.url) as twin:
         twin.lose(40)
-        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        source = RpcSource(Rpc([twin.url]), world.hub_address)
         for _ in range(LONGER_AFTER):
             source.headers(first, last)
         twin.largest_batch = 0
@@ -256,7 +256,7 @@ def test_provider__that_is_queried_too_often__is_not_queried_for_less(world: Wor
     with provider_before(world.node.url) as twin:
         twin.limit_rate(0, 60, retry_after="60")
         with pytest.raises(ChainUnavailable):
-            RpcSource(JsonRpc([twin.url]), world.hub_address).headers(BlockNumber(last - 39), last)
+            RpcSource(Rpc([twin.url]), world.hub_address).headers(BlockNumber(last - 39), last)
         assert twin.requests == 1
 
 
@@ -272,7 +272,7 @@ def test_provider__that_refuses_requests_now_and_then__is_asked_again_and_the_st
     with provider_before(world.node.url) as twin:
         twin.limit_batches(4)
         twin.refuse_each(number, by_status=by_status)
-        source = RpcSource(JsonRpc([twin.url]), world.hub_address)
+        source = RpcSource(Rpc([twin.url]), world.hub_address)
         found = source.headers(BlockNumber(last - 39), last)
         assert found == world.source.headers(BlockNumber(last - 39), last)
     assert waited

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BlockNumber
 from service_indexer.follower import advance
 from service_indexer.proving import BLOCKS_AT_ONCE
@@ -27,7 +27,7 @@ def endpoint(world: World) -> Iterator[Endpoint]:
 
 
 def source_of(world: World, *endpoints: Endpoint) -> RpcSource:
-    return RpcSource(JsonRpc([each.url for each in endpoints]), world.hub_address)
+    return RpcSource(Rpc([each.url for each in endpoints]), world.hub_address)
 
 
 def follow(source: RpcSource, writer: Writer) -> None:
@@ -185,7 +185,7 @@ def test_block__with_more_receipts_than_are_read__is_copied_and_stops_the_proof_
 
     endpoint.change = change
     with fresh_copy(world, database_server) as (writer, engine):
-        rpc = JsonRpc([endpoint.url]).bounded(seconds=5.0, max_answer_bytes=1 << 20)
+        rpc = Rpc([endpoint.url]).bounded(seconds=5.0, max_answer_bytes=1 << 20)
         follow(RpcSource(rpc, world.hub_address), writer)
         world.index()
         assert contents(engine) == contents(world.engine("service_indexer"))

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BlockNumber, Bytes32
 from service_common.config import ConfigurationError
 from service_indexer import chain as chain_module
@@ -45,7 +45,7 @@ def endpoints(world: World) -> Iterator[list[Endpoint]]:
 
 def source_of(world: World, endpoints: list[Endpoint], quorum: int, *, proven: bool = True) -> RpcSource:
     """A source that asks these endpoints; nothing waits longer than a second."""
-    rpc = JsonRpc([each.url for each in endpoints]).bounded(seconds=1.0, max_answer_bytes=1 << 24)
+    rpc = Rpc([each.url for each in endpoints]).bounded(seconds=1.0, max_answer_bytes=1 << 24)
     return RpcSource(rpc, world.hub_address, quorum, proven=proven)
 
 
@@ -409,7 +409,7 @@ def test_endpoint__that_hangs__holds_up_one_look_and_none_after_it(
     with provider_before(world.node.url) as hanging:
         hanging.hang()
         urls = [endpoints[0].url, hanging.url, endpoints[1].url]
-        rpc = JsonRpc(urls).bounded(seconds=5.0, max_answer_bytes=1 << 24)
+        rpc = Rpc(urls).bounded(seconds=5.0, max_answer_bytes=1 << 24)
         source, second = RpcSource(rpc, world.hub_address, quorum), rpc.endpoints.all[1]
         for _ in range(3):
             assert source.tip().finalized == header_at(world.rpc, "finalized")
@@ -526,7 +526,7 @@ def test_finality__on_a_chain_without_the_tag__is_a_configured_depth(world: Worl
     for each in endpoints:  # as a node answers a tag that it does not know
         each.change = lambda _method, params, result: None if params[0] == "finalized" else result
     latest = header_at(world.rpc, "latest").number
-    rpc = JsonRpc([each.url for each in endpoints])
+    rpc = Rpc([each.url for each in endpoints])
     for quorum in (1, 3):
         tip = RpcSource(rpc, world.hub_address, quorum, finality_depth=5).tip()
         assert tip.finalized == header_at(world.rpc, BlockNumber(latest - 5))

@@ -7,7 +7,7 @@ from bounty_protocol.chain import events
 from bounty_protocol.chain.events import Log, UnknownLog, decode_log
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.hub_constants import read_publication_delay
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.domain.hub_events import EVENT_CLASSES
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import BlockNumber, Bytes32
@@ -71,7 +71,7 @@ def test_copy__with_an_unknown_log_that_is_not_final__waits_instead_of_halting(
     world.index()
 
 
-class WithoutDelay(JsonRpc):
+class WithoutDelay(Rpc):
     """An endpoint whose Hub has no ``publicationDelay``."""
 
     def call(self, method: str, *params: object) -> object:

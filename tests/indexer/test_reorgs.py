@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BountyId
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import read_bounty, read_head
@@ -121,7 +121,7 @@ def test_reorg__that_one_of_two_nodes_shows__is_none_before_the_newest_block_is_
         return {"a": of_a.get(number), "b": result, "-": None}[node]
 
     with endpoint_before(world.node.url) as endpoint:
-        source = RpcSource(JsonRpc([endpoint.url]), world.hub_address, proven=False)
+        source = RpcSource(Rpc([endpoint.url]), world.hub_address, proven=False)
         honest, endpoint.change = endpoint.change, change
         with pytest.raises(ChainUnavailable):
             advance(source, world.writer)

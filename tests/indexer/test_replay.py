@@ -7,7 +7,7 @@ from typing import Any, LiteralString
 import psycopg
 import pytest
 from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId
 from psycopg.errors import LockNotAvailable
 from service_common.db import engine as engines

@@ -10,7 +10,7 @@ import pytest
 import urllib3
 from bounty_protocol.auth.signature import parse_private_key
 from bounty_protocol.chain.gas import MAX_FEE_WEI, MAX_TIP_WEI
-from bounty_protocol.chain.json_rpc import LIMIT_WAITS, ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import LIMIT_WAITS, ChainUnavailable, Rpc
 from bounty_protocol.types import Address, BountyId
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
@@ -57,7 +57,7 @@ def settler_of(world: World) -> Settler:
 
 def settler_with(world: World, wallet: Wallet, *urls: str, hub: Address | None = None) -> Settler:
     engine, key = world.engine("service_indexer"), parse_private_key(wallet.private_key)
-    rpc = JsonRpc(urls or [world.node.url], patient=True)
+    rpc = Rpc(urls or [world.node.url], patient=True)
     return make_settler(engine, rpc, key, world.chain_id, hub or world.hub_address)
 
 
@@ -444,7 +444,7 @@ def test_settler__whose_first_endpoint_suggests_no_fee__pays_what_blocks_take(wo
 def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
     endpoint.hang_seconds = 60.0
-    rpc = JsonRpc([endpoint.url, node], timeout=urllib3.Timeout(0.5), answer_seconds=0.5, patient=True)
+    rpc = Rpc([endpoint.url, node], timeout=urllib3.Timeout(0.5), answer_seconds=0.5, patient=True)
     key = parse_private_key(wallet.private_key)
     settler = make_settler(world.engine("service_indexer"), rpc, key, world.chain_id, world.hub_address)
     assert settler.settle_due() == 1
@@ -658,7 +658,7 @@ def test_provider__that_limits_requests_by_an_error__is_waited_for_and_never_tak
 
 def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> None:
     wallet = Wallet()
-    collector = SettlerCollector(JsonRpc([world.node.url]), Address(wallet.address))
+    collector = SettlerCollector(Rpc([world.node.url]), Address(wallet.address))
 
     def affordable() -> float:
         (family,) = collector.collect()
@@ -671,4 +671,4 @@ def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> No
 
 
 def test_gas__of_a_key__while_no_node_answers__is_not_shown() -> None:
-    assert list(SettlerCollector(JsonRpc(["http://127.0.0.1:9"]), Address("0x" + "11" * 20)).collect()) == []
+    assert list(SettlerCollector(Rpc(["http://127.0.0.1:9"]), Address("0x" + "11" * 20)).collect()) == []

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from local_stack.anvil import AnvilServer
 from service_indexer.source import Source

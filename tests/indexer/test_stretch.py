@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_indexer.source import RangeLogs
 from service_indexer.stretch import read_stretch

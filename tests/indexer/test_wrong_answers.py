@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, mapping
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, mapping
 from service_indexer.follower import advance
 from service_indexer.merkle import EMPTY_ROOT
 from service_indexer.source import RpcSource
@@ -44,7 +44,7 @@ class Bench:
     """The world's own copy."""
 
     def source(self, count: int, patience: float = LONG_PATIENCE_SECONDS, quorum: int = 1) -> RpcSource:
-        rpc = JsonRpc([each.url for each in self.endpoints[:count]]).bounded(seconds=patience, max_answer_bytes=1 << 24)
+        rpc = Rpc([each.url for each in self.endpoints[:count]]).bounded(seconds=patience, max_answer_bytes=1 << 24)
         return RpcSource(rpc, self.world.hub_address, quorum)
 
     @contextmanager
@@ -171,7 +171,7 @@ def test_wrong_answers__that_never_end__stop_a_copy_of_one_endpoint_and_cost_one
             assert not reached or found == truth, way
 
 
-def invented_above(node: JsonRpc, known: int) -> Change:
+def invented_above(node: Rpc, known: int) -> Change:
     """A branch of the endpoint's own above block ``known``: nothing happens in it, and all of it fits together."""
     root = mapping(node.call(BLOCK, hex(known), False))["stateRoot"]
     made: dict[int, dict[str, Any]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import rlp
-from bounty_protocol.chain.json_rpc import JsonRpc, mapping
+from bounty_protocol.chain.rpc import Rpc, mapping
 from bounty_protocol.keccak import keccak256
 
 BLOCK, LOGS, PROOF, RECEIPTS = "eth_getBlockByNumber", "eth_getLogs", "eth_getProof", "eth_getBlockReceipts"
@@ -17,7 +17,7 @@ LATE: Final = object()
 """In place of an answer: the true one, after nobody waits for it any more."""
 LATE_SECONDS: Final = 1.2
 
-Wrong = Callable[[JsonRpc, list[Any], Any], Any]
+Wrong = Callable[[Rpc, list[Any], Any], Any]
 """From a client of the node, the parameters and the true result to the wrong one; the true one where none fits."""
 
 
@@ -39,7 +39,7 @@ class Once:
     """Answers one call of a way's method wrong: the ``place``-th of those for which a wrong answer exists; every one
     from ``place`` on where ``for_good``."""
 
-    node: JsonRpc
+    node: Rpc
     way: Way
     place: int
     for_good: bool = False
@@ -115,7 +115,7 @@ def _altering(name: str) -> Wrong:
     return lambda _node, _params, result: None if result is None else result | {name: _FIELDS[name]}
 
 
-def _another_block(node: JsonRpc, params: list[Any], result: Any) -> Any:
+def _another_block(node: Rpc, params: list[Any], result: Any) -> Any:
     number = int(params[0], 16)
     return node.call(BLOCK, hex(number - 1), False) if number else result
 
@@ -124,7 +124,7 @@ def _without(result: Any, name: str) -> Any:
     return {key: value for key, value in result.items() if key != name} if result else result
 
 
-def _receipts_of_another_block(node: JsonRpc, params: list[Any], result: Any) -> Any:
+def _receipts_of_another_block(node: Rpc, params: list[Any], result: Any) -> Any:
     """Those of the newest block before it that has other ones."""
     number = int(result[0]["blockNumber"], 16) if result else 0
     for other in range(number - 1, 0, -1):
@@ -155,18 +155,18 @@ def _other_hash(entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {"transactionHash": OTHER}
 
 
-def _altered_proof(_node: JsonRpc, _params: list[Any], result: Any) -> Any:
+def _altered_proof(_node: Rpc, _params: list[Any], result: Any) -> Any:
     *above, last = result["accountProof"]
     return result | {"accountProof": [*above, last[:-1] + ("1" if last[-1] == "0" else "0")]}
 
 
-def _proof_of_another_block(node: JsonRpc, params: list[Any], result: Any) -> Any:
+def _proof_of_another_block(node: Rpc, params: list[Any], result: Any) -> Any:
     account, slots, number = params
     before = max(0, int(number, 16) - 3)
     return node.call(PROOF, account, slots, hex(before))
 
 
-def _proof_of_another_account(node: JsonRpc, params: list[Any], result: Any) -> Any:
+def _proof_of_another_account(node: Rpc, params: list[Any], result: Any) -> Any:
     """Of the first that has other nodes: one whose place in the trie is empty may be proven absent by the leaf that is
     asked for, and that proof is true of it, too."""
     proofs = (node.call(PROOF, f"0x{number:040x}", [], params[2]) for number in range(0x21, 0x31))
@@ -177,12 +177,12 @@ def _changing(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Wrong:
     return lambda _node, _params, result: [change(each) for each in result]
 
 
-def _receipt_without_logs(_node: JsonRpc, _params: list[Any], result: Any) -> Any:
+def _receipt_without_logs(_node: Rpc, _params: list[Any], result: Any) -> Any:
     return [each | {"logs": []} for each in result]
 
 
 def _receipts_with(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Wrong:
-    def changed(_node: JsonRpc, _params: list[Any], result: Any) -> Any:
+    def changed(_node: Rpc, _params: list[Any], result: Any) -> Any:
         return [each | {"logs": [change(entry) for entry in each["logs"]]} for each in result]
 
     return changed

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import urllib3
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
 from local_stack.stack import Stack
 from rq import Queue

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bounty_protocol.chain.json_rpc import JsonRpc, block_number
+from bounty_protocol.chain.rpc import Rpc, block_number
 
 from tests.endpoints import Endpoint, endpoint_before
 from tools.market.drawn import ENDPOINTS
@@ -20,11 +20,11 @@ class ServiceEndpoints:
 
     until: ExitStack
     made: list[Endpoint] = field(default_factory=list)
-    _nodes: list[JsonRpc] = field(default_factory=list)
+    _nodes: list[Rpc] = field(default_factory=list)
 
     def before(self, node: str) -> Sequence[str]:
         """The addresses of honest endpoints before a node."""
-        self._nodes = [JsonRpc([node], max_answer_bytes=_MOST_BYTES, own=True)]
+        self._nodes = [Rpc([node], max_answer_bytes=_MOST_BYTES, own=True)]
         self.made = [self.until.enter_context(endpoint_before(node)) for _ in range(ENDPOINTS)]
         return [each.url for each in self.made]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from bounty_protocol.chain.json_rpc import RpcRefused, block_number, quantity
+from bounty_protocol.chain.rpc import RpcRefused, block_number, quantity
 from local_stack.launch import RunningProcess
 from local_stack.process import Child, StackError
 from local_stack.services import MIGRATE

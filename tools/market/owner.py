@@ -4,7 +4,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 
 from tools.market.drawn import GUARDIANS, QUORUM, source
 from tools.market.people import NotMined, Town

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 import urllib3
 from bounty_protocol.chain.hub import BountyView, Hub
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import Address, BountyId
 from demo.agents import server_of
 from demo.bounty import Cast

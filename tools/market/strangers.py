@@ -9,7 +9,7 @@ from typing import Final
 
 import urllib3
 from bounty_protocol.auth.header import format_header, parse_header
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import parse_address
 
 from tools.market.drawn import source

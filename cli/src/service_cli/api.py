@@ -19,7 +19,7 @@ from urllib.parse import urlencode, urlsplit
 
 import urllib3
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
-from bounty_protocol.chain.json_rpc import host_of, unreachable
+from bounty_protocol.chain.rpc import host_of, unreachable
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp

@@ -15,7 +15,7 @@ from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
 from bounty_protocol.chain.blocks import block_to_sign
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, quantity
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, parse_address, parse_bounty_id
 
@@ -106,7 +106,7 @@ def sign_request(
     _web_address(rpc_url, "the rpc_url")
     request = RequestToSign(method, parts.path, parts.query, bytes(body), audience_of(url))
     domain_hub = parse_address(hub_address)
-    chain_id, number, block_hash = _recent_block(JsonRpc([rpc_url], patient=True))
+    chain_id, number, block_hash = _recent_block(Rpc([rpc_url], patient=True))
     approval = request.approval(number, block_hash)
     signature = sign(typed_data(SigningDomain(chain_id, domain_hub), approval))
     return {"Authorization": approval_header(address, signature, approval)}
@@ -138,7 +138,7 @@ def _web_address(url: str, what: str) -> SplitResult:
     raise ValueError(f"{what} starts with http:// or https:// and a host")
 
 
-def _recent_block(rpc: JsonRpc) -> tuple[ChainId, BlockNumber, Bytes32]:
+def _recent_block(rpc: Rpc) -> tuple[ChainId, BlockNumber, Bytes32]:
     """The chain, and a block a little behind its tip."""
     try:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))

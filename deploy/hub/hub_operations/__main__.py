@@ -4,8 +4,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.chain.reverts import explain
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 
 from hub_operations import admin, deploy, ownership
 from hub_operations.signing import OperationRefused

@@ -20,7 +20,7 @@ from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.chain.events import decode_log, parse_log
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.hub_constants import read_publication_delay
-from bounty_protocol.chain.json_rpc import JsonRpc, quantity
+from bounty_protocol.chain.rpc import Rpc, quantity
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.x25519 import parse_recipient, recipient_text
@@ -204,7 +204,7 @@ def _key_argument(text: str) -> Bytes32:
 
 def run(options: argparse.Namespace) -> None:
     """The command ``admin``."""
-    rpc = JsonRpc([options.rpc_url])
+    rpc = Rpc([options.rpc_url])
     chain_id = ChainId(quantity(rpc.call("eth_chainId")))
     hub = Hub(rpc, Address(options.hub))
     call = ACTIONS[options.action](options, hub)
@@ -281,11 +281,11 @@ def _with_its_withdrawal(call: Call) -> tuple[Call, ...]:
     return call, Call("withdrawDeliveryKey", call.arguments, call.sender, "withdraw it, once that is needed")
 
 
-def _simulate(rpc: JsonRpc, sender: Address, to: Address, data: bytes) -> None:
+def _simulate(rpc: Rpc, sender: Address, to: Address, data: bytes) -> None:
     rpc.call("eth_call", {"from": sender, "to": to, "data": f"0x{data.hex()}"}, "latest")
 
 
-def _announced_by(rpc: JsonRpc, tx_hash: str) -> list[int]:
+def _announced_by(rpc: Rpc, tx_hash: str) -> list[int]:
     """From when the publications of a transaction are in effect, as its own logs state it."""
     answer = rpc.call("eth_getTransactionReceipt", tx_hash)
     logs = answer["logs"] if isinstance(answer, dict) else []

@@ -15,7 +15,7 @@ from typing import Final
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.hub_constants import EscrowToken
-from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, quantity
+from bounty_protocol.chain.rpc import Rpc, RpcRefused, quantity
 from bounty_protocol.types import Address, BlockNumber, parse_address
 from eth_utils.abi import get_abi_input_types
 from service_common.web3_provider import Web3
@@ -97,17 +97,17 @@ def deploy(deployment: PlannedHub, operator: Operator, records: Path = RECORDS) 
     return block
 
 
-def require_token(deployment: PlannedHub, rpc: JsonRpc) -> EscrowToken:
+def require_token(deployment: PlannedHub, rpc: Rpc) -> EscrowToken:
     """The token as it describes itself, if this Hub could take it and pay it out."""
     chain_id, recipient = deployment.terms.chain_id, deployment.fee_recipient
     return usable_token(rpc, chain_id, deployment.token, deployment.address, recipient)
 
 
-def has_code(rpc: JsonRpc, address: Address, block: str = "latest") -> bool:
+def has_code(rpc: Rpc, address: Address, block: str = "latest") -> bool:
     return rpc.call("eth_getCode", address, block) != "0x"
 
 
-def block_of_deployment(rpc: JsonRpc, hub: Address) -> BlockNumber:
+def block_of_deployment(rpc: Rpc, hub: Address) -> BlockNumber:
     """The block in which a Hub that stands was deployed, which the log of that block confirms."""
     at = first_block_of(rpc, hub)
     deployed = next(topic for topic, event in hub_abi().events.items() if event.name == "Deployed")
@@ -117,7 +117,7 @@ def block_of_deployment(rpc: JsonRpc, hub: Address) -> BlockNumber:
     return at
 
 
-def first_block_of(rpc: JsonRpc, contract: Address) -> BlockNumber:
+def first_block_of(rpc: Rpc, contract: Address) -> BlockNumber:
     """The first block that has a contract which stands.
 
     Code never leaves an address, so it is searched by halves: some thirty questions on any chain.
@@ -147,7 +147,7 @@ def created_address(salt: bytes, creation_code: bytes) -> Address:
     return Address(get_create2_address(sender, Web3.to_hex(salt), Web3.to_hex(creation_code)).lower())
 
 
-def check(deployment: PlannedHub, rpc: JsonRpc) -> None:
+def check(deployment: PlannedHub, rpc: Rpc) -> None:
     """Read every immutable back from the chain; a difference is refused by name."""
     hub, t = Hub(rpc, deployment.address), deployment.terms
     expected = {
@@ -212,6 +212,6 @@ def run(options: argparse.Namespace) -> None:
     if not options.send:
         print("\ndry run: nothing was sent; add --send to deploy")
         return
-    operator = read_operator(JsonRpc([options.rpc_url]), terms.chain_id)
+    operator = read_operator(Rpc([options.rpc_url]), terms.chain_id)
     block = deploy(deployment, operator)
     print(f"\nthe Hub stands at {deployment.address} since block {block}; every immutable was read back")

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.json_rpc import JsonRpc, quantity
+from bounty_protocol.chain.rpc import Rpc, quantity
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.types import Address, Bytes32, ChainId, parse_address, parse_bytes32, to_bytes
 from eth_utils.abi import get_abi_input_types
@@ -98,7 +98,7 @@ def deploy(options: argparse.Namespace) -> None:
     if not options.send:
         print("\ndry run: nothing was sent; add --send to deploy")
         return
-    operator = read_operator(JsonRpc([options.rpc_url]), terms.chain_id)
+    operator = read_operator(Rpc([options.rpc_url]), terms.chain_id)
     _require_contract(operator.rpc, "recovery", options.recovery)
     create_at(operator, salt, code, address)
     print(f"\nthe timelock stands at {address}; next the recovery Safe hands out the roles")
@@ -106,7 +106,7 @@ def deploy(options: argparse.Namespace) -> None:
 
 def roles(options: argparse.Namespace) -> None:
     """The file with which the recovery Safe hands out the roles."""
-    rpc, meant = JsonRpc([options.rpc_url]), _arrangement(options)
+    rpc, meant = Rpc([options.rpc_url]), _arrangement(options)
     for name in ("proposer", "canceller"):
         _require_contract(rpc, name, getattr(options, name))
     words = f"proposer {meant.proposer}, canceller {meant.canceller}; roles change by {meant.recovery} alone"
@@ -115,7 +115,7 @@ def roles(options: argparse.Namespace) -> None:
 
 def check(options: argparse.Namespace) -> None:
     """Compare roles, delay and owner with what is meant; list what waits."""
-    rpc = JsonRpc([options.rpc_url])
+    rpc = Rpc([options.rpc_url])
     timelock, hub = Timelock(rpc, options.timelock), Hub(rpc, options.hub)
     since = first_block_of(rpc, options.timelock)
     wrong = differences(timelock, _arrangement(options), since)
@@ -137,7 +137,7 @@ def check(options: argparse.Namespace) -> None:
 
 def cancel(options: argparse.Namespace) -> None:
     """The canceller cancels what waits, at once."""
-    rpc = JsonRpc([options.rpc_url])
+    rpc = Rpc([options.rpc_url])
     timelock = Timelock(rpc, options.timelock)
     if not timelock.has_role(CANCELLER, options.by):
         raise OperationRefused(f"{options.by} is no canceller of the timelock {options.timelock}")
@@ -155,7 +155,7 @@ def cancel(options: argparse.Namespace) -> None:
 
 def replace(options: argparse.Namespace) -> None:
     """The recovery Safe gives a stolen or lost account's roles to another one, at once."""
-    rpc = JsonRpc([options.rpc_url])
+    rpc = Rpc([options.rpc_url])
     timelock = Timelock(rpc, options.timelock)
     if not timelock.has_role(ADMIN, options.recovery):
         raise OperationRefused(f"{options.recovery} does not administer the timelock {options.timelock}")
@@ -177,13 +177,13 @@ def _arrangement(options: argparse.Namespace) -> Arrangement:
     return meant
 
 
-def _require_contract(rpc: JsonRpc, name: str, account: Address) -> None:
+def _require_contract(rpc: Rpc, name: str, account: Address) -> None:
     if not has_code(rpc, account):
         raise OperationRefused(f"--{name} names {account}, which has no code: it is a Safe that stands on this chain")
 
 
 def _write(
-    options: argparse.Namespace, rpc: JsonRpc, safe: Address, calls: list[tuple[Address, bytes]], words: str
+    options: argparse.Namespace, rpc: Rpc, safe: Address, calls: list[tuple[Address, bytes]], words: str
 ) -> None:
     print(words)
     for to, data in calls:

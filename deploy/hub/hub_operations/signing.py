@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from bounty_protocol.auth.signature import parse_private_key
-from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused
 from bounty_protocol.chain.reverts import explain
+from bounty_protocol.chain.rpc import Rpc, RpcRefused
 from bounty_protocol.types import Address, ChainId
 from eth_account.signers.local import LocalAccount
 from service_common.web3_provider import Account, Web3, make_web3, usable_answers
@@ -32,7 +32,7 @@ class OperationRefused(Exception):
 class Operator:
     """One account on one chain. ``w3`` signs for it; nonce and fees are web3's to fill in."""
 
-    rpc: JsonRpc
+    rpc: Rpc
     w3: Web3
     chain_id: ChainId
     account: Address
@@ -65,7 +65,7 @@ class Operator:
         return {"from": sender, "to": receiver, "data": data}
 
 
-def read_operator(rpc: JsonRpc, chain_id: ChainId, environment: Mapping[str, str] = os.environ) -> Operator:
+def read_operator(rpc: Rpc, chain_id: ChainId, environment: Mapping[str, str] = os.environ) -> Operator:
     """The operator behind the key variable; the RPC must serve the chain that is meant."""
     w3 = make_web3(rpc.batch)
     with usable_answers():

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from bounty_protocol.chain.abi import Abi, parse_abi
-from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.rpc import Rpc, RpcRefused, hex_bytes, quantity
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, Bytes32, to_bytes
 from local_stack.contract import Artifact, read_artifact
@@ -80,7 +80,7 @@ def encode(function: str, *arguments: object) -> bytes:
 class Timelock:
     """Reads of one timelock."""
 
-    def __init__(self, rpc: JsonRpc, address: Address) -> None:
+    def __init__(self, rpc: Rpc, address: Address) -> None:
         self.rpc, self.address = rpc, address
 
     def read(self, function: str, *arguments: object) -> object:
@@ -130,7 +130,7 @@ def _bytes(value: object) -> bytes:
     return value if isinstance(value, bytes) else hex_bytes(str(value))
 
 
-def is_timelock(rpc: JsonRpc, account: Address) -> bool:
+def is_timelock(rpc: Rpc, account: Address) -> bool:
     """Whether an account answers as a TimelockController does."""
     if rpc.call("eth_getCode", account, "latest") == "0x":
         return False
@@ -140,7 +140,7 @@ def is_timelock(rpc: JsonRpc, account: Address) -> bool:
         return False
 
 
-def logs_between(rpc: JsonRpc, wanted: Mapping[str, object], first: int, last: int) -> Iterator[dict[str, Any]]:
+def logs_between(rpc: Rpc, wanted: Mapping[str, object], first: int, last: int) -> Iterator[dict[str, Any]]:
     """Logs in order, by ever shorter ranges where an endpoint refuses long ones."""
     try:
         answer: Any = rpc.call("eth_getLogs", {**wanted, "fromBlock": hex(first), "toBlock": hex(last)})

@@ -4,7 +4,7 @@ from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
 from bounty_protocol.chain.hub_constants import EscrowToken, read_token
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, hex_bytes
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, ChainId, to_bytes
 
@@ -15,7 +15,7 @@ DECIMALS: Final = 6
 _WORD: Final = 32
 
 
-def usable_token(rpc: JsonRpc, chain_id: ChainId, token: Address, hub: Address, recipient: Address) -> EscrowToken:
+def usable_token(rpc: Rpc, chain_id: ChainId, token: Address, hub: Address, recipient: Address) -> EscrowToken:
     """How the token describes itself; refused where it could not be paid into this Hub, or out of it."""
     try:
         found = read_token(rpc, token)
@@ -35,7 +35,7 @@ def usable_token(rpc: JsonRpc, chain_id: ChainId, token: Address, hub: Address, 
     return found
 
 
-def _is_set(rpc: JsonRpc, token: Address, signature: str, *words: bytes) -> bool:
+def _is_set(rpc: Rpc, token: Address, signature: str, *words: bytes) -> bool:
     """Whether the token says so; one that has no such function does not."""
     try:
         return int.from_bytes(_call(rpc, token, signature, *words), "big") != 0
@@ -45,7 +45,7 @@ def _is_set(rpc: JsonRpc, token: Address, signature: str, *words: bytes) -> bool
         raise
 
 
-def _call(rpc: JsonRpc, token: Address, signature: str, *words: bytes) -> bytes:
+def _call(rpc: Rpc, token: Address, signature: str, *words: bytes) -> bytes:
     data = keccak256(signature.encode())[:4] + b"".join(word.rjust(_WORD, b"\0") for word in words)
     return hex_bytes(rpc.call("eth_call", {"to": token, "data": "0x" + data.hex()}, "latest"))
 

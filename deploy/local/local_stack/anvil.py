@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused, block_number, hex_bytes, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, block_number, hex_bytes, quantity
 from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
@@ -57,9 +57,9 @@ class AnvilServer(HttpServer):
         self._saving = threading.Lock()
 
     @cached_property
-    def rpc(self) -> JsonRpc:
+    def rpc(self) -> Rpc:
         """A client of this node, for what only a node of this kind can do."""
-        return JsonRpc([self.url], max_answer_bytes=_ANSWER_BYTES, own=True)
+        return Rpc([self.url], max_answer_bytes=_ANSWER_BYTES, own=True)
 
     @cached_property
     def w3(self) -> Web3:
@@ -114,7 +114,7 @@ class AnvilServer(HttpServer):
         if self.kept is None:
             return
         with self._saving:
-            slow = JsonRpc([self.url], timeout=_SAVE_TIMEOUT, max_answer_bytes=_SAVE_BYTES, own=True)
+            slow = Rpc([self.url], timeout=_SAVE_TIMEOUT, max_answer_bytes=_SAVE_BYTES, own=True)
             try:
                 state = gzip.decompress(hex_bytes(slow.call("anvil_dumpState")))
             except (ValueError, EOFError, gzip.BadGzipFile) as error:
@@ -158,7 +158,7 @@ class AnvilServer(HttpServer):
 
     def _answers(self, port: int) -> bool:
         try:
-            probe = JsonRpc([f"http://{HOST}:{port}"], timeout=_PROBE_TIMEOUT)
+            probe = Rpc([f"http://{HOST}:{port}"], timeout=_PROBE_TIMEOUT)
             return quantity(probe.call("eth_chainId")) == self.chain_id
         except (ChainUnavailable, RpcRefused):
             return False

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
-from bounty_protocol.chain.json_rpc import RpcRefused
+from bounty_protocol.chain.rpc import RpcRefused
 from eth_utils.abi import (
     abi_to_signature,
     function_abi_to_4byte_selector,

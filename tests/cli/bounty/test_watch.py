@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from bounty_protocol.chain.json_rpc import quantity
+from bounty_protocol.chain.rpc import quantity
 from service_cli.bounty import changes as all_changes
 from service_cli.bounty import watch as watching
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable
+from bounty_protocol.chain.rpc import Call, ChainUnavailable
 from service_cli.chain.prefetch import PrefetchingRpc
 
 from tests.cli.api_twin import ApiTwin
@@ -179,7 +179,7 @@ def test_batch__that_is_too_long__is_halved_from_then_on() -> None:
     four: list[Call] = [CHAIN, NEWEST, PRICE, ("eth_syncing", [])]
     with counting() as (rpc, seen):
         assert len(rpc.batch(four)) == len(rpc.batch(four)) == 4
-    assert [len(each) for each in seen] == [4, 1, 1, 1, 1, 2, 2]
+    assert [len(each) for each in seen] == [4, 1, 2, 1, 2, 2]
 
 
 def test_endpoint__that_is_not_reached__fails_at_the_first_step() -> None:

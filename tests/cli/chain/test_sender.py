@@ -6,12 +6,12 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from bounty_protocol.chain import json_rpc
+from bounty_protocol.chain import rpc as layer
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.chain.json_rpc import mapping
+from bounty_protocol.chain.rpc import mapping
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
 from service_cli.chain import sender
 from service_cli.chain.session import ChainClient
@@ -602,7 +602,7 @@ def test_claim__an_endpoint_that_limits_what_is_sent__is_sent_the_same_bytes_aga
         if method != "eth_sendRawTransaction":
             return None
         raws.append(params[0])
-        return LIMITED if len(raws) <= len(json_rpc.LIMIT_WAITS) else None
+        return LIMITED if len(raws) <= len(layer.LIMIT_WAITS) else None
 
     rpc.before = before
     ran = solver.run("claim", bounty)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.json_rpc import RpcRefused, quantity
+from bounty_protocol.chain.rpc import RpcRefused, quantity
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock

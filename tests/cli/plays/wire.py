@@ -16,7 +16,7 @@ import pytest
 import urllib3
 from beacon import LocalBeacon
 from beacon.server import answer
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.hub import BountyView, Hub
-from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused, quantity
+from bounty_protocol.chain.rpc import Rpc, RpcRefused, quantity
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import Address, BountyId
 from local_stack import anvil
@@ -91,7 +91,7 @@ class World:
     # ---------------------------------------------------------------- what is true
 
     @property
-    def rpc(self) -> JsonRpc:
+    def rpc(self) -> Rpc:
         """The true chain."""
         return self.ledger.node.rpc
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.json_rpc import mapping, quantity
+from bounty_protocol.chain.rpc import mapping, quantity
 from bounty_protocol.crypto import archive_read
 from service_cli.chain import sender
 from service_cli.solver import sealing

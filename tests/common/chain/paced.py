@@ -7,7 +7,7 @@ from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, Refused, verify_request
 from bounty_protocol.chain.blocks import block_to_sign
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, Rpc, RpcRefused
 from bounty_protocol.types import Address, Bytes32
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.chain.recent_blocks import RecentBlocks
@@ -19,7 +19,7 @@ BORN = 1_800_000_000
 KEY = new_key()
 
 
-class PacedChain(JsonRpc):
+class PacedChain(Rpc):
     """Endpoints of a chain that makes a block each ``block_time`` seconds of ``clock``, with times in whole seconds."""
 
     def __init__(self, clock: HandClock, block_time: float, *, endpoints: int = 1, largest_batch: int = 2) -> None:
@@ -29,7 +29,7 @@ class PacedChain(JsonRpc):
         self.calls: list[str] = []
         self.reorganized_from: int | None = None
 
-    def bounded(self, **_options: object) -> JsonRpc:
+    def bounded(self, **_options: object) -> Rpc:
         return self
 
     @property
@@ -88,7 +88,7 @@ def make(block_time: float = 0.2, **options: int) -> Service:
     return Service(PacedChain(HandClock(), block_time, **options))
 
 
-def signed(chain: JsonRpc, key: Key = KEY, account: Address | None = None) -> ApprovalHeader:
+def signed(chain: Rpc, key: Key = KEY, account: Address | None = None) -> ApprovalHeader:
     """A request signed now, as the client signs; ``account``: what it names as its signer."""
     block = block_to_sign(chain)
     approval = REQUEST.approval(block.number, block.hash)

@@ -12,7 +12,7 @@ from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, Refused, VerifiedRequest, WalletAnswer, verify_request
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber
@@ -32,7 +32,7 @@ SIGNATURE = OWNER.sign(DIGEST)
 
 
 def asking(node: AnvilServer) -> ContractWallets:
-    rpc = JsonRpc([node.url])
+    rpc = Rpc([node.url])
     return ContractWallets(rpc, lambda: header_at(rpc, "latest").number, SystemClock())
 
 
@@ -154,10 +154,10 @@ def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_
 
 
 def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good_key_none(node: AnvilServer) -> None:
-    class Counting(JsonRpc):
+    class Counting(Rpc):
         calls: list[str] = []  # noqa: RUF012
 
-        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
+        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
             return self
 
         def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
@@ -181,7 +181,7 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
-    asked = ContractWallets(JsonRpc([node.url]), lambda: BlockNumber(0), StandingClock())
+    asked = ContractWallets(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
     for _ in range(contract_wallets.STRANGERS_PER_SECOND):
         assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     with pytest.raises(ServiceError) as caught:
@@ -239,7 +239,7 @@ def outcome(asked: ContractWallets, account: Address, signature: bytes, client: 
 
 def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node: AnvilServer) -> None:
     wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), StandingClock(), b"\x01"
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
     strangers = [outcome(asked, new_key().address, garbage, CAFE) for _ in range(100)]
     assert strangers.count("NO_CODE") == contract_wallets.STRANGERS_PER_SECOND - 1
@@ -254,7 +254,7 @@ def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node
 
 def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it_was_before(node: AnvilServer) -> None:
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
     for _ in range(4):
         clock.at += 1.0
@@ -284,20 +284,20 @@ def test_checks__that_strangers_ask_for_too_often__are_no_failures_and_those_of_
         return found
 
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert failures((new_key().address, CAFE) for _ in range(100)) == {False}, "of one address"
     assert failures((wallet, f"198.51.100.{number}") for number in range(100)) == {False}, "of one account"
     monkeypatch.setattr(contract_wallets, "STRANGERS_PER_SECOND", 1)
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert failures((new_key().address, f"198.51.100.{number}") for number in range(5)) == {False}, "of strangers"
     monkeypatch.setattr(contract_wallets, "MAX_PER_SECOND", 0)
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     assert failures([(new_key().address, CAFE)]) == {True}, "of all"
 
 
 def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(JsonRpc([node.url]), lambda: header_at(JsonRpc([node.url]), "latest").number, clock)
+    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
     answers = []
     for second in range(5):
         clock.at += 1.0
@@ -319,10 +319,10 @@ def test_wallet__behind_a_provider_that_limits_requests__is_not_decided_and_hold
 ) -> None:
     waited = list[float]()
     monkeypatch.setattr(time, "sleep", waited.append)
-    wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(JsonRpc([node.url]), "latest").number
+    wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(Rpc([node.url]), "latest").number
 
     def ask(twin: ProviderTwin) -> WalletAnswer:
-        return ContractWallets(JsonRpc([twin.url]), lambda: head, SystemClock()).ask(wallet, DIGEST, SIGNATURE)
+        return ContractWallets(Rpc([twin.url]), lambda: head, SystemClock()).ask(wallet, DIGEST, SIGNATURE)
 
     with provider_before(node.url) as twin:
         twin.refuse_each(1, by_status=False)
@@ -333,8 +333,8 @@ def test_wallet__behind_a_provider_that_limits_requests__is_not_decided_and_hold
 
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
 def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
-    class Lying(JsonRpc):
-        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> JsonRpc:
+    class Lying(Rpc):
+        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
             return self
 
         def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
@@ -351,7 +351,7 @@ def verdict(answer: WalletAnswer) -> str:
 
 
 def of_several(*urls: str) -> ContractWallets:
-    return ContractWallets(JsonRpc(urls), lambda: BlockNumber(0), SystemClock())
+    return ContractWallets(Rpc(urls), lambda: BlockNumber(0), SystemClock())
 
 
 @pytest.mark.parametrize("others", [1, 2])
@@ -396,9 +396,9 @@ def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silen
     node: AnvilServer,
 ) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
-    head = header_at(JsonRpc([node.url]), "latest").number
+    head = header_at(Rpc([node.url]), "latest").number
     with endpoint_before(node.url) as second, endpoint_before(node.url) as third:
-        rpc = JsonRpc([node.url, second.url, third.url])
+        rpc = Rpc([node.url, second.url, third.url])
         asked = ContractWallets(rpc, lambda: head, SystemClock())
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
         assert (second.asked, third.asked) == (["eth_call"], ["eth_call"])
@@ -414,9 +414,9 @@ def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silen
 
 def test_signature__that_no_endpoint_accepts__costs_one_call_of_one_endpoint(node: AnvilServer) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
-    head = header_at(JsonRpc([node.url]), "latest").number
+    head = header_at(Rpc([node.url]), "latest").number
     with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
-        asked = ContractWallets(JsonRpc([first.url, second.url]), lambda: head, SystemClock())
+        asked = ContractWallets(Rpc([first.url, second.url]), lambda: head, SystemClock())
         assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
         assert asked.ask(wallet, DIGEST, b"\x01") is WalletAnswer.REFUSED
     assert (first.asked, second.asked) == (["eth_call"] * 2, [])

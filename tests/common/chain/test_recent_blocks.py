@@ -9,7 +9,7 @@ from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, verify_request
 from bounty_protocol.chain.blocks import block_to_sign, header_at, pace
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack.anvil import AnvilServer
@@ -224,7 +224,7 @@ def test_chain__that_does_not_answer__is_asked_four_times_a_second(monkeypatch: 
 
     def silent(endpoint: Endpoint, _calls: Sequence[Call]) -> list[object]:
         asked.append(endpoint)
-        raise ChainUnavailable("silent")
+        raise ChainUnavailable("silent", silent=True)
 
     monkeypatch.setattr(service.chain, "ask", silent)
     for _ in range(20):
@@ -262,8 +262,8 @@ def test_header__of_another_block_than_the_one_requested__is_no_answer(monkeypat
 def test_node__that_died__ends_no_request_as_unauthorized(node: AnvilServer) -> None:
     node.mine(5)
     clock = HandClock()
-    blocks = RecentBlocks(JsonRpc([node.url]), clock)
-    known = header_at(JsonRpc([node.url]), BlockNumber(3))
+    blocks = RecentBlocks(Rpc([node.url]), clock)
+    known = header_at(Rpc([node.url]), BlockNumber(3))
     found = blocks.block_at(known.number, known.hash)
     assert found is not None
     assert found.hash == known.hash
@@ -276,7 +276,7 @@ def test_node__that_died__ends_no_request_as_unauthorized(node: AnvilServer) -> 
 
 def test_real_reorg__is_seen(node: AnvilServer) -> None:
     node.mine(20)
-    clock, rpc = HandClock(), JsonRpc([node.url])
+    clock, rpc = HandClock(), Rpc([node.url])
     blocks = RecentBlocks(rpc, clock)
     old = header_at(rpc, BlockNumber(20))
     assert blocks.newest() == old
@@ -293,7 +293,7 @@ def test_endpoint__whose_answers_cannot_be_used__is_left(node: AnvilServer) -> N
     with endpoint_before(node.url) as broken, endpoint_before(node.url) as sound:
         broken.change = lambda _method, _params, _result: None
         clock = HandClock()
-        blocks = RecentBlocks(JsonRpc([broken.url, sound.url]), clock)
+        blocks = RecentBlocks(Rpc([broken.url, sound.url]), clock)
         with pytest.raises(ChainUnavailable):
             blocks.newest()
         clock.sleep(0.25)

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, MAX_ISSUES, Issue, ServiceError
 from flask import Flask
 from service_common.web.parsing import load_json

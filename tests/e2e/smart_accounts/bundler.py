@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from local_stack.ports import HOST
@@ -62,7 +62,7 @@ class BundlerServer(HttpServer):
         ]
 
     def _answers(self, port: int) -> bool:
-        probe = JsonRpc([f"http://{HOST}:{port}"], timeout=_PROBE, max_answer_bytes=_ANSWER_BYTES, own=True)
+        probe = Rpc([f"http://{HOST}:{port}"], timeout=_PROBE, max_answer_bytes=_ANSWER_BYTES, own=True)
         try:
             return bool(probe.call("eth_supportedEntryPoints"))
         except (ChainUnavailable, RpcRefused):

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import urllib3
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from eth_account.messages import encode_defunct
 from local_stack.contract import Contract
 from service_common.web3_provider import Account, LocalAccount
@@ -141,7 +141,7 @@ class _Peer:
     def __init__(self, name: str, url: str, seconds: float) -> None:
         self._name = name
         timeout = urllib3.Timeout(connect=seconds, read=seconds)
-        self._rpc = JsonRpc([url], timeout=timeout, answer_seconds=seconds, max_answer_bytes=_ANSWER_BYTES, own=True)
+        self._rpc = Rpc([url], timeout=timeout, answer_seconds=seconds, max_answer_bytes=_ANSWER_BYTES, own=True)
 
     def ask(self, method: str, *params: object) -> Any:
         try:

@@ -15,7 +15,7 @@ from bounty_protocol.auth.verify import (
     WalletAnswer,
     verify_request,
 )
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId
 from eth_account import Account

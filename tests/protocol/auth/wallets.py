@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, address_of, parse_address, to_bytes
 from eth_account import Account
@@ -115,7 +115,7 @@ def wrapper(factory: Address, call: bytes, inner: bytes) -> bytes:
 def place(node: AnvilServer, runtime: bytes, label: str = "wallet") -> Address:
     """Put code at an address."""
     address = address_of(keccak256(label.encode())[12:])
-    JsonRpc([node.url]).call("anvil_setCode", address, "0x" + runtime.hex())
+    Rpc([node.url]).call("anvil_setCode", address, "0x" + runtime.hex())
     return address
 
 

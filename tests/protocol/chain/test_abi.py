@@ -3,8 +3,8 @@
 import pytest
 from bounty_protocol.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
 from bounty_protocol.chain.hub import BountyView, RosterView
-from bounty_protocol.chain.json_rpc import RpcRefused
 from bounty_protocol.chain.reverts import SENTENCES, explain
+from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
 from eth_abi.abi import decode, encode
 from eth_abi.exceptions import DecodingError

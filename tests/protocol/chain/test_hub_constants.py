@@ -2,13 +2,13 @@
 
 import pytest
 from bounty_protocol.chain.hub_constants import read_token
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import Address
 
 TOKEN = Address("0x" + "11" * 20)
 
 
-class Scripted(JsonRpc):
+class Scripted(Rpc):
     """Answers every call with this, and ``decimals`` with 6."""
 
     def __init__(self, text: object) -> None:

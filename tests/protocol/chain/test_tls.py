@@ -10,7 +10,7 @@ from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
@@ -152,11 +152,11 @@ def test_endpoint__whose_certificate_is_not_good__is_told_nothing_and_the_next_o
     with ExitStack() as stack:
         bad = stack.enter_context(endpoint(file))
         good = stack.enter_context(endpoint(certificate(authority, tmp_path, starts=NOW - DAY, ends=NOW + DAY)))
-        rpc = JsonRpc([bad.url, good.url])
+        rpc = Rpc([bad.url, good.url])
         assert quantity(rpc.call("eth_blockNumber")) == 16
         assert rpc.endpoints.preferred.place == 2
         assert (bad.asked, len(good.asked)) == ([], 1)
         with pytest.raises(ChainUnavailable) as refused:
-            JsonRpc([bad.url]).call("eth_blockNumber")
+            Rpc([bad.url]).call("eth_blockNumber")
         assert "secret-key" not in str(refused.value)
     assert bad.asked == []

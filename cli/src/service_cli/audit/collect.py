@@ -16,7 +16,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import parse_header
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.domain.hub_events import SubmissionRecorded

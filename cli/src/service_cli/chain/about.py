@@ -5,7 +5,7 @@ from functools import partial
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.json_rpc import mapping, quantity
+from bounty_protocol.chain.rpc import mapping, quantity
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32

@@ -11,14 +11,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 
 _LEAST_CALLS: Final = 2
 _MOST_CALLS: Final = 100
 """Of one request."""
 
 
-class PrefetchingRpc(JsonRpc):
+class PrefetchingRpc(Rpc):
     """JSON-RPC over one endpoint, for one thread."""
 
     def __init__(self, url: str) -> None:

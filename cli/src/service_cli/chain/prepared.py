@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Generic, TypeVar
 
-from bounty_protocol.chain.json_rpc import RpcRefused, hex_bytes, mapping, quantity
+from bounty_protocol.chain.rpc import RpcRefused, hex_bytes, mapping, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId
 
 from service_cli.chain.receipts import Receipt

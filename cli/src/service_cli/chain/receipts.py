@@ -12,7 +12,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.events import Log, decode_log, parse_log
-from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
+from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
 from bounty_protocol.domain.hub_events import HubEvent
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 

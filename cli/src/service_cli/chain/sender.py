@@ -21,7 +21,7 @@ from enum import Enum, auto
 from typing import Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header, header_at
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock

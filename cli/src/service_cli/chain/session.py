@@ -17,14 +17,14 @@ from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
-from bounty_protocol.chain.json_rpc import (
+from bounty_protocol.chain.reverts import explain
+from bounty_protocol.chain.rpc import (
     Call,
     ChainUnavailable,
     RpcRefused,
     host_of,
     quantity,
 )
-from bounty_protocol.chain.reverts import explain
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal

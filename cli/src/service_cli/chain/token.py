@@ -10,7 +10,7 @@ from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
 from bounty_protocol.chain.hub_constants import EscrowToken, read_token, token_calls
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32

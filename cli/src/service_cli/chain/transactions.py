@@ -16,7 +16,7 @@ from typing import Annotated, Final, Protocol
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.json_rpc import Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import Call, RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256

@@ -15,7 +15,7 @@ from typing import Final, NoReturn
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.json_rpc import Call, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import Call, RpcRefused, hex_bytes
 from bounty_protocol.domain.hub_events import (
     AwardClaimed,
     BountyFinalized,

@@ -15,7 +15,7 @@ from typing import Final
 
 import click
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.json_rpc import block_number
+from bounty_protocol.chain.rpc import block_number
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge

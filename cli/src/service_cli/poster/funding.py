@@ -18,7 +18,7 @@ from enum import StrEnum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from bounty_protocol.chain.json_rpc import Call
+from bounty_protocol.chain.rpc import Call
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated

@@ -1,6 +1,6 @@
 """web3.py over our own JSON-RPC client: the chain library of what the operator runs.
 
-It behaves as ``chain.json_rpc`` does, with the same order of endpoints, bounds and exceptions: through every method of
+It behaves as ``chain.rpc`` does, with the same order of endpoints, bounds and exceptions: through every method of
 web3 a refusal reaches the caller as ``RpcRefused`` and silence as ``ChainUnavailable``, and web3 knows no endpoint's
 address. No name is resolved, and no address that a contract names is fetched, since such a revert is a refusal like any
 other. The recursion limit, which a dependency raises, is put back, so nobody imports web3 or eth_account before this.
@@ -27,7 +27,7 @@ from web3.types import RPCEndpoint, RPCResponse  # noqa: E402
 sys.setrecursionlimit(_limit)
 
 from bounty_protocol.chain.abi import hub_abi_text  # noqa: E402
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
 from bounty_protocol.types import Address  # noqa: E402
 
 __all__ = [
@@ -36,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 Ask = Callable[[Sequence[Call]], Sequence[object]]
-"""Sends calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met: ``JsonRpc.batch``."""
+"""Sends calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met: ``Rpc.batch``."""
 
 
 class Web3Provider(JSONBaseProvider):

@@ -15,7 +15,7 @@ from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.beacons import beacon_info
 from bounty_protocol.chain.blocks import pace
 from bounty_protocol.chain.hub_constants import HubConstants, read_agreed_constants
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
@@ -103,7 +103,7 @@ class Dependencies:
     limits_redis: Redis
     """For counting requests, each once: a count whose answer came late is not made again."""
     store: ObjectStore
-    rpc: JsonRpc
+    rpc: Rpc
     http: TimelyHttp
     clock: Clock
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
@@ -150,7 +150,7 @@ class Dependencies:
         return {"hub", "beacon"} <= vars(self).keys()
 
     @cached_property
-    def head_rpc(self) -> JsonRpc:
+    def head_rpc(self) -> Rpc:
         """The chain, for its newest block in the midst of a request."""
         return self.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
 

@@ -5,7 +5,7 @@ from typing import Final, cast
 
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority
-from bounty_protocol.chain.json_rpc import JsonRpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import Clock, SystemClock
 from flask import current_app
 from service_common.db.engine import make_engine
@@ -24,7 +24,7 @@ class Dependencies:
 
     config: DeliveryConfig
     engine: Engine
-    rpc: JsonRpc
+    rpc: Rpc
     clock: Clock
     witness: HubWitness
     """The Hub's own word on who gets a winning key."""

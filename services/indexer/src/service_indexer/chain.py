@@ -15,7 +15,7 @@ from typing import Final, TypeVar, cast
 from bounty_protocol.chain.blocks import Header, parse_header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log, parse_log
-from bounty_protocol.chain.json_rpc import LIMIT_WAITS, AnswerTooLarge, Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import LIMIT_WAITS, AnswerTooLarge, Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
 from service_common.web3_provider import make_web3
@@ -192,7 +192,7 @@ class ChainReader:
     """The chain behind several endpoints, each queried on its own. ``proven``: a header counts only where its hash is
     that of its fields."""
 
-    def __init__(self, rpc: JsonRpc, *, proven: bool = True) -> None:
+    def __init__(self, rpc: Rpc, *, proven: bool = True) -> None:
         self.rpc = rpc
         parse = parse_proven_header if proven else parse_header
         self._each: Final = {

@@ -1,6 +1,6 @@
 """The error for an answer that contradicts a block header, or itself."""
 
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 
 
 class Contradiction(ChainUnavailable):

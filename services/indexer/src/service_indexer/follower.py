@@ -11,7 +11,7 @@ from typing import Final
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import UnknownLog
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from psycopg import DataError, IntegrityError
 from service_common.db.hub_reads import Head

@@ -10,7 +10,7 @@ from typing import Final
 
 import rlp
 from bounty_protocol.chain.blocks import Header, parse_header
-from bounty_protocol.chain.json_rpc import hash_of, hex_bytes, mapping, quantity
+from bounty_protocol.chain.rpc import hash_of, hex_bytes, mapping, quantity
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32
 

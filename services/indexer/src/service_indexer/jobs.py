@@ -16,7 +16,7 @@ from threading import Event, Thread
 from typing import Final
 
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BlockNumber
 from redis import Redis
 from redis.exceptions import RedisError
@@ -119,7 +119,7 @@ def _follow(source: RpcSource, writer: Writer, draining: Event, rest: Rest, bloc
 
 
 def _keep_lease(
-    config: IndexerConfig, rpc: JsonRpc, source: RpcSource, worker: str | None, ended: Event, draining: Event
+    config: IndexerConfig, rpc: Rpc, source: RpcSource, worker: str | None, ended: Event, draining: Event
 ) -> None:
     """Renew the lease, report how the endpoints and the chain behave, and set ``draining`` when the worker has to stop.
 

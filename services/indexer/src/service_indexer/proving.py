@@ -17,7 +17,7 @@ from typing import Final
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, RpcRefused, hex_bytes, mapping
+from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, RpcRefused, hex_bytes, mapping
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 from service_common.log import get_logger
 

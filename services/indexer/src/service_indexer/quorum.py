@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
 

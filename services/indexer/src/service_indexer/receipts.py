@@ -9,7 +9,7 @@ from typing import Any
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import hash_of, mapping, quantity
+from bounty_protocol.chain.rpc import hash_of, mapping, quantity
 from bounty_protocol.types import Address, Bytes32
 
 from service_indexer.contradiction import Contradiction

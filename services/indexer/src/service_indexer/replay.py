@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
 from service_common.db.engine import engine_of_job, reading, writing

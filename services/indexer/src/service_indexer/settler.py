@@ -22,8 +22,8 @@ from typing import Any, Final, TypeVar, cast
 
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, quantity
 from bounty_protocol.chain.reverts import explain
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, quantity
 from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -79,7 +79,7 @@ log = get_logger(__name__)
 class SettlerCollector(Collector):
     """How many more settlements the settler's key pays for at today's fees; nothing while no node answers."""
 
-    def __init__(self, rpc: JsonRpc, account: Address) -> None:
+    def __init__(self, rpc: Rpc, account: Address) -> None:
         self._rpc, self._account = rpc, account
 
     def collect(self) -> Iterator[Metric]:
@@ -129,7 +129,7 @@ class Settler:
     """One deployment's settler."""
 
     engine: Engine
-    rpc: JsonRpc
+    rpc: Rpc
     chain_id: ChainId
     hub: Contract
     account: LocalAccount = field(repr=False)
@@ -337,7 +337,7 @@ def _suggested(answers: Sequence[Any]) -> GasFees:
     return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
 
 
-def make_settler(engine: Engine, rpc: JsonRpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
+def make_settler(engine: Engine, rpc: Rpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
     """The settler of one Hub with a gas key."""
     return Settler(engine, rpc, chain_id, hub_contract(make_web3(rpc.batch), hub), Account.from_key(key))
 

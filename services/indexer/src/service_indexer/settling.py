@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from service_common.db.engine import engine_of_job
 from service_common.jobs.queues import check_message
 from service_common.log import get_logger

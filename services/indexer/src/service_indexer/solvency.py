@@ -11,7 +11,7 @@ from typing import Final
 
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.hub_constants import balance_of
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.types import BlockNumber
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -34,7 +34,7 @@ class SolvencyCollector(Collector):
     def __init__(self, engine: Engine, chain: ChainSettings) -> None:
         self._engine, self._chain = engine, chain
         self._endpoints = [
-            JsonRpc([url]).bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_MOST_BYTES) for url in chain.rpc_urls
+            Rpc([url]).bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_MOST_BYTES) for url in chain.rpc_urls
         ]
 
     def collect(self) -> Iterator[Metric]:
@@ -62,7 +62,7 @@ class SolvencyCollector(Collector):
                 missing.add_metric([str(place)], max(0, owed - balance))
         yield missing
 
-    def _balance(self, rpc: JsonRpc, block: BlockNumber) -> int | None:
+    def _balance(self, rpc: Rpc, block: BlockNumber) -> int | None:
         """By one endpoint; None where it does not answer: that hides no other's figure."""
         hub = self._chain.hub_address
         try:

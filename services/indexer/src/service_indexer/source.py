@@ -16,7 +16,7 @@ from typing import Final, Generic, Protocol, TypeVar
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import TOLERATED_LAG, Endpoint
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import AnswerTooLarge, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, UnixSeconds, to_bytes
 
@@ -93,7 +93,7 @@ class RpcSource:
     that is not ``proven`` takes headers and logs as they come, and has no proofs."""
 
     def __init__(
-        self, rpc: JsonRpc, hub: Address, quorum: int = 1, finality_depth: int | None = None, *, proven: bool = True
+        self, rpc: Rpc, hub: Address, quorum: int = 1, finality_depth: int | None = None, *, proven: bool = True
     ) -> None:
         self._chain = ChainReader(rpc, proven=proven)
         self.proofs = Proofs(self._chain, hub) if proven else None
@@ -280,7 +280,7 @@ class Votes(Generic[T]):
         return sum(vote == answer for _, vote in self.cast) >= self._quorum
 
 
-def source_of(config: IndexerConfig, rpc: JsonRpc) -> RpcSource:
+def source_of(config: IndexerConfig, rpc: Rpc) -> RpcSource:
     """The chain as a process is configured to read it."""
     return RpcSource(
         rpc, config.chain.hub_address, config.rpc_quorum, config.chain.finality_depth, proven=config.proofs

@@ -13,7 +13,7 @@ from typing import Final
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from service_common.log import get_logger
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bounty_protocol.chain.abi import Function, Parameter, hub_abi, snake_case
-from bounty_protocol.chain.json_rpc import JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Rpc, RpcRefused
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32
 from eth_abi.abi import decode, encode
@@ -116,7 +116,7 @@ def word(value: int) -> str:
 # -------------------------------------------------------------------- blocks
 
 
-def blocks(change: Callable[[str, Json], Json], rpc: JsonRpc) -> Answers:
+def blocks(change: Callable[[str, Json], Json], rpc: Rpc) -> Answers:
     """Headers: ``change`` gets which it is (``latest``, by its number too, ``finalized``, ``older``) and the header."""
 
     def altered(method: str, params: Params, result: Any) -> Any:
@@ -261,7 +261,7 @@ def receipt_for(block: Json, tx_hash: object, status: int) -> Json:
     }
 
 
-def stale(rpc: JsonRpc, height: Callable[[], int]) -> Answers:
+def stale(rpc: Rpc, height: Callable[[], int]) -> Answers:
     """A node that has seen nothing since a block."""
 
     def instead(method: str, params: Params) -> Json | None:

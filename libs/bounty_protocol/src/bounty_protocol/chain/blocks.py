@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import (
+from bounty_protocol.chain.rpc import (
+    ChainNode,
     ChainUnavailable,
-    JsonRpc,
     block_number,
     block_time,
     hash_of,
@@ -59,19 +59,19 @@ def parse_header(answer: object) -> Header:
     )
 
 
-def header_at(rpc: JsonRpc, tag: BlockNumber | str) -> Header:
+def header_at(rpc: ChainNode, tag: BlockNumber | str) -> Header:
     """The header at a number or a tag (``latest``, ``finalized``)."""
     return parse_header(rpc.call("eth_getBlockByNumber", hex(tag) if isinstance(tag, int) else tag, False))
 
 
-def pace(rpc: JsonRpc) -> float:
+def pace(rpc: ChainNode) -> float:
     """Return the seconds between two blocks, on average of the newest 150, by the times in their headers."""
     newest = header_at(rpc, "latest")
     earlier = header_at(rpc, BlockNumber(max(0, newest.number - _PACE_BLOCKS)))
     return round((newest.time - earlier.time) / max(1, newest.number - earlier.number), 3)
 
 
-def block_to_sign(rpc: JsonRpc, used: Container[BlockNumber] = ()) -> Header:
+def block_to_sign(rpc: ChainNode, used: Container[BlockNumber] = ()) -> Header:
     """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
 
     After a stop of the chain or of its clock that block is too old to be fresh; then it is the newest one.

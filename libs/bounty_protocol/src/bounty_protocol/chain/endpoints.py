@@ -14,13 +14,43 @@ from typing import Final
 
 FIRST_REST_SECONDS: Final = 0.5
 LONGEST_REST_SECONDS: Final = 30.0
+MOST_CALLS: Final = 100
+"""Of one request: what most providers take."""
+FIRST_BLOCKS: Final = 2_000
+MOST_BLOCKS: Final = 10_000
+"""Of one range of logs: providers that take more are few."""
+LARGER_AFTER: Final = 16
 TOLERATED_LAG: Final = 3
 """Blocks between the newest ones that endpoints show: as many are only the time that news takes to travel."""
 
 
 @dataclass(slots=True)
+class Portion:
+    """How much an endpoint takes in one request: half as much once it refuses, twice as much after sixteen whole ones.
+
+    What becomes of two threads that change it at once costs a request.
+    """
+
+    size: int
+    most: int
+    whole: int = 0
+    """Requests of this size in a row that were answered."""
+
+    def refused(self, size: int) -> None:
+        """Note a request of this size that was refused."""
+        self.size, self.whole = max(1, size // 2), 0
+
+    def answered(self, size: int) -> None:
+        """Note a request of this size that was answered."""
+        if size >= self.size:
+            self.whole += 1
+            if self.whole >= LARGER_AFTER:
+                self.size, self.whole = min(self.most, 2 * self.size), 0
+
+
+@dataclass(slots=True)
 class Endpoint:
-    """One endpoint and its conduct."""
+    """One endpoint, its conduct, and how much it takes in one request."""
 
     place: int
     url: str = field(repr=False)
@@ -33,7 +63,11 @@ class Endpoint:
     """Blocks behind the newest block that as many as have to agree showed, or behind the newest final one where what
     this one calls final stands still; when they were compared last."""
     contradictions: int = 0
-    """How often it showed another final block or other logs than the quorum."""
+    """How often it was outvoted by the quorum."""
+    calls: Portion = field(default_factory=lambda: Portion(MOST_CALLS, MOST_CALLS))
+    """Calls of one request."""
+    blocks: Portion = field(default_factory=lambda: Portion(FIRST_BLOCKS, MOST_BLOCKS))
+    """Blocks of one range of logs."""
 
 
 class Endpoints:
@@ -70,6 +104,10 @@ class Endpoints:
                 each.place,
             ),
         )
+
+    def is_resting(self, endpoint: Endpoint) -> bool:
+        """Whether it failed a moment ago."""
+        return endpoint.rests_until > self._monotonic()
 
     def awake(self, least: int) -> list[Endpoint]:
         """Those that do not rest, in order; with resting ones where there are fewer than ``least``."""

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.json_rpc import (
+from bounty_protocol.chain.rpc import (
     ChainUnavailable,
     account_of,
     block_number,

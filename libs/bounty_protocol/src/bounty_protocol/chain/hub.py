@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from bounty_protocol.chain.abi import Function, hub_abi
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, hex_bytes
+from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.domain.hub_events import BountyTerms
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
@@ -61,7 +61,7 @@ class VerdictView:
 class Hub:
     """Reads of one Hub."""
 
-    def __init__(self, rpc: JsonRpc, address: Address) -> None:
+    def __init__(self, rpc: ChainNode, address: Address) -> None:
         self.rpc, self.address = rpc, address
 
     def call(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> Call:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable, Rpc, RpcRefused, hex_bytes, quantity
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
@@ -82,7 +82,7 @@ def term_issues(
     return issues
 
 
-def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
+def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) -> HubConstants:
     """Read them all; raises ``ChainUnavailable`` where there is no such Hub on that chain."""
     if quantity(rpc.call("eth_chainId")) != chain_id:
         raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
@@ -99,7 +99,7 @@ def read_hub_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) ->
     )
 
 
-def read_agreed_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
+def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
     """What most endpoints that answer say: one alone could have all amounts shown with other decimals, for as long as
     they are kept. Raises ``ChainUnavailable`` where none answers, or no more than half say the same."""
     if len(rpc.endpoints.all) == 1:
@@ -107,7 +107,7 @@ def read_agreed_constants(rpc: JsonRpc, hub_address: Address, chain_id: ChainId)
     found = list[HubConstants]()
     failure: Exception | None = None
     for endpoint in rpc.endpoints.in_order():
-        alone = JsonRpc([endpoint.url]).bounded(seconds=_ANSWER_SECONDS)
+        alone = Rpc([endpoint.url]).bounded(seconds=_ANSWER_SECONDS)
         try:
             found.append(read_hub_constants(alone, hub_address, chain_id))
         except (ChainUnavailable, RpcRefused) as error:
@@ -135,7 +135,7 @@ def read_publication_delay(hub: Hub) -> int:
         raise ChainUnavailable(f"the Hub at {hub.address} is of an earlier release than this one") from error
 
 
-def read_token(rpc: JsonRpc, address: Address) -> EscrowToken:
+def read_token(rpc: ChainNode, address: Address) -> EscrowToken:
     """The token's descriptive fields."""
     return EscrowToken(
         address=address,
@@ -156,7 +156,7 @@ def balance_call(token: Address, account: Address, block: str = "latest") -> Cal
     return _call(token, BALANCE_OF + account[2:].rjust(64, "0"), block)
 
 
-def balance_of(rpc: JsonRpc, token: Address, account: Address, block: str = "latest") -> TokenAmount:
+def balance_of(rpc: ChainNode, token: Address, account: Address, block: str = "latest") -> TokenAmount:
     """An account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
     answer = rpc.answer(balance_call(token, account, block))
     try:
@@ -172,14 +172,14 @@ def _call(contract: Address, data: str, block: str = "latest") -> Call:
     return "eth_call", [{"to": contract, "data": data}, block]
 
 
-def _decimals(rpc: JsonRpc, address: Address) -> int:
+def _decimals(rpc: ChainNode, address: Address) -> int:
     found = quantity(rpc.answer(_call(address, _DECIMALS)))
     if found > MAX_DECIMALS:
         raise ChainUnavailable(f"the escrow token has {found} decimals by this endpoint, more than {MAX_DECIMALS}")
     return found
 
 
-def _text(rpc: JsonRpc, address: Address, selector: str) -> str:
+def _text(rpc: ChainNode, address: Address, selector: str) -> str:
     answer = rpc.answer(_call(address, selector))
     try:
         return str(_TEXT.decode(hex_bytes(answer))[0])

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi, snake_case
-from bounty_protocol.chain.json_rpc import RpcRefused
+from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.clock import iso_utc
 
 TIMES: Final = frozenset(

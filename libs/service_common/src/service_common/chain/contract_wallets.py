@@ -23,7 +23,7 @@ from threading import Lock, Semaphore
 from typing import Final
 
 from bounty_protocol.auth.verify import WalletAnswer, WalletView
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
@@ -67,7 +67,7 @@ log = get_logger(__name__)
 class ContractWallets:
     """The ``WalletView`` of ``auth.verify``, for accounts whose key did not sign. Thread-safe."""
 
-    def __init__(self, rpc: JsonRpc, head: Callable[[], BlockNumber], clock: Clock) -> None:
+    def __init__(self, rpc: Rpc, head: Callable[[], BlockNumber], clock: Clock) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
         self._head = head
         self._budgets = Budgets(clock)

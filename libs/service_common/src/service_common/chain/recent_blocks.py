@@ -12,7 +12,7 @@ from typing import Final
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS, CanonicalBlock
 from bounty_protocol.chain.blocks import Header, parse_header
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.types import BlockNumber, Bytes32
 
@@ -31,7 +31,7 @@ _TOO_OLD: Final = CanonicalBlock(None, FRESHNESS_SECONDS)
 class RecentBlocks:
     """The ``ChainView`` of request verification."""
 
-    def __init__(self, rpc: JsonRpc, clock: Clock) -> None:
+    def __init__(self, rpc: Rpc, clock: Clock) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
         self._clock = clock
         self._newest: Header | None = None

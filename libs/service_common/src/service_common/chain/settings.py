@@ -10,7 +10,7 @@ from typing import Final
 
 from bounty_protocol import web_address
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
 from service_common.config import EnvironmentReader
@@ -41,11 +41,11 @@ class ChainSettings:
         """The age of the index's newest block from which it may lack what exists: a few blocks, and their reading."""
         return max(_LEAST_UNKNOWN_SECONDS, math.ceil(_UNKNOWN_BLOCKS * self.block_time_seconds))
 
-    def rpc(self) -> JsonRpc:
+    def rpc(self) -> Rpc:
         """A client of the chain."""
-        return JsonRpc(self.rpc_urls)
+        return Rpc(self.rpc_urls)
 
-    def check(self, rpc: JsonRpc) -> None:
+    def check(self, rpc: Rpc) -> None:
         """Return when the endpoints serve this chain and hold this Hub; for readiness."""
         if quantity(rpc.call("eth_chainId")) != self.chain_id:
             raise ChainUnavailable("the RPC endpoint serves another chain than SERVICE_CHAIN_ID")

@@ -12,7 +12,7 @@ from threading import Lock
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView, Hub
-from bounty_protocol.chain.json_rpc import ChainUnavailable, JsonRpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.domain.roster import Roster
@@ -34,7 +34,7 @@ log = get_logger(__name__)
 class HubWitness:
     """One process's memory of bounties that were final. Thread-safe."""
 
-    def __init__(self, rpc: JsonRpc, chain_id: ChainId, hub: Address) -> None:
+    def __init__(self, rpc: Rpc, chain_id: ChainId, hub: Address) -> None:
         self._chain_id, self._address, self._hub = chain_id, hub, Hub(rpc, hub)
         self._lock, self._seen = Lock(), OrderedDict[BountyId, BountyView]()
 

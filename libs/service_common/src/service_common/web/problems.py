@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
 from bounty_protocol.auth.header import SCHEME
-from bounty_protocol.chain.json_rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, PROBLEMS, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.errors import Error, ErrorBody, error_body

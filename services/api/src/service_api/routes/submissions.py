@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Final, ParamSpec, TypeVar
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.chain.json_rpc import ChainUnavailable
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES, Envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json

@@ -10,7 +10,7 @@ from typing import Final
 
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.events import Log, decode_log, parse_log
-from bounty_protocol.chain.json_rpc import Call, ChainUnavailable, JsonRpc
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.hub_events import bounty_of
@@ -23,7 +23,7 @@ _ANSWER_BYTES: Final = 8 * 1024 * 1024
 log = get_logger(__name__)
 
 
-def is_confirmed(rpc: JsonRpc, hub: Address, bounty: Bounty, digest: Bytes32) -> bool:
+def is_confirmed(rpc: Rpc, hub: Address, bounty: Bounty, digest: Bytes32) -> bool:
     """Whether no endpoint lists logs of this final bounty, up to its end, with another digest than the index's."""
     asked = rpc.bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_ANSWER_BYTES)
     others = [place for place, found in _digests(asked, hub, bounty) if found != digest]
@@ -32,7 +32,7 @@ def is_confirmed(rpc: JsonRpc, hub: Address, bounty: Bounty, digest: Bytes32) ->
     return not others
 
 
-def _digests(rpc: JsonRpc, hub: Address, bounty: Bounty) -> Iterator[tuple[int, Bytes32]]:
+def _digests(rpc: Rpc, hub: Address, bounty: Bounty) -> Iterator[tuple[int, Bytes32]]:
     for endpoint in rpc.endpoints.all:
         try:
             found = _digest(rpc, endpoint, hub, bounty)
@@ -42,7 +42,7 @@ def _digests(rpc: JsonRpc, hub: Address, bounty: Bounty) -> Iterator[tuple[int, 
             yield endpoint.place, found
 
 
-def _digest(rpc: JsonRpc, endpoint: Endpoint, hub: Address, bounty: Bounty) -> Bytes32 | None:
+def _digest(rpc: Rpc, endpoint: Endpoint, hub: Address, bounty: Bounty) -> Bytes32 | None:
     first, end = bounty.created.origin, bounty.changed_at
     place = {
         "address": hub,

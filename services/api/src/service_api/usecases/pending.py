@@ -9,7 +9,7 @@ always has a place.
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.chain.json_rpc import ChainUnavailable, hex_bytes, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, hex_bytes, quantity
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
 from service_common.db import app as t

@@ -1,20 +1,28 @@
-"""A small JSON-RPC client over several endpoints.
+"""JSON-RPC over several endpoints: the one layer that sends, splits, retries, bounds, and compares.
 
-A call is tried on each endpoint in turn, in the order of ``endpoints``. An endpoint's address, which may hold a secret,
-never appears in an error or a log. Answers that take longer than ``answer_seconds`` in all, that are longer than their
-method's may be or not of its shape (``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none. So do
-refusals by a rate limit, with status 429 or with an error: where no endpoint does better, a client that is patient
-sends the request again after ``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers
-(``AnswerTooLarge`` where one answered too much: less may be requested), and ``RpcRefused`` when one answers with an
-error of its own (a revert, a method it does not have).
+The batch is the primitive, and a call is a batch of one. A batch that an endpoint refuses is split, and the endpoint
+gets shorter ones from then on. Endpoints are tried in the order of ``chain/endpoints.py`` (``Rpc.batch``), asked for
+the same answer (``Rpc.agreed``), or asked all (``Rpc.of_each``). An endpoint's address, which may hold a secret, never
+appears in an error or a log.
+
+Answers that take longer than ``answer_seconds`` in all, that are longer than their method's may be or not of its shape
+(``chain/rpc_answers.py``), and answers that are not JSON-RPC count as none. So do refusals by a rate limit, with status
+429 or with an error: where no endpoint does better, a client that is patient sends the request again after
+``LIMIT_WAITS``. ``ChainUnavailable`` is raised when no endpoint answers (``AnswerTooLarge`` where one answered too
+much: less may be requested), and ``RpcRefused`` when one answers with an error of its own (a revert, a method it does
+not have).
 """
 
 import json
+import logging
 import re
 import time
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Final
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlsplit
 
 import urllib3
@@ -40,18 +48,17 @@ _LIMIT: Final = re.compile(
 )
 
 _TOO_OFTEN: Final = 429
-_NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504})
-"""Statuses of an endpoint that is limited or down: the next one is tried, as for one that redirects."""
-
-_SILENT: Final = (
-    urllib3.exceptions.NewConnectionError,
-    urllib3.exceptions.SSLError,
-    urllib3.exceptions.TimeoutError,
-)
+_NOT_NOW: Final = frozenset({_TOO_OFTEN, 502, 503, 504, *range(520, 525)})
+"""Statuses of an endpoint that is limited or down, or of the CDN before one: the next endpoint is tried, as for one
+that redirects."""
 
 _QUANTITY: Final = re.compile(r"0x[0-9a-fA-F]{1,64}")
 
 Call = tuple[str, list[object]]
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+log.addHandler(logging.NullHandler())  # a client without a log shows nothing
 
 
 class ChainUnavailable(Exception):
@@ -60,7 +67,7 @@ class ChainUnavailable(Exception):
     ``host`` and ``cause`` are of the last one queried, where it is known: never a path or a credential of its address.
     They are no part of the text, which services log. ``limited``: it answered that it was queried too often, by the
     error ``refusal`` where it was one, and ``retry_after`` is in how many seconds it wants to be queried again, where
-    it said so. ``silent``: it was not reached, or nothing came in time.
+    it said so. ``silent``: nothing came in time.
     """
 
     def __init__(
@@ -131,7 +138,43 @@ class RpcRefused(Exception):
         return self.code == _TOO_OFTEN or _LIMIT.search(self.message[:1_000]) is not None
 
 
-class JsonRpc:
+class ChainNode(ABC):
+    """What answers calls: one endpoint, or several as one."""
+
+    @abstractmethod
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        """Send several calls; each answer is its ``result`` or the ``RpcRefused`` it met."""
+
+    def call(self, method: str, *params: object) -> object:
+        """Send one call; return its ``result``."""
+        answer = self.batch([(method, list(params))])[0]
+        if isinstance(answer, RpcRefused):
+            raise answer
+        return answer
+
+    def answer(self, call: Call) -> object:
+        """Return the ``result`` of a call that is also read by a request of several."""
+        method, params = call
+        return self.call(method, *params)
+
+
+@dataclass(frozen=True, slots=True)
+class OneEndpoint(ChainNode):
+    """One endpoint of several, queried alone; ``ChainUnavailable`` where it gives no usable answer."""
+
+    endpoint: Endpoint
+    send: Callable[[Sequence[Call]], list[object]]
+
+    @property
+    def place(self) -> int:
+        """Its place in the configuration, from 1."""
+        return self.endpoint.place
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        return self.send(calls)
+
+
+class Rpc(ChainNode):
     """JSON-RPC over HTTP. Thread-safe.
 
     ``max_answer_bytes`` lowers what an answer may have. For an endpoint that is ``own``, a process that the caller
@@ -158,34 +201,52 @@ class JsonRpc:
         self._limit_waits = LIMIT_WAITS if patient else ()
         self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
-    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> "JsonRpc":
+    def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> "Rpc":
         """A client of the same endpoints that waits and reads less: what waits on it is a person's request, or has a
         time of its own."""
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
-        return JsonRpc(
-            urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, patient=patient
-        )
-
-    def call(self, method: str, *params: object) -> object:
-        """One call; its ``result``."""
-        answer = self.batch([(method, list(params))])[0]
-        if isinstance(answer, RpcRefused):
-            raise answer
-        return answer
-
-    def answer(self, call: Call) -> object:
-        """The ``result`` of a call that is also read by a request of several."""
-        method, params = call
-        return self.call(method, *params)
+        return Rpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, patient=patient)
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
-        """Several calls in one request; each answer is its ``result`` or the ``RpcRefused`` it met."""
+        """Send several calls to the first endpoint that answers them all."""
         return self._first_answer(calls, self._limit_waits)
 
     def attempt(self, calls: Sequence[Call]) -> list[object]:
         """The same, without a wait where requests are limited: the caller has another way."""
         return self._first_answer(calls, ())
+
+    def agreed(self, question: Callable[[OneEndpoint], T], quorum: int) -> T:
+        """Ask endpoints one after the other until ``quorum`` of them gave an equal answer; return it.
+
+        For ``eth_call``, ``eth_getLogs`` and headers at one named block; never for fees, gas, nonces, receipts or
+        newest blocks, about which honest endpoints differ. An endpoint that fails, refuses or lacks the block has no
+        vote; one that is outvoted is counted and queried last for a while. Raises ``ChainUnavailable`` where too few
+        agree.
+        """
+        votes = list[tuple[Endpoint, T]]()
+        failure: Exception | None = None
+        for endpoint in self.endpoints.in_order():
+            try:
+                answer = question(self._one(endpoint))
+            except RpcRefused as refusal:
+                failure = refusal
+                continue
+            except ChainUnavailable as error:
+                self.endpoints.failed(endpoint)
+                failure = error.bare()
+                continue
+            votes.append((endpoint, answer))
+            agreeing = [each for each, vote in votes if vote == answer]
+            if len(agreeing) >= quorum:
+                self.endpoints.succeeded(agreeing[0], prefer=True)
+                for outvoted in (each for each, vote in votes if vote != answer):
+                    self._contradicted(outvoted, quorum)
+                return answer
+        most = max((sum(vote == other for _, other in votes) for _, vote in votes), default=0)
+        problem = f"{most} of {len(self.endpoints.all)} RPC endpoints agree, and {quorum} have to"
+        told = failure if isinstance(failure, ChainUnavailable) else ChainUnavailable()
+        raise told.restated(ChainUnavailable, problem) from failure
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
         """What each endpoint answers to these calls, as ``batch`` has it, asked side by side. One that gives no usable
@@ -200,35 +261,95 @@ class JsonRpc:
 
     def _attempt_of(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object] | None:
         try:
-            answers = self.ask(endpoint, calls)
+            answers = self._answers_of(endpoint, calls, ())
         except ChainUnavailable:
             self.endpoints.failed(endpoint)
             return None
         self.endpoints.succeeded(endpoint, prefer=False)
         return answers
 
+    def _one(self, endpoint: Endpoint) -> OneEndpoint:
+        return OneEndpoint(endpoint, partial(self._answers_of, endpoint, waits=self._limit_waits))
+
+    def _contradicted(self, endpoint: Endpoint, quorum: int) -> None:
+        if not self.endpoints.is_resting(endpoint):  # else its rest began with such a line
+            log.warning("RPC endpoint %d contradicts %d others", endpoint.place, quorum)
+        self.endpoints.contradicted(endpoint)
+
     def _first_answer(self, calls: Sequence[Call], limit_waits: Sequence[float]) -> list[object]:
-        """The answer of the first endpoint that gives one. Those that were queried too often are queried again."""
-        asked, failures = self.endpoints.in_order(), dict[int, ChainUnavailable]()
-        ends = time.monotonic() + PATIENCE_SECONDS
-        for wait in (*limit_waits, None):
+        """The answers of the first endpoint that gives them all."""
+        asked = self.endpoints.in_order()
+        answering, answers, failures = self._collected(asked, calls, limit_waits)
+        for each in asked:
+            if each.place in failures:
+                self.endpoints.failed(each)
+        if answering is None:
+            raise self._unavailable(list(failures.values()))
+        self.endpoints.succeeded(answering, prefer=True)
+        return answers
+
+    def _answers_of(self, endpoint: Endpoint, calls: Sequence[Call], waits: Sequence[float]) -> list[object]:
+        """The answers of one endpoint; what becomes of one that fails is left to the caller."""
+        answering, answers, failures = self._collected([endpoint], calls, waits)
+        if answering is None:
+            raise failures[endpoint.place]
+        return answers
+
+    def _collected(
+        self, endpoints: Sequence[Endpoint], calls: Sequence[Call], limit_waits: Sequence[float]
+    ) -> tuple[Endpoint | None, list[object], dict[int, ChainUnavailable]]:
+        """The first endpoint that answers all calls, and its answers; and by place how others failed.
+
+        Those that were queried too often are queried again for the calls that they have not answered.
+        """
+        answers = {each.place: list[object]() for each in endpoints}
+        failures = dict[int, ChainUnavailable]()
+        asked, waits, ends = list(endpoints), list(limit_waits), time.monotonic() + PATIENCE_SECONDS
+        while True:
             for endpoint in asked:
+                found = answers[endpoint.place]
+                known = len(found)
                 try:
-                    answers = self.ask(endpoint, calls)
+                    self._extend(found, endpoint, calls)
                 except ChainUnavailable as error:
-                    if endpoint.place not in failures:
-                        self.endpoints.failed(endpoint)
                     failures[endpoint.place] = error.bare()
-                    continue
-                self.endpoints.succeeded(endpoint, prefer=True)
-                return answers
+                else:
+                    return endpoint, found, failures
+                if len(found) > known:  # it goes on, a part at a time
+                    waits, ends = list(limit_waits), time.monotonic() + PATIENCE_SECONDS
+            wait = waits.pop(0) if waits else None
             wishes = {each.place: _wished(failures[each.place], wait, max(limit_waits, default=0)) for each in asked}
             asked = [each for each in asked if wishes[each.place] is not None]
             pause = min((wish for wish in wishes.values() if wish is not None), default=None)
             if pause is None or time.monotonic() + pause > ends:
-                break
+                return None, [], failures
             time.sleep(pause)
-        raise self._unavailable(list(failures.values()))
+
+    def _extend(self, answers: list[object], endpoint: Endpoint, calls: Sequence[Call]) -> None:
+        """Add one endpoint's answers to the calls that have none yet, in requests of as many as it takes.
+
+        Providers limit the calls of a request, and few say so in a way that can be told from an outage: where several
+        are not answered and the first of them alone is, the endpoint gets half as many from then on.
+        """
+        while len(answers) < len(calls):
+            part, found = calls[len(answers) :][: endpoint.calls.size], list[object]()
+            try:
+                found = self.ask(endpoint, part)
+            except ChainUnavailable as error:
+                if error.silent and len(part) > 1:  # it may do them one after the other, which takes too long
+                    endpoint.calls.size = 1
+                if len(part) == 1 or error.silent or error.retry_after is not None:
+                    raise
+            if len(part) == 1 or not all(map(_is_refused, found)):
+                endpoint.calls.answered(len(part))
+                answers += found
+                continue
+            alone = self.ask(endpoint, part[:1])
+            if found and _is_refused(alone[0]):  # each of them is refused, and not their number
+                answers += found
+            else:
+                endpoint.calls.refused(len(part))
+                answers += alone
 
     def _unavailable(self, failures: Sequence[ChainUnavailable]) -> ChainUnavailable:
         """What is raised where each endpoint failed; where one may answer later, it says when."""
@@ -240,7 +361,7 @@ class JsonRpc:
         return told.restated(kind, problem)
 
     def ask(self, endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
-        """The same of one endpoint, once; what becomes of one that fails is left to the caller."""
+        """Send several calls to one endpoint in one request."""
         problem, host = f"RPC endpoint {endpoint.place} gave no usable answer", host_of(endpoint.url)
         try:
             answers = self._send(endpoint.url, calls)
@@ -249,7 +370,8 @@ class JsonRpc:
             known = cause if isinstance(error, urllib3.exceptions.HTTPError | _Unusable) else "no JSON-RPC answer"
             kind = AnswerTooLarge if isinstance(error, AnswerTooLong) else ChainUnavailable
             limited, retry_after = (error.limited, error.retry_after) if isinstance(error, _Unusable) else (False, None)
-            silent = isinstance(error, _SILENT)
+            is_refused = isinstance(error, urllib3.exceptions.NewConnectionError)
+            silent = isinstance(error, urllib3.exceptions.TimeoutError) and not is_refused
         else:
             limit = next((each for each in answers if isinstance(each, RpcRefused) and each.is_limit), None)
             if limit is None:
@@ -304,6 +426,11 @@ class _Unusable(ValueError):
         super().__init__(why)
         self.retry_after = None if answer is None else answer.retry_after
         self.limited = answer is not None and (answer.status == _TOO_OFTEN or self.retry_after is not None)
+
+
+def _is_refused(answer: object) -> bool:
+    """Whether the endpoint refused, and not the contract."""
+    return isinstance(answer, RpcRefused) and not answer.is_revert
 
 
 def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> float | None:

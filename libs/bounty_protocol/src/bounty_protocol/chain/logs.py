@@ -1,0 +1,67 @@
+"""A contract's logs in a range of blocks, as one endpoint lists them."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from bounty_protocol.chain.events import Log, parse_log
+from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, OneEndpoint, RpcRefused
+from bounty_protocol.types import Address, BlockNumber, Bytes32
+
+ENOUGH_LOGS: Final = 2_000
+"""At the block of this log a range ends early: it bounds memory, and the transaction that writes them."""
+
+
+def logs_of_range(
+    one: OneEndpoint, address: Address, topics: Sequence[Bytes32 | None] | None, first: BlockNumber, last: BlockNumber
+) -> tuple[list[Log], BlockNumber]:
+    """List a contract's logs from block ``first`` to ``last``, or to an earlier block where there are many; return them
+    and the last block that they cover, which is the same for every endpoint with these logs.
+
+    They are read in ranges as long as the endpoint takes: half as long after each refusal, of which few say whether the
+    range or its logs are too many. ``ChainUnavailable`` where a single block is refused, which the endpoint may not
+    have yet, and for logs of another contract or range or out of order.
+    """
+    logs, covered, span = list[Log](), BlockNumber(first - 1), one.endpoint.blocks.size
+    while covered < last and len(logs) < ENOUGH_LOGS:
+        start = BlockNumber(covered + 1)
+        end = BlockNumber(min(last, covered + one.endpoint.blocks.size))
+        wanted = {"address": address, "fromBlock": hex(start), "toBlock": hex(end)}
+        try:
+            answer = one.call("eth_getLogs", wanted if topics is None else wanted | {"topics": list(topics)})
+        except (RpcRefused, ChainUnavailable) as error:
+            if not _may_be_of_the_range(error):
+                raise
+            if start == end:
+                one.endpoint.blocks.size = span  # it was not the length
+                raise ChainUnavailable(f"RPC endpoint {one.place} refused to list the logs of one block") from error
+            one.endpoint.blocks.refused(end - start + 1)
+            continue
+        logs += _checked(answer, address, start, end)
+        one.endpoint.blocks.answered(end - start + 1)
+        covered = end
+    if len(logs) >= ENOUGH_LOGS:
+        covered = logs[ENOUGH_LOGS - 1].block_number
+    return [entry for entry in logs if entry.block_number <= covered], covered
+
+
+def _may_be_of_the_range(error: RpcRefused | ChainUnavailable) -> bool:
+    """Whether a shorter range may be answered. What reads as a limit of requests and outlasts every wait may be one of
+    the range."""
+    if isinstance(error, RpcRefused | AnswerTooLarge) or error.refusal is not None:
+        return True
+    return not (error.limited or error.silent)
+
+
+def _checked(answer: object, address: Address, start: BlockNumber, end: BlockNumber) -> list[Log]:
+    if not isinstance(answer, list):
+        raise ChainUnavailable("an RPC endpoint answered no list of logs")
+    answer.reverse()  # each is dropped as it is read: both forms of a full block take much memory
+    logs = [parse_log(answer.pop()) for _ in range(len(answer))]
+    if any(entry.address != address for entry in logs):
+        raise ChainUnavailable("an RPC endpoint answered logs of another contract")
+    if any(not start <= entry.block_number <= end for entry in logs):
+        raise ChainUnavailable("an RPC endpoint answered logs of other blocks than the requested ones")
+    places = [(entry.block_number, entry.log_index) for entry in logs]
+    if places != sorted(set(places)):
+        raise ChainUnavailable("an RPC endpoint answered logs out of order")
+    return logs
