@@ -71,7 +71,7 @@ def run(report: Report) -> None:
 def _delivery() -> Iterator[Delivery]:
     with tempfile.TemporaryDirectory() as name, postgres.start() as server, anvil.start(mining="automine") as node:
         database = DatabaseServer.on(server).new()
-        with running_delivery(node, database, "redis://127.0.0.1:9", Path(name)) as delivery:
+        with running_delivery(node, database, Path(name)) as delivery:
             yield delivery
         database.close()
 

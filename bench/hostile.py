@@ -33,7 +33,7 @@ from demo.examples import challenge_page
 from local_stack.ports import HOST
 from local_stack.process import minimal_environment
 from local_stack.stack import DATABASE, Stack, StackSettings, running_stack
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueName, connect, open_queue
 
 from bench.attack import attacks
 from bench.attack.asking import PUBLICATION, Signer, request, signer
@@ -363,8 +363,7 @@ def _rest(scene: Scene) -> None:
     """Wait until the stack is at rest. Reviews that an attacker left behind are taken from their queue before: what is
     measured next starts as this did."""
     redis = connect(scene.stack.launcher.secrets["SERVICE_REDIS_URL"])
-    for name in (QueueName.REVIEWS, QueueName.REVIEWS_LATER):
-        open_queue(name, redis).empty()  # type: ignore[no-untyped-call]
+    open_queue(QueueName.REVIEWS, redis).empty()  # type: ignore[no-untyped-call]
     redis.close()
     ends = time.monotonic() + REST_SECONDS
     while time.monotonic() < ends:

@@ -17,7 +17,7 @@ from local_stack.services import MIGRATOR, ROLES
 from redis import Redis
 from service_common.db.engine import make_engine
 from service_common.db.schema import create_schema
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from sqlalchemy import Engine
 
 TEMPLATE = "template_of_tests"

@@ -28,7 +28,9 @@ for pair in migrate:migrator api:api indexer:indexer settler:indexer reviewer:re
     folder=${pair%:*} role=service_${pair#*:}
     printf 'postgresql://%s:%s@postgresql:5432/service' "$role" "$(cat "secrets/postgresql/$role")" |
         write "secrets/$folder/SERVICE_DATABASE_URL"
-    [ "$folder" = migrate ] || printf 'redis://:%s@valkey:6379/0' "$redis" | write "secrets/$folder/SERVICE_REDIS_URL"
+done
+for folder in api indexer settler reviewer; do
+    printf 'redis://:%s@valkey:6379/0' "$redis" | write "secrets/$folder/SERVICE_REDIS_URL"
 done
 
 printf '%s\n' '[backup]' host=postgresql port=5432 dbname=service user=service_backup \

@@ -13,7 +13,7 @@ from redis import Redis
 from service_api.usecases.show_status import show_status
 from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from service_common.newest_block import newest_key, write_newest
 from service_common.recent import Recent
 from sqlalchemy import Connection, delete, insert, select, update

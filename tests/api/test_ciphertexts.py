@@ -10,7 +10,6 @@ import urllib3
 from bounty_protocol.domain.locator import parse_locator, storage_locator
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
-from rq.job import JobStatus
 from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage.port import ObjectInfo
@@ -19,8 +18,7 @@ from service_api.usecases import ciphertexts, orphans
 from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.usecases.prepare_submission import store_envelope
 from service_common.db import app as t
-from service_common.jobs.once import enqueue_once, find_pending
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs import QueueName, enqueue, locked, message, open_queue
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of, failed
@@ -80,9 +78,7 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
         time.sleep(0.1)
     assert answer.status_code == 201
     redis, queue = service.dependencies.redis, open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
-    assert redis.exists(f"lease:{PERIODIC[0].job_id}")  # the worker enqueues its own sweeps
-    while any(redis.exists(f"rq:job:{each.job_id}") for each in PERIODIC) and time.monotonic() < ends:
-        time.sleep(0.05)
+    wait_until(lambda: all(redis.exists(f"rests:{each.job_id}") for each in PERIODIC))  # its own sweeps are done
     assert (queue.job_ids, queue.failed_job_registry.get_job_ids()) == ([], [])
     length = sealed.envelope.ciphertext.byte_length
     wait_until(lambda: worker.metrics().value("service_ciphertext_bytes_total") == length)
@@ -92,12 +88,12 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
 
 
 def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_queue(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    service: Service, tmp_path: Path
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
     places, redis = service.dependencies.verify_places, service.dependencies.redis
-    assert enqueue_once(redis, QueueName.ARTIFACTS, PERIODIC[0].function, message(), "cleaning", seconds=60)
+    assert enqueue(redis, service.dependencies.engine, PERIODIC[0].kind, "cleaning", message())
     taken = 0
     while places.acquire(blocking=False):
         taken += 1
@@ -106,11 +102,7 @@ def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_q
         places.release()
     before, after = open_queue(QueueName.ARTIFACTS, redis).job_ids
     assert (before.startswith("verify-"), after) == (True, "cleaning")
-    job = find_pending(redis, before)
-    assert job is not None
-    with monkeypatch.context() as now:  # once the queue is at it, no request hashes beside it
-        now.setattr(job, "get_status", lambda **_: JobStatus.STARTED)
-        now.setattr(ciphertexts, "find_pending", lambda *_: job)
+    with locked(service.world.engine("service_api"), before):  # once the queue is at it, no request hashes beside it
         assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
     assert sealed.prepare().status_code == 201, "the job waits, maybe for an hour, past the deadline"
     forget_jobs(service)

@@ -13,7 +13,7 @@ from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import AT_A_TIME
-from service_common.jobs.queues import message
+from service_common.jobs import message
 from sqlalchemy import Table, delete, func, insert, select, update
 
 from tests.api.conftest import Service
@@ -169,7 +169,7 @@ def test_sweeps__before_there_is_an_index__do_nothing_and_do_not_fail(
     with indexer.begin() as connection:
         (kept,) = connection.execute(delete(h.head).returning(h.head)).mappings().all()
     try:
-        done = {job.function: import_attribute(job.function)(message()) for job in PERIODIC}
+        done = {each.kind.function: import_attribute(each.kind.function)(message()) for each in PERIODIC}
     finally:
         with indexer.begin() as connection:
             connection.execute(insert(h.head).values(**kept))
@@ -177,7 +177,7 @@ def test_sweeps__before_there_is_an_index__do_nothing_and_do_not_fail(
 
 
 def test_sweeps__of_the_api__are_periodic() -> None:
-    assert {each.function for each in PERIODIC} == {
+    assert {each.kind.function for each in PERIODIC} == {
         "service_api.jobs.sweep_orphans",
         "service_api.jobs.sweep_rows",
         "service_api.jobs.settle_kept",

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import pytest
 from bounty_protocol.clock import iso_utc
@@ -18,10 +18,9 @@ from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
 from service_api.usecases import review_charges
-from service_api.usecases import reviews as waiting
 from service_common.db import app as t
 from service_common.db.review import paid_calls
-from service_common.jobs.queues import QueueName, open_queue
+from service_common.jobs import QueueName, open_queue
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
@@ -233,7 +232,7 @@ def test_redis__that_dies_in_the_middle_of_a_review__loses_neither_result_nor_re
 
 
 def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_done_anew(
-    reviewing: Reviewing, poster: Key, monkeypatch: pytest.MonkeyPatch
+    reviewing: Reviewing, poster: Key
 ) -> None:
     page = reviewing.page()
     reviewing.wait(2)
@@ -247,29 +246,8 @@ def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_do
     reviewing.wait(20)
     reviewing.twin.released.set()
     reviewing.start_worker()
-    monkeypatch.setattr(waiting, "LOST_AFTER", waiting.LOST_AFTER * 0)
     assert reviewing.publish(page, poster).status_code == 200
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
-
-
-@pytest.mark.parametrize("minutes", [-5, 5])
-def test_review__at_work_on_a_machine_whose_clock_is_off__is_joined_and_paid_once(
-    reviewing: Reviewing, poster: Key, minutes: int
-) -> None:
-    page = reviewing.page()
-    reviewing.wait(1)
-    reviewing.twin.released.clear()
-    assert reviewing.publish(page, poster).status_code == 502
-    wait_until(lambda: len(reviewing.twin.requests) == 1)  # the worker may begin after the request gave up
-    redis = reviewing.service.dependencies.redis
-    (job_id,) = open_queue(QueueName.REVIEWS, redis).started_job_registry.get_job_ids()
-    off = datetime.now(UTC) + timedelta(minutes=minutes)
-    redis.hset(f"rq:job:{job_id}", "last_heartbeat", off.strftime("%Y-%m-%dT%H:%M:%S.%fZ"))
-    assert reviewing.publish(page, poster).status_code == 502
-    reviewing.wait(20)
-    reviewing.twin.released.set()
-    assert reviewing.publish(page, poster).status_code == 200
-    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
 def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_before(
@@ -281,8 +259,9 @@ def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_
     other, page = new_key(), reviewing.page()
     assert (greedy, reviewing.publish(page, other).status_code) == ([502] * 4, 502)
     redis = reviewing.service.dependencies.redis
-    waiting_jobs = [open_queue(name, redis).count for name in (QueueName.REVIEWS, QueueName.REVIEWS_LATER)]
-    assert waiting_jobs == [2, 3]  # each Poster's first; the others of the one who has many
+    queue = open_queue(QueueName.REVIEWS, redis)
+    # Each Poster's first; the others of the one who has many come later, one after another.
+    assert (queue.count, queue.scheduled_job_registry.count) == (2, 3)
     reviewing.wait(20)
     reviewing.start_worker()
     assert reviewing.publish(page, other).status_code == 200

@@ -10,17 +10,16 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from datetime import timedelta
 from pathlib import Path
 
 import psutil
 import pytest
 from local_stack import valkey
 from local_stack.process import Child, minimal_environment
+from service_api.usecases.ciphertexts import VERIFY
 from service_common.db import app as t
 from service_common.db.review import reviews
-from service_common.jobs.once import DEAD_AFTER, enqueue_once
-from service_common.jobs.queues import QueueName, connect, message
+from service_common.jobs import connect, enqueue, is_running, message
 from sqlalchemy import func, select
 
 from tests.api.conftest import Service
@@ -225,11 +224,10 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     sealed = seal(scene.service, tmp_path, open_bounty(scene.service), scene.service.world.solver(1), size=9 * 2**20)
     assert sealed.upload() == 200
     wanted, redis = sealed.envelope.ciphertext, connect(scene.redis.url())
-    job, queue = "service_api.jobs.verify_artifact", QueueName.ARTIFACTS
-    said = message(storage_locator=wanted.storage_locator, sha256=wanted.sha256, byte_length=wanted.byte_length)
+    engine = scene.service.dependencies.engine
 
-    def enqueue(dead_after: timedelta = DEAD_AFTER) -> bool:
-        return enqueue_once(redis, queue, job, said, "verify-it", seconds=60, dead_after=dead_after)
+    def ask() -> bool:
+        return enqueue(redis, engine, VERIFY, "verify-it", message(storage_locator=wanted.storage_locator))
 
     def verified() -> int:
         with scene.service.dependencies.engine.connect() as connection:
@@ -238,12 +236,12 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
                 connection.execute(select(func.count()).select_from(t.verified_objects).where(found)).scalar_one()
             )
 
-    assert enqueue()
+    assert ask()
     scene.storage.delay = 0.02
     worker = scene.start_worker("service-api")
     wait_until(lambda: scene.storage.connections > 0)
-    redis.hset("rq:job:verify-it", "last_heartbeat", "2020-01-01T00:00:00.000000Z")  # by a clock that is off
-    assert (enqueue(), verified()) == (False, 0)
+    wait_until(lambda: is_running(engine, "verify-it"))
+    assert (ask(), verified()) == (False, 0)
     if ended == "asked":
         worker.send(signal.SIGTERM)
         wait_until(lambda: worker.exit_status() is not None, 60)
@@ -251,8 +249,7 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     else:
         scene.service.runtime.family.end([worker], kill=True)
         assert verified() == 0
-        assert not enqueue()  # it was heard a moment ago
-        assert enqueue(dead_after=timedelta(0))
+        wait_until(ask)
         scene.storage.delay = 0.0
         worker = scene.start_worker("service-api")
         wait_until(lambda: verified() == 1, 60)

@@ -233,8 +233,7 @@ def test_stack__broken_for_real__is_found_out(checked: Checked, tmp_path: Path) 
     assert (code, {"money.transfers", "money.conservation"} <= set(found)) == (1, True)
 
     # An index that stands still.
-    for name in ("indexer-worker", "indexer-scheduler"):
-        stack.services[name].kill()
+    stack.services["indexer-worker"].kill()
     stopped = anvil.w3.eth.block_number
     wait_until(lambda: anvil.w3.eth.block_number > stopped + 8)
     code, found = typed(checked, "--max-lag-blocks", "5")

@@ -18,7 +18,6 @@ from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from flask.testing import FlaskClient
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
-from local_stack.valkey import ValkeyServer
 from service_common.db import app as tables
 from service_delivery.app import make_app
 from service_delivery.config import read_config
@@ -28,10 +27,10 @@ from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
 from tests.protocol.auth.signing import Key
-from tests.servers import Database, database, database_server, node, valkey_server
+from tests.servers import Database, database, database_server, node
 from tests.world import ChainClock, World, make_world
 
-__all__ = ["database", "database_server", "node", "valkey_server"]
+__all__ = ["database", "database_server", "node"]
 
 HOST = "bounties.example"
 
@@ -119,13 +118,13 @@ class Delivery:
 
 
 @pytest.fixture
-def delivery(node: AnvilServer, database: Database, valkey_server: ValkeyServer, tmp_path: Path) -> Iterator[Delivery]:
-    with running_delivery(node, database, valkey_server.url(), tmp_path) as started:
+def delivery(node: AnvilServer, database: Database, tmp_path: Path) -> Iterator[Delivery]:
+    with running_delivery(node, database, tmp_path) as started:
         yield started
 
 
 @contextmanager
-def running_delivery(node: AnvilServer, database: Database, redis_url: str, folder: Path) -> Iterator[Delivery]:
+def running_delivery(node: AnvilServer, database: Database, folder: Path) -> Iterator[Delivery]:
     """The service over a world of its own."""
     with make_world(node, database) as world:
         retired = Identity.generate()
@@ -139,7 +138,6 @@ def running_delivery(node: AnvilServer, database: Database, redis_url: str, fold
             "SERVICE_RPC_URLS": node.url,
             "SERVICE_PUBLIC_HOST": HOST,
             "SERVICE_DATABASE_URL": database.url("service_delivery"),
-            "SERVICE_REDIS_URL": redis_url,
             "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
         }
         dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))

@@ -1,7 +1,6 @@
 """Wrap, status, retrieve: who may, for which Submission, with which key."""
 
 import base64
-import os
 from types import SimpleNamespace
 
 import pytest
@@ -13,6 +12,8 @@ from prometheus_client import REGISTRY
 from service_common.db import app as tables
 from service_common.db import hub_index
 from service_common.web.hub_witness import HubWitness
+from service_delivery.config import read_config
+from service_delivery.sweeping import sweep
 from service_delivery.tables import wraps
 from sqlalchemy import text, update
 from werkzeug.test import TestResponse
@@ -225,10 +226,12 @@ def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Deliv
         assert refusal(response) == (400, "invalid_winning_solution_delivery")
 
 
-def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
-    from service_common.jobs.queues import message
-    from service_delivery.jobs import sweep
+def swept(delivery: Delivery) -> int:
+    """How many wraps a sweep deletes."""
+    return sweep(read_config(delivery.variables), delivery.world.engine("service_delivery"))
 
+
+def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery) -> None:
     world = delivery.world
     first, second = Identity.generate(), Identity.generate()
     bounty_id = world.create()
@@ -238,14 +241,12 @@ def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery, mo
     for envelope, identity in ((winner, first), (loser, second)):
         body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
         assert delivery.call(world.guardian(1), wrap_path(bounty_id), body).status_code == 201
-    for name, value in delivery.variables.items():
-        monkeypatch.setitem(os.environ, name, value)
-    assert sweep(message()) == 0
+    assert swept(delivery) == 0
     world.advance_to(world.reveal_at(bounty_id))
     for number in (1, 2):
         world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
     world.finalize()
-    assert sweep(message()) == 1
+    assert swept(delivery) == 1
     assert exists(delivery, bounty_id, winner)
     assert not exists(delivery, bounty_id, loser)
 
@@ -255,9 +256,6 @@ def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
     delivery: Delivery, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As where an endpoint invented it: the true winner's wrap would be gone."""
-    from service_common.jobs.queues import message
-    from service_delivery import jobs
-
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
     winner = delivery.submission(bounty_id, world.solver(1), identity)
@@ -268,16 +266,14 @@ def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
     for number in (1, 2):
         world.award(bounty_id, world.guardian(number), world.solver(1), winner.commitment())
     world.finalize()
-    for name, value in delivery.variables.items():
-        monkeypatch.setitem(os.environ, name, value)
     f = hub_index.finalizations
     with world.engine("service_indexer").begin() as connection:
         its_row = f.c.bounty_id == bounty_id
         connection.execute(update(f).where(its_row).values(winner=world.solver(2).address))
-    assert jobs.sweep(message()) == 0
+    assert swept(delivery) == 0
     assert exists(delivery, bounty_id, winner)
     monkeypatch.setattr(HubWitness, "require_ending", lambda *_: None)
-    assert jobs.sweep(message()) == 1
+    assert swept(delivery) == 1
 
 
 @pytest.mark.spec(181)

@@ -10,29 +10,29 @@ import pytest
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import UnixSeconds
-from local_stack.runtime import running
-from rq.utils import import_attribute
 from service_common.config import ConfigurationError
-from service_common.db import hub_index
-from service_common.jobs.queues import message
 from service_delivery import tables
 from service_delivery.config import KEY_GRACE_SECONDS, read_config
-from service_delivery.jobs import PERIODIC, rewrap_retired, sweep
 from service_delivery.usecases import rotation
 from service_delivery.usecases.keys import describe_keys, key_id
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
 from tests.delivery.test_delivery import awarded, body_for, counted_failures, exists, refusal, wrap_path
-from tests.scraping import start
-from tests.waiting import wait_until
 
 
-@pytest.fixture
-def environment(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What jobs and commands read."""
-    for name, value in delivery.variables.items():
-        monkeypatch.setitem(os.environ, name, value)
+def rewrap(delivery: Delivery) -> int:
+    """What ``service-delivery rewrap`` renewed."""
+    return int(str(command(delivery, "rewrap")["rewrapped"]))
+
+
+def command(delivery: Delivery, name: str) -> dict[str, object]:
+    """The one line that a command prints, as an operator types it."""
+    program = Path(sys.executable).parent / "service-delivery"
+    environment = {**delivery.variables, "PATH": os.environ["PATH"]}
+    done = subprocess.run([program, name], env=environment, capture_output=True, text=True, timeout=60, check=True)
+    found: dict[str, object] = json.loads(done.stdout)
+    return found
 
 
 def described(delivery: Delivery) -> dict[object, dict[str, object]]:
@@ -55,7 +55,6 @@ def served(delivery: Delivery) -> object:
     return answer["delivery_public_key"]
 
 
-@pytest.mark.usefixtures("environment")
 def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_never_serves_an_unpublished_key(
     delivery: Delivery,
 ) -> None:
@@ -78,15 +77,15 @@ def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_neve
     ready = delivery.restarted(new, old)
     assert served(ready) == old.public_key
     assert described(delivery)[new.public_key]["state"] == "held"
-    assert rewrap_retired(message()) == 0
+    assert rewrap(delivery) == 0
     delivery.publish(new)
     assert served(ready) == new.public_key
     assert opens(ready)
     late = body_for(envelope, sealed_box.wrap(identity, old.public_key))
     assert ready.call(world.guardian(2), wrap_path(bounty_id), late).status_code == 200
     before = stored(delivery)
-    assert rewrap_retired(message()) == 1
-    assert rewrap_retired(message()) == 0
+    assert rewrap(delivery) == 1
+    assert rewrap(delivery) == 0
     assert stored(delivery)[0][0] != before[0][0]
     assert opens(ready)
     told = described(delivery)[old.public_key]
@@ -102,22 +101,6 @@ def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_neve
     assert int(str(told["takes_wraps_until"])) - int(str(told["retired_at"])) == KEY_GRACE_SECONDS
 
 
-def test_rewrap__by_the_running_worker__is_counted(delivery: Delivery) -> None:
-    bounty_id, envelope, identity, _ = awarded(delivery)
-    wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
-    assert (
-        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
-    )
-    new = Identity.generate()
-    delivery.restarted(new, delivery.world.delivery)
-    delivery.publish(new)
-    with running() as runtime:
-        worker = start(runtime, "delivery-worker", delivery.variables, "service-delivery", "worker")
-        wait_until(lambda: worker.metrics().value("service_delivery_wraps_total", event="rewrapped") == 1)
-        assert worker.metrics().value("service_delivery_wraps_total", event="swept") == 0
-
-
-@pytest.mark.usefixtures("environment")
 def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
     delivery: Delivery,
 ) -> None:
@@ -129,7 +112,7 @@ def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
     with delivery.world.engine("service_delivery").begin() as connection:
         connection.execute(update(tables.wraps).values(wrapped_key=bytes(80), key_id="0x" + "11" * 8))
     before = stored(delivery)
-    assert rewrap_retired(message()) == 0
+    assert rewrap(delivery) == 0
     assert stored(delivery) == before
     assert described(delivery)["0x" + "11" * 8] == {"key_id": "0x" + "11" * 8, "state": "missing", "wraps": 1}
     assert not exists(delivery, bounty_id, envelope)  # so that it is listed as owed again, and handed over again
@@ -175,19 +158,21 @@ def test_rewrap__of_more_than_one_batch__says_how_many_are_left(
     assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=1, left=0)
 
 
-@pytest.mark.usefixtures("environment")
-def test_jobs__while_the_index_says_nothing__change_nothing_and_do_not_fail(delivery: Delivery) -> None:
+def test_rewrap_command_counts_what_is_left(delivery: Delivery) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
     wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
-    delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
-    before = stored(delivery)
-    for halted in ("the chain shows another block", None):
-        with delivery.world.engine("service_indexer").begin() as connection:
-            connection.execute(update(hub_index.head).values(halted=halted))
-            if halted is None:
-                connection.execute(delete(hub_index.head))
-        assert (sweep(message()), rewrap_retired(message())) == (0, 0)
-        assert stored(delivery) == before
+    assert (
+        delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped)).status_code == 201
+    )
+    damaged = {"bounty_id": 0, "submission_commitment": "0x" + "00" * 32, "wrapped_key": bytes(80)}
+    with delivery.world.engine("service_delivery").begin() as connection:
+        row = {**damaged, "solver": f"0x{7:040x}", "key_id": key_id(delivery.world.delivery.public_key)}
+        connection.execute(insert(tables.wraps), [row])
+    new = Identity.generate()
+    delivery.restarted(new, delivery.world.delivery)
+    delivery.publish(new)
+    assert command(delivery, "rewrap") == {"rewrapped": 1, "left": 1}
+    assert command(delivery, "rewrap") == {"rewrapped": 0, "left": 1}
 
 
 def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_secret(delivery: Delivery) -> None:
@@ -204,10 +189,6 @@ def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_sec
     assert failed.stderr.splitlines()[-1].startswith("service-delivery: the database did not answer")
 
 
-def test_periodic_jobs__by_their_names__are_functions_of_this_service() -> None:
-    assert {import_attribute(job.function).__name__ for job in PERIODIC} == {"sweep", "rewrap_retired"}
-
-
 def variables(tmp_path: Path, text: str, mode: int = 0o600) -> dict[str, str]:
     """A configuration with this key file."""
     file = tmp_path / "keys.json"
@@ -220,7 +201,6 @@ def variables(tmp_path: Path, text: str, mode: int = 0o600) -> dict[str, str]:
         "SERVICE_RPC_URLS": "http://127.0.0.1:9",
         "SERVICE_PUBLIC_HOST": HOST,
         "SERVICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",
-        "SERVICE_REDIS_URL": "redis://127.0.0.1:9",
         "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(file),
     }
 
@@ -253,7 +233,6 @@ def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
     assert done.stdout.split() == ["0", "0"]
 
 
-@pytest.mark.usefixtures("environment")
 def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery: Delivery) -> None:
     old, new = delivery.world.delivery, Identity.generate()
     bounty_id, envelope, identity, _ = awarded(delivery)
@@ -263,14 +242,13 @@ def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery:
     assert {described(delivery)[key.public_key]["state"] for key in (old, new)} == {"current", "announced"}
     early = body_for(envelope, sealed_box.wrap(identity, new.public_key))
     assert ready.call(delivery.world.guardian(1), wrap_path(bounty_id), early).status_code == 201
-    assert rewrap_retired(message()) == 1  # to the one that is current
+    assert rewrap(delivery) == 1  # to the one that is current
     delivery.world.await_publication()
     delivery.world.finalize()
     assert served(ready) == new.public_key
     assert described(delivery)[old.public_key]["state"] == "retired"
 
 
-@pytest.mark.usefixtures("environment")
 def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes_no_wrap_again(
     delivery: Delivery,
 ) -> None:
@@ -290,7 +268,7 @@ def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes
     assert counted_failures() == before, "its owner withdrew it"
     assert int(shown.headers["Retry-After"]) <= world.hub.terms.publication_delay
     assert described(delivery)[old.public_key]["state"] == "withdrawn"
-    assert (rewrap_retired(message()), exists(ready, bounty_id, envelope)) == (0, True)
+    assert (rewrap(delivery), exists(ready, bounty_id, envelope)) == (0, True)
     fresh, path = Identity.generate(), f"/api/bounties/{bounty_id}/delivery/retrieve"
     poster = world.people.poster.wallet
     assert ready.call(poster, path, {"poster_ephemeral_public_key": fresh.public_key}).status_code == 200
@@ -306,4 +284,4 @@ def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes
         400,
         "invalid_winning_solution_delivery",
     )
-    assert rewrap_retired(message()) == 1
+    assert rewrap(delivery) == 1

@@ -13,14 +13,12 @@ from .conftest import REPOSITORY
 
 ENGINES_OF: Final = {
     "api": ("api", "api-health"),
-    "api-worker": ("api-worker", "api-health"),
-    "delivery": ("delivery", "delivery-health"),
-    "delivery-worker": ("a job", "delivery-health"),
+    "api-worker": ("api-worker", "api-health", "jobs"),
+    "delivery": ("delivery", "delivery-health", "delivery-sweep"),
     "reviewer": (),
-    "reviewer-worker": ("a job", "reviewer-health"),
-    "indexer-worker": ("indexer", "indexer-health"),
-    "indexer-scheduler": (),
-    "settler": ("a job", "indexer-health"),
+    "reviewer-worker": ("a job", "reviewer-health", "jobs"),
+    "indexer-worker": ("indexer", "indexer-health", "jobs"),
+    "settler": ("a job", "indexer-health", "jobs"),
     "web": (),
 }
 """What each process connects as; a worker does one job at a time."""

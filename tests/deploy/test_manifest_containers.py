@@ -222,13 +222,13 @@ def test_jobs__of_a_release__are_made_anew_by_whoever_applies_the_next(overlay: 
         }
 
 
-def test_delivery_keys__are_mounted_by_the_delivery_pods_alone() -> None:
+def test_delivery_keys__are_mounted_by_delivery_alone() -> None:
     holders = {
         name
         for name, _, container in own_containers("mainnet")
         if "SERVICE_DELIVERY_PRIVATE_KEYS_FILE" in environment("mainnet", container)
     }
-    assert holders == {"delivery", "delivery-worker"}
+    assert holders == {"delivery"}
 
 
 @pytest.mark.spec(15, 129)

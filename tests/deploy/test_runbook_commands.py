@@ -10,15 +10,15 @@ from local_stack import valkey
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueName, connect, open_queue
 
 from .conftest import REPOSITORY
 
 PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
 
 
-def test_parked_job__read_as_the_runbook_says__shows_its_traceback(tmp_path: Path) -> None:
-    section = PAGE.split("## Jobs are parked")[1].split("\n## ")[0]
+def test_failed_job_shows_its_traceback(tmp_path: Path) -> None:
+    section = PAGE.split("## Jobs fail")[1].split("\n## ")[0]
     commands = "".join(re.findall(r"```sh\n(.*?)```", section, re.DOTALL))
     with valkey.start() as server:
         redis = connect(server.url())

@@ -12,7 +12,7 @@ from bounty_protocol.errors import PROBLEMS
 from local_stack.services import SERVICES
 from rq import Queue
 from service_checker.watching import SERIES
-from service_common.jobs.queues import QueueName
+from service_common.jobs import QueueName
 from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations

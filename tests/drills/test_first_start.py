@@ -12,7 +12,7 @@ from local_stack.launch import RunningProcess
 from local_stack.services import MIGRATE, SERVICES
 from local_stack.stack import Stack, StackSettings, running_stack
 from redis import Redis
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueName, connect, open_queue
 
 from tests.campaign import size
 from tests.drills.scene import eventually
@@ -36,6 +36,10 @@ def started(stack: Stack) -> list[RunningProcess]:
     return processes
 
 
+def is_followed(redis: Redis) -> bool:
+    return bool(open_queue(QueueName.INDEX, redis).started_job_registry.get_job_ids(cleanup=False))
+
+
 def parked(redis: Redis) -> dict[str, list[str]]:
     failed = {name.value: open_queue(name, redis).failed_job_registry.get_job_ids() for name in QueueName}
     return {name: ids for name, ids in failed.items() if ids}
@@ -45,7 +49,7 @@ def test_first_start__without_an_index_and_a_chain__parks_no_job(stack: Stack) -
     stack.anvil.kill()
     started(stack)
     redis = connect(stack.valkey.url())
-    eventually(lambda: len(list(redis.scan_iter("lease:periodic-*"))) >= 7)
+    eventually(lambda: len(list(redis.scan_iter("rests:*"))) >= 4)
     ends = time.monotonic() + size(20, 600)
     while time.monotonic() < ends:
         time.sleep(1)
@@ -55,7 +59,7 @@ def test_first_start__without_an_index_and_a_chain__parks_no_job(stack: Stack) -
 def test_redis__that_loses_everything_again_and_again__leaves_no_job_parked(stack: Stack) -> None:
     processes = started(stack)
     redis = connect(stack.valkey.url())
-    eventually(lambda: bool(redis.exists("lease:follow:31337")))
+    eventually(lambda: is_followed(redis))
     for _ in range(LOST):
         stack.valkey.kill()
         stack.valkey.restart()
@@ -65,6 +69,6 @@ def test_redis__that_loses_everything_again_and_again__leaves_no_job_parked(stac
             if each.process.name == "indexer-worker":
                 each.stop()
                 each.restart()
-    eventually(lambda: bool(redis.exists("lease:follow:31337")))
+    eventually(lambda: is_followed(redis))
     eventually(lambda: parked(redis) == {})
     stack.check()

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.endpoints import Endpoint
+from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber
 from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import writing
-from service_common.jobs.queues import MESSAGE_VERSION
+from service_common.jobs import message
+from service_common.newest_block import read_newest
 from service_indexer import jobs
 from service_indexer.conduct import read_conduct
 from service_indexer.source import RpcSource, Tip
+from service_indexer.writer import only_writer
 from sqlalchemy import update
 
 from tests.world import World
@@ -24,48 +25,54 @@ from .test_replay import variables
 
 @pytest.fixture
 def follow(world: World, valkey_server: ValkeyServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], str]]:
-    """Runs the job for at most two seconds; the reason that it ended for."""
+    """Runs the job for at most a second; the reason that it ended for."""
     for name, value in (variables(world) | {"SERVICE_REDIS_URL": valkey_server.url()}).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(jobs, "LEASE_JOB_SECONDS", 2)
+    monkeypatch.setattr(jobs, "FOLLOW_SECONDS", 1)
     world.writer_lock.close()
     jobs._setup.cache_clear()
-    yield lambda: jobs.follow({"version": MESSAGE_VERSION})
+    yield lambda: jobs.follow(message())
+    jobs._setup()[1].dispose()
     jobs._setup.cache_clear()
 
 
-def test_follower__whose_endpoints_hang__still_steps_aside(
-    world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    engine = world.engine("service_indexer")
-
-    def fail(_: RpcSource) -> Tip:
-        with writing(engine) as connection:
-            connection.execute(update(t.head).values(fence=t.head.c.fence + 1))
-        raise ChainUnavailable("no answer")
-
-    monkeypatch.setattr(RpcSource, "tip", fail)
-    assert follow() == "FencedOut"
+def test_follower_reports_what_it_saw(world: World, follow: Callable[[], str], redis: Redis) -> None:
+    world.node.mine(3)
+    assert follow() == "time is up"
+    assert read_newest(redis, world.chain_id) == header_at(world.rpc, "latest").time
+    (reported,) = read_conduct(redis, world.chain_id)
+    assert (reported.preferred, reported.failures) == (True, 0)
 
 
-@pytest.mark.attack
-def test_follower__that_was_contradicted__leaves_the_count_to_its_successors(
+def test_endpoint_failures_add_up_over_jobs(
     world: World, follow: Callable[[], str], redis: Redis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, tip = list[Endpoint](), RpcSource.tip
-
-    def contradict(source: RpcSource) -> Tip:
-        shown = tip(source)
-        if not seen:
-            seen.append(source._chain.rpc.endpoints.all[0])
-            source._chain.rpc.endpoints.contradicted(seen[0])
-        return shown
-
-    monkeypatch.setattr(RpcSource, "tip", contradict)
+    monkeypatch.setenv("SERVICE_RPC_URLS", "http://127.0.0.1:1")
+    counts = []
     for _ in range(2):
-        assert follow() == "lease ended"
-        (reported,) = read_conduct(redis, world.chain_id, [world.node.url])
-        assert reported.contradictions == 1
+        assert follow() == "time is up"
+        counts += [each.failures for each in read_conduct(redis, world.chain_id)]
+    assert 0 < counts[0] < counts[1]
+
+
+def test_follower_steps_aside_for_another_writer(world: World, follow: Callable[[], str]) -> None:
+    with only_writer(world.engine("service_indexer"), world.chain_id, world.hub_address, None):
+        assert follow() == "AnotherWriter"
+    assert follow() == "time is up"
+
+
+def test_follower_that_lost_its_fence_ends(
+    world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine, tip = world.engine("service_indexer"), RpcSource.tip
+
+    def take_over(source: RpcSource) -> Tip:
+        with writing(engine) as connection:
+            connection.execute(update(t.head).values(fence=t.head.c.fence + 1))
+        return tip(source)
+
+    monkeypatch.setattr(RpcSource, "tip", take_over)
+    assert follow() == "FencedOut"
 
 
 def test_follower__of_a_copy_that_is_begun__needs_no_block_from_before_the_hub(
@@ -77,4 +84,4 @@ def test_follower__of_a_copy_that_is_begun__needs_no_block_from_before_the_hub(
         raise ChainUnavailable(f"block {number} is pruned")
 
     monkeypatch.setattr(RpcSource, "header", forget)
-    assert follow() == "lease ended"
+    assert follow() == "time is up"

@@ -1,4 +1,4 @@
-"""kill -9 of the worker, the scheduler, PostgreSQL, Valkey and the node, and an emptied queue: nothing lost or doubled.
+"""kill -9 of the worker, PostgreSQL, Valkey and the node, and an emptied queue: nothing lost or doubled.
 
 Six rounds by default, 50 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
 """
@@ -24,7 +24,7 @@ from local_stack.runtime import Runtime, running
 from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from service_indexer.follower import advance
 from service_indexer.source import RpcSource
 from service_indexer.writer import Writer, only_writer
@@ -41,7 +41,7 @@ PATIENCE_SECONDS = 60
 
 @dataclass
 class Indexer:
-    """The indexer's two processes over servers that can be killed."""
+    """Two workers of the indexer over servers that can be killed."""
 
     runtime: Runtime
     server: postgres.PostgresServer
@@ -56,7 +56,7 @@ class Indexer:
     def start(self, name: str) -> None:
         self.children[name] = self.runtime.family.spawn(
             f"indexer-{name}",
-            [Path(sys.executable).parent / "service-indexer", name],
+            [Path(sys.executable).parent / "service-indexer", "worker"],
             environment=self.environment | {"SERVICE_INTERNAL_PORT": str(self.runtime.port())},
             cwd=self.runtime.logs,
         )
@@ -71,14 +71,14 @@ class Indexer:
         server.restart()  # type: ignore[attr-defined]
 
     def empty_queue(self) -> None:
-        """Everything that Redis holds is gone, leases included."""
+        """Everything that Redis holds is gone."""
         with connect(self.redis.url()) as redis:
             redis.flushall()
 
     def victims(self) -> dict[str, Callable[[], None]]:
         return {
             "worker": lambda: self.kill_process("worker"),
-            "scheduler": lambda: self.kill_process("scheduler"),
+            "other worker": lambda: self.kill_process("other"),
             "postgres": lambda: self.kill_server(self.server),
             "valkey": lambda: self.kill_server(self.redis),
             "node": lambda: self.kill_server(self.node),
@@ -140,7 +140,7 @@ def indexer() -> Iterator[Indexer]:
         source = RpcSource(rpc, address)
         world = World(node, database, people, Identity.generate(), hub, reader, rpc, source, stack)
         made = Indexer(runtime, server, redis, node, databases, database, world, environment, {})
-        for name in ("worker", "scheduler"):
+        for name in ("worker", "other"):
             made.start(name)
         made.caught_up()
         yield made

@@ -15,9 +15,7 @@ from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
 from service_common.db.engine import make_engine, reading
-from service_common.jobs.metrics import QueueCollector
-from service_common.jobs.once import give_sign
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueCollector, QueueName, connect, open_queue
 from service_common.newest_block import newest_key
 from service_indexer.conduct import conduct_key, conduct_of, note_contradictions, take_over
 from service_indexer.metrics import IndexCollector, archived_seconds
@@ -170,37 +168,21 @@ def test_metrics__of_bounties__tell_open_final_and_overdue(world: World, redis: 
     assert states() == [0, 1, 0]
 
 
-def test_metrics__of_a_queue__count_what_waits_and_what_is_parked(redis: Redis) -> None:
+def test_metrics__of_a_queue__count_what_waits_and_failed_lately(redis: Redis) -> None:
     queue = open_queue(QueueName.SETTLE, redis)
     for _ in range(3):
-        queue.enqueue("builtins.int", "not a number")
+        queue.enqueue("builtins.int", "not a number", failure_ttl=60)
     assert SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, max_jobs=1)
     registry = CollectorRegistry()
-    registry.register(QueueCollector([QueueName.SETTLE], redis))
+    registry.register(QueueCollector(QueueName.SETTLE, redis))
 
     def count(state: str) -> float | None:
         return registry.get_sample_value("service_jobs", {"queue": "settle", "state": state})
 
     assert (count("waiting"), count("started"), count("failed")) == (2, 0, 1)
-
-
-def test_scrape__of_a_machine_whose_clock_is_ahead__ends_no_job_that_is_at_work(redis: Redis) -> None:
-    queue = open_queue(QueueName.INDEX, redis)
-    job = queue.enqueue("builtins.int", "1")
-    started = queue.started_job_registry
-    give_sign(redis, job.id)
-    redis.zadd(started.key, {f"{job.id}:execution": time.time() - 3_600})  # an hour ago, by this machine's clock
-    registry = CollectorRegistry()
-    registry.register(QueueCollector([QueueName.INDEX], redis))
-
-    def count(state: str) -> float | None:
-        return registry.get_sample_value("service_jobs", {"queue": "index", "state": state})
-
-    assert (count("started"), count("failed")) == (1, 0)
-    assert job.get_status(refresh=True) == "queued"
-    redis.flushall()
-    redis.zadd(started.key, {f"{job.id}:execution": time.time() + 60})  # whose worker was killed: no sign of life
-    assert (count("started"), count("failed")) == (0, 0)
+    failed = queue.failed_job_registry
+    redis.zadd(failed.key, dict.fromkeys(failed.get_job_ids(), time.time() - 1))
+    assert count("failed") == 0, "a minute later"
 
 
 def test_metrics__of_a_log_that_nobody_archives_in_time__show_none(world: World, redis: Redis) -> None:

@@ -2,9 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
-from threading import Event, Thread
 
 import pytest
 import urllib3
@@ -18,10 +16,9 @@ from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs import QueueName, message, open_queue
 from service_indexer import settler as settler_module
 from service_indexer.due import has_work, read_due
-from service_indexer.scheduler import SETTLE_SECONDS
 from service_indexer.settler import (
     FAILED_AFTER,
     MAX_ATTEMPTS,
@@ -281,7 +278,8 @@ def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them
     world.advance_to(world.time() + 101)
     world.finalize()
     world.contract.transact(world.solver(1), "settle", faster)  # not indexed yet: the settler tries it, too
-    with _looked_just_now(redis, world), running() as runtime:  # the worker adds no look of its own
+    redis.set("rests:service-indexer-settling-settle", 1)  # the worker begins no job of its own
+    with running() as runtime:
         settler = start(runtime, "settler", variables, "service-indexer", "settler")
         rises = rises_of(settler.metrics, "service_settlements_total", "event")
         for expected in ({"sent": 1, "refused": 1}, {"sent": 1, "refused": 1, "confirmed": 1}):
@@ -291,25 +289,6 @@ def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them
         assert settler.metrics().value("service_job_seconds_count", queue="settle") == 2
         assert world.people.settler.wallet.address.lower() in settler.child.log_path.read_text()
     assert outcome(world, bounty_id) == (2, 2)
-
-
-@contextmanager
-def _looked_just_now(redis: Redis, world: World) -> Iterator[None]:
-    """As if another worker had."""
-    ended = Event()
-
-    def look() -> None:
-        while not ended.wait(1.0):
-            redis.set(f"lease:settle:{world.chain_id}", 1, ex=SETTLE_SECONDS)
-
-    redis.set(f"lease:settle:{world.chain_id}", 1, ex=SETTLE_SECONDS)
-    looking = Thread(target=look)
-    looking.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        looking.join()
 
 
 def _is(expected: object, found: Callable[[], object]) -> bool:

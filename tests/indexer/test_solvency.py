@@ -12,7 +12,7 @@ from prometheus_client import CollectorRegistry
 from redis import Redis
 from service_common.bounded import BoundedCollector
 from service_common.chain.settings import ChainSettings
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from service_indexer.metrics import IndexCollector
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 

@@ -11,7 +11,7 @@ from local_stack.valkey import ValkeyServer
 from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from service_common.newest_block import newest_key
 from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
 from service_indexer.status import ago, status_lines

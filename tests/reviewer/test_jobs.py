@@ -8,11 +8,8 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.types import Address
 from demo.examples import EXAMPLES
-from redis import Redis
-from rq import SimpleWorker
-from rq.serializers import JSONSerializer
 from service_common.db.review import paid_calls, reviews
-from service_common.jobs.queues import QueueName, message, open_queue
+from service_common.jobs import message
 from service_common.reviews import ReviewEnding, pack_page, review_id
 from service_reviewer.jobs import review, sweep
 from sqlalchemy import insert, select
@@ -63,14 +60,6 @@ def test_review__without_a_judgement__is_its_code_and_no_row(
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
     assert review(job())["code"] == "orchestrator_unconfigured"
     assert rows(configured) == []
-
-
-def test_message__of_an_unknown_version__is_parked_as_failed_and_visible(redis: Redis) -> None:
-    queue = open_queue(QueueName.REVIEWS, redis)
-    queued = queue.enqueue("service_reviewer.jobs.review", {"version": 99})
-    SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, logging_level="CRITICAL")
-    assert queued.get_status(refresh=True) == "failed"
-    assert queue.failed_job_registry.get_job_ids() == [queued.id]
 
 
 def test_sweep__deletes_records_and_calls_that_served_their_time_and_no_others(configured: Database) -> None:

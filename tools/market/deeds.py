@@ -12,7 +12,7 @@ from typing import Final, LiteralString
 from bounty_protocol.domain.envelope import CiphertextReference, parse_envelope
 from bounty_protocol.types import BountyId
 from service_cli import ServiceError
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueName, connect, open_queue
 
 from tests.kept import kept_by, put_object
 from tools.market.drawn import DeedKind
@@ -24,7 +24,7 @@ from tools.market.reach import InsiderReach, NotDone, Row
 INDEXER: Final = "service_indexer"
 API: Final = "service_api"
 DELIVERY: Final = "service_delivery"
-_QUEUES: Final = (QueueName.ARTIFACTS, QueueName.DELIVERY, QueueName.REVIEWS, QueueName.SETTLE)
+_QUEUES: Final = (QueueName.ARTIFACTS, QueueName.REVIEWS, QueueName.SETTLE)
 """Whose workers have no job that goes on for minutes."""
 
 
@@ -455,7 +455,7 @@ def _job(reach: InsiderReach, choice: float) -> Deed:
     jobs: list[str] = []
 
     def do() -> None:
-        jobs.append(queue.enqueue("subprocess.check_call", ["touch", str(ran)], result_ttl=0).id)
+        jobs.append(queue.enqueue("subprocess.check_call", ["touch", str(ran)], result_ttl=0, failure_ttl=60).id)
 
     def is_parked() -> bool:
         kept = queue.failed_job_registry.get_job_ids()

@@ -1,7 +1,7 @@
 """After the last fault: all is settled, paid and indexed within a bound, and then the checker looks."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,11 +10,9 @@ from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
 from local_stack.stack import Stack
-from rq import Queue
 from service_checker.report import CheckReport
 from service_checker.run import CheckOptions, check
-from service_common.jobs.once import forget_lost_failures
-from service_common.jobs.queues import QueueName, connect, open_queue
+from service_common.jobs import QueueName, connect, open_queue
 
 from tools.market.lives import NOTE
 from tools.market.people import NotMined, Town
@@ -35,7 +33,7 @@ class MarketEnd:
             "bounties that are not settled": self._unsettled,
             "units that nobody was paid": self._unpaid,
             "blocks that the index is behind": self._lag,
-            "jobs that failed for good": lambda: parked_jobs(town.stack),
+            "jobs that fail": lambda: failed_jobs(town.stack),
             "processes that are not ready": self._unready,
         }
 
@@ -120,24 +118,10 @@ class MarketEnd:
         return [name for name, service in self._town.stack.services.items() if not service.is_ready()]
 
 
-def parked_jobs(stack: Stack) -> dict[str, list[str]]:
-    """Jobs that failed for good, by queue.
-
-    What a paused worker wrote of a job that another one has taken over is none: the workers' own maintenance takes it
-    out every ten minutes, and this does before it looks. Nor is one that is forgotten by itself, as a review is that
-    nobody waits for any more: what asks for it again has it done again.
-    """
+def failed_jobs(stack: Stack) -> dict[str, list[str]]:
+    """Jobs that failed within the last minute, by queue: none once whatever they need is there again."""
     queues = [open_queue(name, connect(stack.valkey.url())) for name in QueueName]
-    for queue in queues:
-        forget_lost_failures(queue.failed_job_registry)
-    return {queue.name: jobs for queue in queues if (jobs := list(_kept_failures(queue)))}
-
-
-def _kept_failures(queue: Queue) -> Iterator[str]:
-    for job_id in queue.failed_job_registry.get_job_ids():
-        job = queue.fetch_job(job_id)
-        if job is None or job.failure_ttl is None:
-            yield job_id
+    return {queue.name: jobs for queue in queues if (jobs := queue.failed_job_registry.get_job_ids())}
 
 
 def checked(town: Town) -> CheckReport:

@@ -41,7 +41,7 @@ _API: Final = (
 )
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
-_DELIVERY_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_DELIVERY_PRIVATE_KEYS")
+_DELIVERY_SECRETS: Final = ("SERVICE_DELIVERY_PRIVATE_KEYS",)
 _WEB: Final = (
     *("SERVICE_API_URL", "SERVICE_PAGES_URL", "SERVICE_PUBLIC_HOST", "SERVICE_BUDGET_FACTOR"),
     *("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", *_BEACON, *_STORAGE),
@@ -50,7 +50,6 @@ _REVIEWER: Final = ("SERVICE_REVIEW_PROVIDER", *_CHAIN)
 
 SERVICES: Final = (
     ServiceProcess("indexer-worker", ("service-indexer", "worker"), "service_indexer", _RPC),
-    ServiceProcess("indexer-scheduler", ("service-indexer", "scheduler"), "service_indexer", _RPC, _SETTLER_SECRETS),
     ServiceProcess("settler", ("service-indexer", "settler"), "service_indexer", _RPC, _SETTLER_SECRETS),
     ServiceProcess("api", ("service-api", "serve"), "service_api", _API, _API_SECRETS, serves=True),
     ServiceProcess("api-worker", ("service-api", "worker"), "service_api", _API, _API_SECRETS),
@@ -59,6 +58,5 @@ SERVICES: Final = (
     ServiceProcess(
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True
     ),
-    ServiceProcess("delivery-worker", ("service-delivery", "worker"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS),
     ServiceProcess("web", ("service-web", "serve"), None, _WEB, (), serves=True),
 )

@@ -17,7 +17,7 @@ from redis.exceptions import TimeoutError as RedisTimeoutError
 from service_common.db import engine as module
 from service_common.db.engine import check_database, make_engine, reading, single, writing
 from service_common.db.errors import DatabaseUnavailable
-from service_common.jobs.queues import connect
+from service_common.jobs import connect
 from sqlalchemy import text
 from sqlalchemy.exc import InternalError
 from structlog.testing import capture_logs

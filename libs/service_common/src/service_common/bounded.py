@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
-from service_common.forking import no_fork_during
 from service_common.log import get_logger
 
 T = TypeVar("T")
@@ -36,9 +35,7 @@ class BoundedCall(Generic[T]):
 
     def _run(self, running: Future[T]) -> None:
         try:
-            with no_fork_during():
-                result = self._function()
-            running.set_result(result)
+            running.set_result(self._function())
         except Exception as error:  # noqa: BLE001  # it belongs to the caller that waits
             running.set_exception(error)
 

@@ -29,7 +29,7 @@ from service_common.budgets import Budgets
 from service_common.chain.recent_blocks import CALL_SECONDS, MAX_ANSWER_BYTES
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
-from service_common.jobs.queues import ANSWER_SECONDS, connect
+from service_common.jobs import ANSWER_SECONDS, connect
 from service_common.recent import Recent
 from service_common.web.callers import Callers
 from service_common.web.hub_witness import HubWitness

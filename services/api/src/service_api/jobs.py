@@ -1,14 +1,13 @@
 """The jobs of queue ``artifacts``: verification that outlasts its request, and deletion of what has served its time."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.domain.locator import parse_locator
-from service_common.jobs.periodic import Periodic, left_to_the_next
-from service_common.jobs.queues import QueueName, check_message
+from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
 
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
@@ -18,19 +17,18 @@ from service_api.usecases.orphans import delete_orphans
 from service_api.usecases.pending import settle_pending
 
 PERIODIC: Final = (
-    Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", every_seconds=3_600, run_seconds=3_000),
-    Periodic(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", every_seconds=3_600, run_seconds=3_000),
-    Periodic(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", every_seconds=600, run_seconds=600),
+    Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", run_seconds=3_000), every_seconds=3_600),
+    Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", run_seconds=3_000), every_seconds=3_600),
+    Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", run_seconds=600), every_seconds=600),
 )
 
 
-def verify_artifact(received: Mapping[str, object]) -> str:
+def verify_artifact(received: Message) -> str:
     """Hash one uploaded ciphertext to its end; idempotent per object generation.
 
     An object is held against its own name, which has the digest. A message says only which one: whoever writes to the
     queue has nothing removed that is what it is called, and nothing of another deployment.
     """
-    check_message(received)
     place = parse_locator(str(received["storage_locator"]))
     with _dependencies() as deps:
         chain = deps.config.chain
@@ -44,25 +42,22 @@ def verify_artifact(received: Mapping[str, object]) -> str:
 
 
 @left_to_the_next
-def sweep_orphans(received: Mapping[str, object]) -> int:
+def sweep_orphans(_received: Message) -> int:
     """Delete uploads that became no Submission; how many."""
-    check_message(received)
     with _dependencies() as deps:
         return delete_orphans(deps)
 
 
 @left_to_the_next
-def sweep_rows(received: Mapping[str, object]) -> int:
+def sweep_rows(_received: Message) -> int:
     """Delete rows that are no longer needed; how many."""
-    check_message(received)
     with _dependencies() as deps:
         return delete_expired(deps)
 
 
 @left_to_the_next
-def settle_kept(received: Mapping[str, object]) -> int:
+def settle_kept(_received: Message) -> int:
     """Stop counting what waited for its transaction and is on chain by now; how many rows."""
-    check_message(received)
     with _dependencies() as deps:
         return settle_pending(deps.engine)
 
@@ -76,3 +71,6 @@ def _dependencies() -> Iterator[Dependencies]:
     finally:
         deps.engine.dispose()
         deps.redis.close()
+
+
+JOBS: Final = (verify_artifact, sweep_orphans, sweep_rows, settle_kept)

@@ -12,16 +12,14 @@ from service_common.db.schema import SchemaMissing, await_database, create_schem
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
-from service_common.jobs.periodic import start_periodic
-from service_common.jobs.queues import QueueName, connect
-from service_common.jobs.worker import run_worker
+from service_common.jobs import QueueName, check_redis, run_worker
 from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
-from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS, PendingCollector, WithheldCollector
+from service_api.metrics import PendingCollector, WithheldCollector
 from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
@@ -58,9 +56,7 @@ def _worker(environment: Environment) -> None:
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
     REGISTRY.register(BoundedCollector(WithheldCollector(engine)))
     serve_internal_port(config.web.internal_port, _checks(config))
-    start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    counters = (CIPHERTEXTS, CIPHERTEXT_BYTES)
-    run_worker([QueueName.ARTIFACTS], connect(config.redis_url, answer_seconds=None), counters, module=jobs.__name__)
+    run_worker(QueueName.ARTIFACTS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 
 
 def _migrate(environment: Environment) -> None:
@@ -82,7 +78,7 @@ def _checks(config: ApiConfig) -> dict[str, Check]:
     dependencies = make_dependencies(config, application="api-health", pool_size=1)
     return {
         "database": lambda: check_database(dependencies.engine),
-        "redis": dependencies.redis.ping,
+        "redis": lambda: check_redis(dependencies.redis),
         "chain": lambda: config.chain.check(dependencies.rpc),
         "storage": dependencies.store.check,
     }

@@ -8,7 +8,7 @@ from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import parse_decimal
 from service_common.chain.settings import ChainSettings, read_chain_settings
-from service_common.common_settings import read_database_url, read_log_level, read_redis_url
+from service_common.common_settings import read_database_url, read_log_level
 from service_common.config import EnvironmentReader
 from service_common.web.settings import WebSettings, read_web_settings
 
@@ -22,7 +22,6 @@ class DeliveryConfig:
     chain: ChainSettings
     web: WebSettings
     database_url: str = field(repr=False)
-    redis_url: str = field(repr=False)
     keyring: tuple[Identity, ...] = field(repr=False)
     key_grace_seconds: int
     """For how long after its retirement a key still takes new wraps."""
@@ -36,7 +35,6 @@ def read_config(environment: Mapping[str, str]) -> DeliveryConfig:
         chain=read_chain_settings(reader),
         web=read_web_settings(reader),
         database_url=read_database_url(reader),
-        redis_url=read_redis_url(reader),
         keyring=_read_keyring(reader),
         key_grace_seconds=reader.optional(
             "SERVICE_DELIVERY_KEY_GRACE_SECONDS",

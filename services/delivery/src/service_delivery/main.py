@@ -9,26 +9,22 @@ from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
-from service_common.internal_port import Check, serve_internal_port
-from service_common.jobs.periodic import start_periodic
-from service_common.jobs.queues import QueueName, connect
-from service_common.jobs.worker import run_worker
+from service_common.internal_port import Check
 from service_common.memory import keep_memory_private
-from service_common.web.hub_witness import CONTRADICTED
 from service_common.web.server import serve
 
-from service_delivery import jobs
 from service_delivery.config import DeliveryConfig, read_config
-from service_delivery.metrics import WRAPS
+from service_delivery.sweeping import keep_sweeping
 from service_delivery.usecases.keys import describe_keys
+from service_delivery.usecases.rotation import rewrap
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
-        "serve": Process("answer HTTP requests that the api forwards", _serve),
-        "worker": Process("run jobs of the queue delivery", _worker),
+        "serve": Process("answer HTTP requests that the api forwards; sweep losing wraps each minute", _serve),
         "keys": Process("show of each delivery key whether it is current, retired, or may be destroyed", _keys),
+        "rewrap": Process("after a rotation: wrap what is stored to the current key, and count the rest", _rewrap),
         "await-schema": AWAIT_SCHEMA,
     }
     return run_entry_point("service-delivery", "Delivery of the winning work.", processes, arguments)
@@ -36,6 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _serve(environment: Environment) -> None:
     config = _configured(environment)
+    keep_sweeping(config)
     serve(
         "service_delivery.wsgi:application",
         host=config.web.host,
@@ -43,14 +40,6 @@ def _serve(environment: Environment) -> None:
         internal_port=config.web.internal_port,
         checks=_checks(config),
     )
-
-
-def _worker(environment: Environment) -> None:
-    config = _configured(environment)
-    serve_internal_port(config.web.internal_port, _checks(config) | {"redis": connect(config.redis_url).ping})
-    start_periodic(jobs.PERIODIC, connect(config.redis_url))  # not the worker's: it waits longer on its connections
-    counters = (WRAPS, CONTRADICTED)
-    run_worker([QueueName.DELIVERY], connect(config.redis_url, answer_seconds=None), counters, module=jobs.__name__)
 
 
 def _keys(environment: Environment) -> None:
@@ -61,6 +50,17 @@ def _keys(environment: Environment) -> None:
     ):
         for described in describe_keys(facts, config.keyring, config.key_grace_seconds):
             print(json.dumps(described))  # noqa: T201  # what the command is for
+
+
+def _rewrap(environment: Environment) -> None:
+    config = _configured(environment)
+    with engine_of_job(config.database_url, application="delivery-rewrap") as engine:
+        with FactSource.of(engine, config.chain, SystemClock()).open() as facts:
+            now = facts.head.block_time
+        rewrapped = 0
+        while (done := rewrap(engine, now, config.keyring)).rewrapped:
+            rewrapped += done.rewrapped
+    print(json.dumps({"rewrapped": rewrapped, "left": done.left}))  # noqa: T201
 
 
 def _configured(environment: Environment) -> DeliveryConfig:

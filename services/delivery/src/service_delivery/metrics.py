@@ -6,7 +6,7 @@ from service_common.counters import counter_by
 
 WRAPS: Final = counter_by(
     "event",
-    ("stored", "retrieved", "rewrapped", "swept"),
+    ("stored", "retrieved", "swept"),
     "service_delivery_wraps_total",
-    "Wraps of content keys, by what was done: `rewrapped` after a rotation, `swept` since they did not win",
+    "Wraps of content keys, by what was done: `swept` since they did not win",
 )

@@ -7,20 +7,18 @@ from contextlib import contextmanager
 from bounty_protocol.auth.signature import account_of_key
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
-from prometheus_client import REGISTRY, Counter
+from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
-from service_common.jobs.queues import QueueName, connect
-from service_common.jobs.worker import run_worker
+from service_common.jobs import QueueName, check_redis, connect, run_worker
+from sqlalchemy import Engine
 
 from service_indexer.config import IndexerConfig, read_config
-from service_indexer.due import has_work
 from service_indexer.metrics import IndexCollector
-from service_indexer.scheduler import FOLLOW, run_scheduler, start_standby
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
 from service_indexer.writer import AnotherWriter, FencedOut, NoCopy
@@ -29,9 +27,8 @@ from service_indexer.writer import AnotherWriter, FencedOut, NoCopy
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
-        "worker": Process("run jobs of the queue index", _worker),
+        "worker": Process("follow the chain: run jobs of the queue index", _worker),
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
-        "scheduler": Process("keep one follower queued or running", _scheduler),
         "status": Process(
             "print how far the indexed copy is, how old that is, and whether its endpoints answer", _status
         ),
@@ -47,47 +44,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
-    from service_indexer import jobs  # loaded before the worker forks: each job would load it again
+    from service_indexer import jobs  # not for commands that only read the database: it loads web3
 
-    _work(_configured(environment), jobs.__name__, QueueName.INDEX)
+    config = _configured(environment)
+    solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
+    REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
+    _serve_state(config)
+    run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
 
 def _settler(environment: Environment) -> None:
-    from service_indexer import settling  # as above
-    from service_indexer.settler import SETTLEMENTS, SettlerCollector
+    from service_indexer.settler import SettlerCollector  # as above
+    from service_indexer.settling import settle, settle_when_due
 
     config = _configured(environment)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
-    _work(config, settling.__name__, QueueName.SETTLE, SETTLEMENTS)
+    due = settle_when_due(config, _serve_state(config))
+    run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
 
-def _work(config: IndexerConfig, module: str, queue: QueueName, *counters: Counter) -> None:
-    redis = connect(config.redis_url)
+def _serve_state(config: IndexerConfig) -> Engine:
+    """Serve the internal port, which shows how far the copy is; return the connections of that."""
+    redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    chain = config.chain
     collector = IndexCollector(engine, redis, chain.chain_id, SystemClock(), chain.rpc_urls, proofs=config.proofs)
     REGISTRY.register(BoundedCollector(collector))
-    if queue is QueueName.INDEX:
-        solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
-        REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
-    rpc = config.chain.rpc()
     checks: dict[str, Check] = {
-        "redis": redis.ping,
+        "redis": lambda: check_redis(redis),
         "database": lambda: check_database(engine),
-        "chain": lambda: config.chain.check(rpc),
+        "chain": lambda: chain.check(rpc),
     }
     serve_internal_port(config.internal_port, checks)
-    start_standby(config, queue, lambda: config.settler_key is not None and has_work(engine, config.chain.chain_id))
-    run_worker([queue], connect(config.redis_url, answer_seconds=None), counters, module=module, in_steps={FOLLOW})
-
-
-def _scheduler(environment: Environment) -> None:
-    config = _configured(environment)
-    serve_internal_port(config.internal_port, {"redis": connect(config.redis_url).ping})
-    run_scheduler(config)
+    return engine
 
 
 def _status(environment: Environment) -> None:

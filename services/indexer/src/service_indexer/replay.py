@@ -47,12 +47,11 @@ from service_indexer.config import IndexerConfig
 from service_indexer.derived import keep_up, note_retraction
 from service_indexer.follower import advance
 from service_indexer.place import compare_place, is_at_rest, read_place
-from service_indexer.scheduler import LEASE_JOB_SECONDS
 from service_indexer.source import RpcSource, source_of
 from service_indexer.writer import SCRATCH_SPACE, AnotherWriter, FencedOut, Writer, empty_copy, only_writer
 
-SWITCH_SECONDS: Final = LEASE_JOB_SECONDS + 120.0
-"""Longer than a follower lives that looks at the fence only between the steps that slow endpoints draw out."""
+SWITCH_SECONDS: Final = 420.0
+"""Longer than the follower's job, which looks at the fence only between the steps that slow endpoints draw out."""
 MAX_FAILURES: Final = 10
 """How often in a row the endpoints or the database may answer nothing usable."""
 PAUSE_SECONDS: Final = 1.0

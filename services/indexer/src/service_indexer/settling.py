@@ -1,15 +1,16 @@
 """The job of queue ``settle``."""
 
 import os
-from collections.abc import Mapping
 from typing import Final
 
 from bounty_protocol.chain.rpc import ChainUnavailable
 from service_common.db.engine import engine_of_job
-from service_common.jobs.queues import check_message
+from service_common.jobs import JobKind, Message, Periodic, QueueName
 from service_common.log import get_logger
+from sqlalchemy import Engine
 
-from service_indexer.config import read_config
+from service_indexer.config import IndexerConfig, read_config
+from service_indexer.due import has_work
 from service_indexer.settler import make_settler
 
 ANSWER_SECONDS: Final = 4.0
@@ -18,9 +19,15 @@ ANSWER_SECONDS: Final = 4.0
 log = get_logger(__name__)
 
 
-def settle(received: Mapping[str, object]) -> int:
-    """Settle what is due; how many transactions were sent. Idempotent: what was sent is a row."""
-    check_message(received)
+def settle_when_due(config: IndexerConfig, engine: Engine) -> Periodic:
+    """Return the periodic job, which is due while there is something to be settled."""
+    kind = JobKind(QueueName.SETTLE, "service_indexer.settling.settle", run_seconds=60)
+    has_key, chain_id = config.settler_key is not None, config.chain.chain_id
+    return Periodic(kind, every_seconds=5, is_due=lambda: has_key and has_work(engine, chain_id))
+
+
+def settle(_received: Message) -> int:
+    """Settle what is due; return how many transactions were sent. Idempotent: what was sent is a row."""
     config = read_config(os.environ)
     if config.settler_key is None:
         return 0

@@ -1,4 +1,4 @@
-"""The jobs of the queues ``reviews`` and ``reviews-later``.
+"""The jobs of queue ``reviews``.
 
 They may run twice: a review whose record exists is not repeated. A review with a judgement is a row before the job
 ends, so losing Redis loses nothing; any other ending is the job's return value, and no row.
@@ -6,7 +6,6 @@ ends, so losing Redis loses nothing; any other ending is the job's return value,
 
 import os
 import time
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
@@ -19,8 +18,7 @@ from bounty_protocol.rubric import Rubric, current_rubric
 from bounty_protocol.types import Bytes32, UnixSeconds, parse_address
 from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
-from service_common.jobs.periodic import Periodic, left_to_the_next
-from service_common.jobs.queues import QueueName, check_message
+from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
 from service_common.log import get_logger
 from service_common.reviews import (
     DONE,
@@ -42,7 +40,7 @@ from service_reviewer.providers.staged import StagedProvider
 from service_reviewer.record import Asked, forget_old_records, is_recorded, keep_record, result_of
 
 PERIODIC: Final = (
-    Periodic(QueueName.REVIEWS_LATER, "service_reviewer.jobs.sweep", every_seconds=3_600, run_seconds=600),
+    Periodic(JobKind(QueueName.REVIEWS, "service_reviewer.jobs.sweep", run_seconds=600), every_seconds=3_600),
 )
 REVIEWS: Final = counter_by("outcome", OUTCOMES, "service_reviews_total", "Reviews that ended, by how")
 
@@ -50,23 +48,21 @@ log = get_logger(__name__)
 
 
 @left_to_the_next
-def sweep(received: Mapping[str, object]) -> int:
+def sweep(_received: Message) -> int:
     """Delete records and counted calls that have served their time; how many."""
-    check_message(received)
     with engine_of_job(read_config(os.environ).database_url, application="reviewer") as engine:
         return forget_old_calls(engine) + forget_old_records(engine)
 
 
-def review(received: Mapping[str, object]) -> dict[str, str | int | None]:
+def review(received: Message) -> dict[str, str | int | None]:
     """Judge one page; how that ended, as ``ReviewEnding``."""
-    check_message(received)
     ending = _review(received)
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()
     return ending.to_json()
 
 
-def _review(received: Mapping[str, object]) -> ReviewEnding:
+def _review(received: Message) -> ReviewEnding:
     config = read_config(os.environ)
     asked = _asked(received)
     rubric = current_rubric()
@@ -85,6 +81,9 @@ def _review(received: Mapping[str, object]) -> ReviewEnding:
             log.warning("review without judgement", code=error.ending.code, review_id=asked.review_id)
             return error.ending
     return ReviewEnding()
+
+
+JOBS: Final = (review, sweep)
 
 
 def make_provider(config: ReviewerConfig, engine: Engine, asked: Asked, rubric: Rubric) -> Provider:
@@ -109,7 +108,7 @@ def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judg
     return provider.judge(Material(challenge, page, **circumstances.to_fields()))  # type: ignore[arg-type]
 
 
-def _asked(received: Mapping[str, object]) -> Asked:
+def _asked(received: Message) -> Asked:
     circumstances = Circumstances.from_fields(received)
     if circumstances is None:  # enqueued by an earlier release
         circumstances = Circumstances(UnixSeconds(int(datetime.now(UTC).timestamp())), 0, "USDC", 6)

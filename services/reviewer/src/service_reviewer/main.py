@@ -11,9 +11,7 @@ from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
-from service_common.jobs.periodic import start_periodic
-from service_common.jobs.queues import QueueName, connect
-from service_common.jobs.worker import run_worker
+from service_common.jobs import QueueName, check_redis, connect, run_worker
 from service_common.web.server import serve
 
 from service_reviewer import jobs
@@ -25,7 +23,7 @@ from service_reviewer.replay import ReplayError, replay
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
-        "worker": Process("run jobs of the queues reviews and reviews-later", _worker),
+        "worker": Process("run jobs of the queue reviews", _worker),
         "serve": Process("answer HTTP requests: the rubric, reviews by the rules, health and metrics", _serve),
         "await-schema": AWAIT_SCHEMA,
         "replay": Process(
@@ -41,12 +39,9 @@ def _worker(environment: Environment) -> None:
     config = read_config(environment)
     log.configure("reviewer", config.log_level)
     if config.model is not None:
-        import service_reviewer.providers.model.provider  # noqa: F401  # once, before the worker forks for each job
+        import service_reviewer.providers.model.provider  # noqa: F401  # no first review waits for the SDK
     serve_internal_port(config.internal_port, _checks(config))
-    start_periodic(jobs.PERIODIC, connect(config.redis_url))
-    connection = connect(config.redis_url, answer_seconds=None)
-    counters = (jobs.REVIEWS,)
-    run_worker([QueueName.REVIEWS, QueueName.REVIEWS_LATER], connection, counters, module=jobs.__name__)
+    run_worker(QueueName.REVIEWS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 
 
 def _serve(environment: Environment) -> None:
@@ -77,4 +72,5 @@ def _replay(environment: Environment, review_id: str, page: str | None) -> None:
 def _checks(config: ReviewerConfig) -> dict[str, Check]:
     """The readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="reviewer-health", pool_size=1)
-    return {"database": lambda: check_database(engine), "redis": connect(config.redis_url).ping}
+    redis = connect(config.redis_url)
+    return {"database": lambda: check_database(engine), "redis": lambda: check_redis(redis)}

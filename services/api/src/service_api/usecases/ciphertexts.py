@@ -18,11 +18,9 @@ from typing import Final
 from bounty_protocol.domain.envelope import CiphertextReference
 from bounty_protocol.errors import Issue, ServiceError
 from redis.exceptions import RedisError
-from rq.job import JobStatus
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from service_common.jobs.once import enqueue_once, find_pending
-from service_common.jobs.queues import QueueName, message
+from service_common.jobs import JobKind, QueueName, enqueue, is_running, message
 from service_common.log import get_logger
 from sqlalchemy import Engine, delete, exists, select, update
 from sqlalchemy.dialects.postgresql import insert
@@ -35,7 +33,13 @@ from service_api.usecases.pending import is_active, is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""
-JOB_SECONDS: Final = 3_600
+VERIFY: Final = JobKind(
+    QueueName.ARTIFACTS,
+    "service_api.jobs.verify_artifact",
+    run_seconds=3_600,
+    retries=(10, 60),  # the storage may be away for a moment
+    at_front=True,  # a person waits for it
+)
 _WRONG_SECONDS: Final = 3_600
 """How long readers are told of other bytes without hashing them again."""
 _WORK: Final = ("bounty_id", "solver", "submission_commitment")
@@ -239,17 +243,16 @@ def _verify_now(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReferenc
         deps.verify_places.release()
     if result is Verification.UNFINISHED:
         with suppress(RedisError):  # else the next request reads as much in vain
-            deps.redis.set(_tried_key(info), 1, ex=JOB_SECONDS)
+            deps.redis.set(_tried_key(info), 1, ex=VERIFY.run_seconds)
     return result
 
 
 def _queue_is_at_it(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """A job that waits behind another is not at it: what a request can hash is not held up by it. One that could not
-    is enough."""
+    """Whether the job runs, or a request tried and could not end it: a job that waits behind another holds up nothing
+    that a request can hash."""
+    if is_running(deps.engine, _job_id(info, wanted)):
+        return True
     try:
-        job = find_pending(deps.redis, _job_id(info, wanted))
-        if job is None or job.get_status(refresh=False) is not JobStatus.QUEUED:
-            return job is not None
         return bool(deps.redis.exists(_tried_key(info)))
     except RedisError:
         return False
@@ -261,15 +264,8 @@ def _tried_key(info: ObjectInfo) -> str:
 
 def _continue_in_queue(deps: Dependencies, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> None:
     try:
-        enqueue_once(
-            deps.redis,
-            QueueName.ARTIFACTS,
-            "service_api.jobs.verify_artifact",
-            message(storage_locator=info.locator, by_solver=by_solver),
-            _job_id(info, wanted),
-            seconds=JOB_SECONDS,
-            first=True,
-        )
+        argument = message(storage_locator=info.locator, by_solver=by_solver)
+        enqueue(deps.redis, deps.engine, VERIFY, _job_id(info, wanted), argument)
     except RedisError as error:  # the next request tries again
         log.warning("verification not queued", reason=type(error).__name__)
 

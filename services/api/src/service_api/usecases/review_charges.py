@@ -30,11 +30,11 @@ PENDING: Final = timedelta(minutes=10)
 class Charge:
     """``attempt``: which one was charged, or None where a running review is joined.
 
-    ``is_first``: whether the Poster has no other review in progress.
+    ``under_way``: how many other reviews of the Poster are in progress.
     """
 
     attempt: str | None
-    is_first: bool = True
+    under_way: int = 0
 
 
 def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
@@ -65,7 +65,7 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
         made = insert(t.review_charges).values(review_id=identifier, poster=poster, attempt=attempt)
         renewed = {"charged_at": func.now(), "attempt": attempt}
         connection.execute(made.on_conflict_do_update(index_elements=["review_id"], set_=renewed))
-    return Charge(attempt, not any(other.is_under_way for other in others))
+    return Charge(attempt, sum(other.is_under_way for other in others))
 
 
 def refund(deps: Dependencies, attempt: str | None) -> None:

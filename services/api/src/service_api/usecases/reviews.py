@@ -6,18 +6,16 @@ end in a judgement is not charged, whichever request was waiting for it. Losing 
 
 import time
 from dataclasses import dataclass
-from datetime import timedelta
+from typing import Final
 
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address, Bytes32
 from bounty_protocol.wire.publication import ReviewReference
 from redis.exceptions import RedisError
-from rq.job import Job
 from service_common.db.engine import reading
 from service_common.db.review import reviews
-from service_common.jobs.once import find_pending, one_at_a_time, remove_ended
-from service_common.jobs.queues import QueueName, enqueue, message, open_queue
+from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
 from service_common.log import get_logger
 from service_common.reviews import (
     DONE,
@@ -35,9 +33,15 @@ from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
 from service_api.places import place_at
 from service_api.usecases.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
 
-JOB_SECONDS = 120
-LOST_AFTER = timedelta(seconds=30)
-"""A running job gives a sign of life every five seconds; after this long without one its worker is gone."""
+REVIEW: Final = JobKind(
+    QueueName.REVIEWS,
+    "service_reviewer.jobs.review",
+    run_seconds=120,
+    kept_seconds=300,
+    waiting_seconds=int(PENDING.total_seconds()),  # as long as it is charged: without a worker, pages would fill Redis
+)
+LATER_SECONDS: Final = 5
+"""What a Poster's further review waits for each of its reviews that is under way, so that others' come before."""
 _MAX_WAIT_SECONDS = 3_600
 
 log = get_logger(__name__)
@@ -84,7 +88,7 @@ def _review_now(
 ) -> tuple[ReviewResult, list[Issue]]:
     """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
     try:
-        job = _enqueue(deps, identifier, asked, QueueName.REVIEWS if charged.is_first else QueueName.REVIEWS_LATER)
+        _enqueue(deps, identifier, asked, charged.under_way)
     except ServiceError:
         refund(deps, charged.attempt)
         raise
@@ -94,7 +98,7 @@ def _review_now(
         raise ServiceError(
             "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
         ) from error
-    known = _wait(deps, identifier, job)
+    known = _wait(deps, identifier)
     if isinstance(known, ReviewEnding):
         refund(deps, charged.attempt)
         raise _failure(deps, known)
@@ -122,40 +126,34 @@ def _conclude(known: tuple[ReviewResult, list[Issue]], finished: ReviewReference
     )
 
 
-def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, name: QueueName) -> Job:
-    """The job of this review: the one in progress, or a new one in place of what an earlier one left."""
-    redis, job_id = deps.review_redis, f"review-{identifier[2:]}"
-    if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
-        return job
-    fields = {"review_id": identifier, "poster": asked.poster, "spec_commitment": asked.commitment}
-    with one_at_a_time(redis, job_id):
-        if (job := find_pending(redis, job_id, LOST_AFTER)) is not None:
-            return job
-        remove_ended(redis, job_id)
-        deps.callers.charge(deps.config.budgets.reviews_of_address)  # whoever starts it, not who asked first
-        return enqueue(
-            open_queue(name, redis),
-            "service_reviewer.jobs.review",
-            message(
-                **fields,
-                page=pack_page(asked.page),
-                has_bounty=asked.has_bounty,
-                **asked.circumstances.to_fields(),
-            ),
-            job_id=job_id,
-            job_timeout=JOB_SECONDS,
-            ttl=int(PENDING.total_seconds()),  # as long as it is charged: without a worker, pages would fill Redis
-            result_ttl=300,
-            failure_ttl=300,
-        )
+def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
+    """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
+    redis, job_id = deps.review_redis, _job_id(identifier)
+    if is_pending(redis, deps.engine, REVIEW, job_id):
+        return
+    deps.callers.charge(deps.config.budgets.reviews_of_address)  # whoever starts it, not who asked first
+    argument = message(
+        review_id=identifier,
+        poster=asked.poster,
+        spec_commitment=asked.commitment,
+        page=pack_page(asked.page),
+        has_bounty=asked.has_bounty,
+        **asked.circumstances.to_fields(),
+    )
+    enqueue(redis, deps.engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
 
 
-def _wait(deps: Dependencies, identifier: str, job: Job) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
+def _job_id(identifier: Bytes32) -> str:
+    return f"review-{identifier[2:]}"
+
+
+def _wait(deps: Dependencies, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
     """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone meanwhile."""
     ends = time.monotonic() + deps.config.review_wait_seconds
     while (left := ends - time.monotonic()) > 0:
         try:
-            ended = job.latest_result(timeout=int(max(1, min(REVIEW_STEP_SECONDS, left))))
+            step = int(max(1, min(REVIEW_STEP_SECONDS, left)))
+            ended = wait_for_result(deps.review_redis, _job_id(identifier), step)
         except RedisError as error:
             log.warning("review queue unavailable", exc_info=error)
             ended = None

@@ -19,7 +19,6 @@ from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, RowMapping, func, select, tuple_, update
 
 from service_delivery import tables as t
-from service_delivery.metrics import WRAPS
 from service_delivery.usecases.envelopes import read_envelope
 from service_delivery.usecases.keys import Pause, current_key, key_id
 
@@ -57,7 +56,6 @@ def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rew
         last = tuple(rows[-1][column.name] for column in t.wraps.primary_key)
         done += sum(_replace(engine, row, wrapped, name) for row, wrapped in renewed if wrapped is not None)
         unopened += sum(wrapped is None for _, wrapped in renewed)
-    WRAPS.labels("rewrapped").inc(done)
     with reading(engine) as connection:
         unopened += connection.execute(select(func.count()).where(c.key_id.not_in(held))).scalar_one()
         left = connection.execute(select(func.count()).where(c.key_id != name)).scalar_one()

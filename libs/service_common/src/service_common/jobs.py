@@ -1,0 +1,432 @@
+"""Background jobs: RQ's queues with JSON messages, one worker for each queue, and the thread that begins periodic jobs.
+
+Redis says what there is to do, PostgreSQL who does it: a job that runs holds the advisory lock of its id on a
+connection of its own, which ends with its process. So no two jobs of an id run at once, and what Redis still shows of a
+job whose lock is free, as after kill -9, keeps no other one from beginning. Redis holds no fact: a job looks at what is
+there, may run twice or late, and is enqueued again by whatever finds that it is missing.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from functools import wraps
+from threading import Event, Thread
+from typing import ClassVar, Final
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.vanished import STORE_SECONDS, tcp_options
+from prometheus_client import Histogram
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import REGISTRY, Collector
+from redis import Redis
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import ConnectionError as RedisConnectionError
+from redis.exceptions import ReadOnlyError, RedisError
+from redis.exceptions import TimeoutError as RedisTimeoutError
+from redis.retry import Retry
+from rq import Queue, SimpleWorker
+from rq import Retry as JobRetry
+from rq.exceptions import StopRequested
+from rq.executions import Execution
+from rq.job import Job
+from rq.results import Result
+from rq.scheduler import RQScheduler
+from rq.serializers import JSONSerializer
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import DBAPIError
+
+from service_common.bounded import BoundedCollector
+from service_common.db.engine import make_engine, single
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.log import correlation_id, get_logger
+
+MESSAGE_VERSION: Final = 1
+ANSWER_SECONDS: Final = 2.0
+"""With the retries, a server that does not answer is given up within ten seconds."""
+RETRIES: Final = 4
+TICK_SECONDS: Final = 0.5
+BEGIN_SECONDS: Final = 5
+"""For how long a job that left its queue may not hold its lock yet."""
+FAILURE_SECONDS: Final = 60
+_TAKE: Final = text("SELECT pg_try_advisory_lock(hashtextextended(:name, 1))")
+_GIVE_BACK: Final = text("SELECT pg_advisory_unlock(hashtextextended(:name, 1))")
+JOB_SECONDS: Final = Histogram(
+    "service_job_seconds",
+    "Time from a job's start to its end, by queue",
+    ["queue"],
+    buckets=(0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 600, 3_600),
+)
+
+Message = Mapping[str, object]
+Function = Callable[[Message], object]
+log = get_logger(__name__)
+
+
+class QueueName(StrEnum):
+    """Every queue of the service; each has one worker (an architecture test)."""
+
+    REVIEWS = "reviews"
+    INDEX = "index"
+    SETTLE = "settle"
+    ARTIFACTS = "artifacts"
+
+
+@dataclass(frozen=True, slots=True)
+class JobKind:
+    """A function of a queue's worker, by its whole name, and the bounds of its runs in seconds.
+
+    ``kept_seconds`` is how long its result is kept for ``wait_for_result``, ``waiting_seconds`` how long it may wait in
+    the queue, ``retries`` the pauses after each of its failures.
+    """
+
+    queue: QueueName
+    function: str
+    run_seconds: int
+    kept_seconds: int = 0
+    waiting_seconds: int | None = None
+    retries: tuple[int, ...] = ()
+    at_front: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Periodic:
+    """A job that its worker's thread begins again: so many seconds after it ended well, or at once if it was lost.
+
+    One that failed is begun again after a minute, or its interval where that is shorter.
+    """
+
+    kind: JobKind
+    every_seconds: int
+    is_due: Callable[[], bool] = lambda: True
+
+    @property
+    def job_id(self) -> str:
+        """The same for every run."""
+        return self.kind.function.replace(".", "-").replace("_", "-")
+
+
+def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries: int = RETRIES) -> Redis:
+    """Connect to Redis, with retries over a restart of the server, or over its change into a replica.
+
+    A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
+    Without ``retries`` nothing is sent twice: for what must not happen again if only its answer came late.
+    """
+    return Redis.from_url(
+        url,
+        socket_connect_timeout=3,
+        socket_timeout=answer_seconds,
+        socket_keepalive=True,
+        socket_keepalive_options=tcp_options(STORE_SECONDS),
+        health_check_interval=15,
+        retry=Retry(ExponentialBackoff(cap=1, base=0.05), retries),
+        retry_on_error=[RedisConnectionError, RedisTimeoutError, ReadOnlyError],
+    )
+
+
+def check_redis(redis: Redis) -> None:
+    """Return when the server takes writes; for readiness. Connections to one that became a replica are closed."""
+    try:
+        redis.set("writable", 1, ex=60)
+    except ReadOnlyError:
+        redis.connection_pool.disconnect()
+        raise
+
+
+def open_queue(name: QueueName, redis: Redis, job_class: type[Job] = Job) -> Queue:
+    """Return a queue whose messages are JSON."""
+    return Queue(name.value, connection=redis, job_class=job_class, serializer=JSONSerializer)
+
+
+def message(**fields: str | int | None) -> dict[str, str | int | None]:
+    """Return a job's argument."""
+    return {"version": MESSAGE_VERSION, **fields}
+
+
+def check_message(received: object) -> Message:
+    """Return a message of this release's version; ``ValueError`` for anything else."""
+    if not isinstance(received, Mapping) or received.get("version") != MESSAGE_VERSION:
+        raise ValueError(f"not a job message of version {MESSAGE_VERSION}")
+    return received
+
+
+@contextmanager
+def locked(engine: Engine, name: str, wait_seconds: float = 0.0) -> Iterator[bool]:
+    """Hold the advisory lock of a name, within a database, on a connection of its own; yields whether it is held."""
+    key, ends = {"name": name}, time.monotonic() + wait_seconds
+    with single(engine) as connection:
+        while not (held := bool(connection.execute(_TAKE, key).scalar_one())) and time.monotonic() < ends:
+            time.sleep(0.02)
+        try:
+            yield held
+        finally:
+            if held:
+                try:
+                    connection.execute(_GIVE_BACK, key)
+                except DBAPIError:
+                    connection.invalidate()  # the session is over, and its locks with it
+
+
+def is_running(engine: Engine, job_id: str) -> bool:
+    """Whether some process runs the job at this moment."""
+    with locked(engine, job_id) as free:
+        return not free
+
+
+def is_pending(redis: Redis, engine: Engine, kind: JobKind, job_id: str) -> bool:
+    """Whether the job waits, is about to begin, or runs."""
+    return _is_waiting(open_queue(kind.queue, redis), job_id) or is_running(engine, job_id)
+
+
+def enqueue(
+    redis: Redis, engine: Engine, kind: JobKind, job_id: str, argument: Message, *, after_seconds: int = 0
+) -> bool:
+    """Enqueue the job under its id unless it waits or runs, in place of what an earlier one of that id left.
+
+    Return whether it was enqueued. ``after_seconds`` pass before it enters its queue.
+    """
+    queue = open_queue(kind.queue, redis)
+    with locked(engine, job_id) as free:
+        if not free or _is_waiting(queue, job_id):
+            return False
+        _forget(queue, job_id)
+        redis.set(_begins_key(job_id), 1, ex=BEGIN_SECONDS)
+        options: dict[str, object] = {
+            "job_id": job_id,
+            "job_timeout": kind.run_seconds,
+            "ttl": kind.waiting_seconds,
+            "result_ttl": kind.kept_seconds,
+            "failure_ttl": FAILURE_SECONDS,
+            "at_front": kind.at_front,
+            "retry": JobRetry(len(kind.retries), list(kind.retries)) if kind.retries else None,
+        }
+        if after_seconds:
+            queue.enqueue_in(timedelta(seconds=after_seconds), kind.function, argument, **options)
+        else:
+            queue.enqueue(kind.function, argument, **options)
+    return True
+
+
+def wait_for_result(redis: Redis, job_id: str, seconds: int) -> Result | None:
+    """Wait until the job ended, at most so many seconds, and return how; None while it has not."""
+    job = Job(job_id, connection=redis, serializer=JSONSerializer)
+    return Result.fetch_latest(job, serializer=JSONSerializer, timeout=seconds)
+
+
+def _is_waiting(queue: Queue, job_id: str) -> bool:
+    redis = queue.connection
+    if not redis.exists(Job.key_for(job_id)):  # also of one that is listed, and waited too long
+        return False
+    return (
+        bool(redis.exists(_begins_key(job_id)))
+        or redis.lpos(queue.key, job_id) is not None
+        or job_id in queue.scheduled_job_registry
+    )
+
+
+def _begins_key(job_id: str) -> str:
+    """The key that bridges the time from a job's place in the queue to its lock; the job deletes it."""
+    return f"begins:{job_id}"
+
+
+def _forget(queue: Queue, job_id: str) -> None:
+    """Delete what Redis holds under a job's id, so that RQ's cleaning does not take the next one for it."""
+    redis, job = queue.connection, Job(job_id, connection=queue.connection, serializer=JSONSerializer)
+    job.origin = queue.name
+    executions = job.execution_registry.get_execution_ids()
+    with redis.pipeline() as pipeline:
+        for execution_id in executions:
+            Execution(execution_id, job_id, redis).delete(job, pipeline)
+        for registry in (queue.failed_job_registry, queue.finished_job_registry, queue.scheduled_job_registry):
+            pipeline.zrem(registry.key, job_id)
+        for each in (queue.key, queue.intermediate_queue_key):
+            pipeline.lrem(each, 0, job_id)
+        pipeline.delete(queue.intermediate_queue.get_first_seen_key(job_id))
+        pipeline.delete(job.key, job.execution_registry.key, f"rq:results:{job_id}")
+        pipeline.execute()
+
+
+class ForeignJob(Exception):
+    """A job that names another function than those of its worker: it would have its Secrets."""
+
+
+class _OwnJob(Job):
+    """A job as a worker runs it: one of the worker's functions with one message, and its id's lock."""
+
+    functions: ClassVar[Mapping[str, Function]]
+    engine: ClassVar[Engine]
+
+    @property
+    def func(self) -> Callable[[object], object]:
+        """The function behind the name that the job has."""
+        if (function := self.functions.get(str(self.func_name))) is None:
+            raise ForeignJob(f"{self.func_name!r} is no job of this worker's")
+        return lambda received: function(check_message(received))
+
+    def perform(self) -> object:
+        """Run it while its lock is held; nothing where another process runs it."""
+        with locked(self.engine, self.id, BEGIN_SECONDS) as held:
+            self.connection.delete(_begins_key(self.id))
+            if not held:
+                log.info("another process runs this job")
+                return None
+            return super().perform()
+
+
+class _Worker(SimpleWorker):
+    """RQ's worker that runs jobs in the process itself, one after another."""
+
+    max_connection_wait_time = 2.0
+    periodic: Mapping[str, Periodic]
+
+    def subscribe(self) -> None:
+        """RQ's commands end a worker, or its job. Nothing sends them."""
+
+    def set_shutdown_requested_date(self) -> None:
+        """Nobody reads it, and a signal that comes while Redis is away must not fail the job."""
+
+    def perform_job(self, job: Job, queue: Queue) -> bool:
+        """Run the job under its correlation id, timed, and note how a periodic one ended."""
+        before = correlation_id.set(job.id)
+        try:
+            with JOB_SECONDS.labels(queue.name).time():
+                is_done = bool(super().perform_job(job, queue))
+            if (periodic := self.periodic.get(job.id)) is not None:
+                _note_end(self.connection, periodic, well=is_done)
+            return is_done
+        finally:
+            correlation_id.reset(before)
+
+
+def make_worker(
+    queue: QueueName, redis: Redis, engine: Engine, functions: Sequence[Function], periodic: Sequence[Periodic] = ()
+) -> SimpleWorker:
+    """Make a worker of one queue that runs these functions and no others."""
+    named = {f"{each.__module__}.{each.__qualname__}": each for each in functions}
+    own = type("OwnJob", (_OwnJob,), {"functions": named, "engine": engine})
+    worker = _Worker([open_queue(queue, redis, own)], connection=redis, serializer=JSONSerializer, job_class=own)
+    worker.periodic = {each.job_id: each for each in periodic}
+    return worker
+
+
+def run_worker(
+    queue: QueueName,
+    urls: tuple[str, str],
+    functions: Sequence[Function],
+    periodic: Sequence[Periodic] = (),
+) -> None:
+    """Work on a queue in the main thread until SIGTERM or SIGINT; a job that runs is finished.
+
+    ``urls`` are those of Redis and of the database. Redis that goes away, and whatever else ends RQ's worker, has
+    another one begin after a second.
+    """
+    redis_url, database_url = urls
+    redis, engine = connect(redis_url), make_engine(database_url, application="jobs", pool_size=1)
+    REGISTRY.register(BoundedCollector(QueueCollector(queue, redis)))
+    JOB_SECONDS.labels(queue.value)
+    Thread(target=_keep_beginning, args=(queue, redis, engine, periodic), daemon=True, name="periodic").start()
+    waiting = connect(redis_url, answer_seconds=None)
+    log.info("started", queue=queue.value)
+    while True:
+        worker = make_worker(queue, waiting, engine, functions, periodic)
+        try:
+            worker.work(logging_level="WARNING")
+            if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
+                break
+            log.warning("the worker gave up and starts again")
+            waiting.connection_pool.disconnect()
+            time.sleep(1)
+        except StopRequested:
+            break
+        except RedisError as error:
+            log.warning("the queue server does not answer; the worker starts again", exc_info=error)
+            waiting.connection_pool.disconnect()
+            time.sleep(1)
+    log.info("stopped")
+
+
+def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> None:
+    pause = Event()
+    while True:
+        try:
+            begin_due(redis, engine, periodic)
+            release_scheduled(queue, redis, engine)
+        except (RedisError, DatabaseUnavailable) as error:
+            log.warning("cannot begin jobs", reason=type(error).__name__)
+        except Exception:  # a thread that ended would leave the worker ready and nothing begun
+            log.exception("cannot begin jobs")
+        pause.wait(TICK_SECONDS)
+
+
+def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> list[str]:
+    """Enqueue each periodic job that is due and neither waits nor runs; return the ids of those."""
+    begun = []
+    for job in periodic:
+        rests = redis.exists(_rests_key(job.job_id))
+        if not rests and job.is_due() and enqueue(redis, engine, job.kind, job.job_id, message()):
+            begun.append(job.job_id)
+    return begun
+
+
+def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
+    """Put the queue's jobs whose time has come into it; one process at a time does."""
+    with locked(engine, f"scheduled-{queue.value}") as held:
+        if held:
+            scheduler = RQScheduler([queue.value], redis, logging_level="WARNING", serializer=JSONSerializer)
+            scheduler.prepare_registries([queue.value])
+            scheduler.enqueue_scheduled_jobs()  # type: ignore[no-untyped-call]
+
+
+def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
+    """Make a periodic job do nothing while there is no index or no database; others watch those."""
+
+    @wraps(job)
+    def run(received: Message) -> int:
+        try:
+            return job(received)
+        except DatabaseUnavailable:
+            log.warning("left to the next run", job=job.__name__, reason="the database does not answer")
+        except ServiceError as error:
+            if error.code != INDEX_UNAVAILABLE:
+                raise
+            log.warning("left to the next run", job=job.__name__, reason=error.message)
+        return 0
+
+    return run
+
+
+def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:
+    """Note for how long the job rests."""
+    seconds = job.every_seconds if well else max(1, min(FAILURE_SECONDS, job.every_seconds))
+    if seconds:
+        with suppress(RedisError):  # it is begun again sooner
+            redis.set(_rests_key(job.job_id), 1, ex=seconds)
+
+
+def _rests_key(job_id: str) -> str:
+    return f"rests:{job_id}"
+
+
+class QueueCollector(Collector):
+    """Jobs that wait, run, or failed within the last minute, read from Redis at each scrape."""
+
+    def __init__(self, name: QueueName, redis: Redis) -> None:
+        self._queue = open_queue(name, redis)
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        """The figures of this moment."""
+        failed, started = self._queue.failed_job_registry.key, self._queue.started_job_registry
+        counts = {
+            "waiting": self._queue.count,
+            "started": started.get_job_count(cleanup=False),
+            "failed": int(self._queue.connection.zcount(failed, time.time(), "+inf")),
+        }
+        family = GaugeMetricFamily(
+            "service_jobs", "Jobs of a queue that are `waiting`, `started`, `failed`", labels=["queue", "state"]
+        )
+        for state, count in counts.items():
+            family.add_metric([self._queue.name, state], count)
+        yield family

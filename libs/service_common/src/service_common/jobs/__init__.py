@@ -1,1 +1,0 @@
-"""Work queues: their names, JSON messages, and the one way to run a worker."""

@@ -1,0 +1,89 @@
+"""Deleting the wraps that finality made useless, once a minute by one process of the deployment."""
+
+from threading import Event, Thread
+from typing import Final
+
+from bounty_protocol.chain.rpc import ChainUnavailable
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BlockNumber, BountyId
+from service_common.db import hub_index
+from service_common.db.engine import make_engine, reading, writing
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import FactSource
+from service_common.jobs import locked
+from service_common.log import get_logger
+from service_common.web.hub_witness import HubWitness
+from sqlalchemy import Engine, delete, exists, select
+
+from service_delivery import tables as t
+from service_delivery.config import DeliveryConfig
+from service_delivery.metrics import WRAPS
+
+SWEEP_SECONDS: Final = 60.0
+
+log = get_logger(__name__)
+
+
+def keep_sweeping(config: DeliveryConfig) -> None:
+    """Sweep each minute from now on, in a thread that ends with the process."""
+    engine = make_engine(config.database_url, application="delivery-sweep", pool_size=1)
+
+    def keep() -> None:
+        pause = Event()
+        while not pause.wait(SWEEP_SECONDS):  # first, as the server forks its workers now
+            try:
+                with locked(engine, "delivery-sweep") as held:
+                    if held:
+                        sweep(config, engine)
+            except (DatabaseUnavailable, ServiceError, ChainUnavailable) as error:
+                log.warning("the sweep is left to the next minute", reason=str(error))
+            except Exception:  # a thread that ended would keep losing wraps
+                log.exception("the sweep failed")
+
+    Thread(target=keep, daemon=True, name="sweeping").start()
+
+
+def sweep(config: DeliveryConfig, engine: Engine) -> int:
+    """Delete wraps of Submissions that did not win a finally final bounty; return how many.
+
+    Nobody can make them again, so that the Hub itself is asked how a bounty ended, as before a winner's key is given.
+    """
+    chain = config.chain
+    source = FactSource.of(engine, chain, SystemClock())
+    with source.open() as facts:
+        final = facts.head.finalized_number
+    witness = HubWitness(chain.rpc(), chain.chain_id, chain.hub_address)
+    swept = sum(_sweep(engine, source, witness, bounty_id) for bounty_id in _with_losers(engine, final))
+    WRAPS.labels("swept").inc(swept)
+    return swept
+
+
+def _with_losers(engine: Engine, final: BlockNumber) -> list[BountyId]:
+    """The final bounties that have a wrap of a Submission that did not win."""
+    w, f = t.wraps.c, hub_index.finalizations.c
+    lost = exists().where(
+        f.bounty_id == w.bounty_id,
+        f.block_number <= final,
+        ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
+    )
+    with reading(engine) as connection:
+        return [BountyId(each) for each in connection.execute(select(w.bounty_id).where(lost).distinct()).scalars()]
+
+
+def _sweep(engine: Engine, source: FactSource, witness: HubWitness, bounty_id: BountyId) -> int:
+    """Delete the wraps that did not win, and return how many; none if the Hub itself names another end."""
+    try:
+        with source.open() as facts:
+            bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
+            ending = facts.ending(bounty)
+        witness.require_ending(bounty, final)
+    except ServiceError as error:
+        log.warning("wraps of a final bounty are kept", bounty_id=bounty_id, reason=error.message)
+        return 0
+    if ending is None:
+        return 0
+    w = t.wraps.c
+    won = (w.solver == ending.winner) & (w.submission_commitment == ending.submission_commitment)
+    with writing(engine) as connection:
+        return connection.execute(delete(t.wraps).where(w.bounty_id == bounty_id, ~won)).rowcount

@@ -1,0 +1,435 @@
+"""Jobs over a real Valkey and PostgreSQL: at most one of an id runs, and none is blocked by what a lost one left."""
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from typing import Final
+
+import psycopg
+import pytest
+from bounty_protocol.errors import ServiceError
+from local_stack import valkey
+from local_stack.process import Child, minimal_environment
+from local_stack.runtime import Runtime, running
+from redis import Redis
+from redis.exceptions import ReadOnlyError
+from rq.job import Job, JobStatus
+from rq.serializers import JSONSerializer
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import INDEX_UNAVAILABLE
+from service_common.jobs import (
+    JobKind,
+    Message,
+    Periodic,
+    QueueName,
+    begin_due,
+    check_redis,
+    connect,
+    enqueue,
+    is_pending,
+    is_running,
+    left_to_the_next,
+    locked,
+    make_worker,
+    message,
+    open_queue,
+    release_scheduled,
+    run_worker,
+    wait_for_result,
+)
+from sqlalchemy import Engine
+
+from tests.servers import Database
+from tests.waiting import wait_until
+
+HERE: Final = __name__
+QUEUE: Final = QueueName.ARTIFACTS
+WORK: Final = JobKind(QUEUE, f"{HERE}.work", run_seconds=60)
+ID: Final = "the-job"
+
+
+def work(received: Message) -> object:
+    """Append a line to a file, wait for another one, fail, or answer, as the message says."""
+    if isinstance(path := received.get("notes"), str):
+        with Path(path).open("a") as notes:
+            notes.write("began\n")
+        while not Path(path + ".released").exists():
+            time.sleep(0.02)
+        with Path(path).open("a") as notes:
+            notes.write("ended\n")
+    if received.get("fails"):
+        raise ValueError("it fails")
+    return received.get("answer")
+
+
+def hang(_: Message) -> None:
+    """Never end."""
+    while True:
+        time.sleep(0.1)
+
+
+FUNCTIONS: Final = (work, hang)
+PERIODIC: Final = Periodic(WORK, every_seconds=3_600)
+
+
+@pytest.fixture
+def engine(database: Database) -> Engine:
+    return database.engine("service_api")
+
+
+def run_all(redis: Redis, engine: Engine, periodic: tuple[Periodic, ...] = ()) -> None:
+    """Run what waits in the queue, in this process."""
+    worker = make_worker(QUEUE, redis, engine, FUNCTIONS, periodic)
+    worker.work(burst=True, logging_level="CRITICAL")
+
+
+def status(redis: Redis, job_id: str = ID) -> JobStatus | None:
+    job = Job.fetch(job_id, connection=redis, serializer=JSONSerializer)
+    return job.get_status()
+
+
+def waiting(redis: Redis) -> list[str]:
+    return open_queue(QUEUE, redis).job_ids
+
+
+def begins(redis: Redis) -> None:
+    """Let the seconds pass in which a job that left its queue takes its lock."""
+    redis.delete(f"begins:{ID}")
+
+
+# One job of an id
+
+
+def test_waiting_job_is_enqueued_once(redis: Redis, engine: Engine) -> None:
+    assert not is_pending(redis, engine, WORK, ID)
+    assert [enqueue(redis, engine, WORK, ID, message()) for _ in range(3)] == [True, False, False]
+    begins(redis)
+    assert not enqueue(redis, engine, WORK, ID, message())
+    assert waiting(redis) == [ID]
+    assert is_pending(redis, engine, WORK, ID)
+
+
+def test_many_callers_at_once_enqueue_one(redis: Redis, engine: Engine) -> None:
+    start = Barrier(4)
+
+    def ask(_: int) -> bool:
+        start.wait()
+        return enqueue(redis, engine, WORK, ID, message())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sorted(pool.map(ask, range(4))) == [False, False, False, True]
+    assert waiting(redis) == [ID]
+
+
+def test_job_just_taken_is_not_enqueued_again(redis: Redis, engine: Engine) -> None:
+    """Its worker is about to take the lock; one that was killed in that moment is missed a little later."""
+    enqueue(redis, engine, WORK, ID, message())
+    queue = open_queue(QUEUE, redis)
+    redis.lmove(queue.key, queue.intermediate_queue_key)
+    assert not enqueue(redis, engine, WORK, ID, message())
+    queue.intermediate_queue.set_first_seen(ID)
+    begins(redis)
+    assert enqueue(redis, engine, WORK, ID, message())
+    assert queue.intermediate_queue.get_job_ids() == []
+    assert queue.intermediate_queue.get_first_seen(ID) is None
+
+
+def test_lock_held_elsewhere_blocks_the_job(redis: Redis, engine: Engine, tmp_path: Path) -> None:
+    enqueue(redis, engine, WORK, ID, message(notes=str(tmp_path / "notes")))
+    begins(redis)
+    with locked(engine, ID) as held:
+        assert held
+        assert is_running(engine, ID)
+        run_all(redis, engine)  # the worker meets the lock, and runs nothing
+        assert not enqueue(redis, engine, WORK, ID, message())
+    assert not (tmp_path / "notes").exists()
+    assert not is_running(engine, ID)
+    assert enqueue(redis, engine, WORK, ID, message())
+
+
+@pytest.mark.parametrize("state", [JobStatus.STARTED, JobStatus.FAILED, JobStatus.FINISHED, JobStatus.CANCELED])
+def test_lost_job_of_any_state_blocks_no_other(redis: Redis, engine: Engine, state: JobStatus) -> None:
+    enqueue(redis, engine, WORK, ID, message())
+    redis.delete(open_queue(QUEUE, redis).key)
+    Job.fetch(ID, connection=redis, serializer=JSONSerializer).set_status(state)
+    begins(redis)
+    assert enqueue(redis, engine, WORK, ID, message())
+    assert (waiting(redis), status(redis)) == ([ID], JobStatus.QUEUED)
+
+
+def test_failed_job_blocks_no_other_and_is_forgotten(redis: Redis, engine: Engine) -> None:
+    enqueue(redis, engine, WORK, ID, message(fails=1))
+    run_all(redis, engine)
+    assert status(redis) is JobStatus.FAILED
+    assert 0 < redis.ttl(Job.key_for(ID)) <= 60
+    registry = open_queue(QUEUE, redis).failed_job_registry
+    assert registry.get_job_ids() == [ID]
+    assert enqueue(redis, engine, WORK, ID, message())
+    assert registry.get_job_ids() == []
+    run_all(redis, engine)
+    assert not redis.exists(Job.key_for(ID))
+
+
+def test_result_is_waited_for_and_then_replaced(redis: Redis, engine: Engine) -> None:
+    kind = JobKind(QUEUE, f"{HERE}.work", run_seconds=60, kept_seconds=300)
+    enqueue(redis, engine, kind, ID, message(answer="yes"))
+    assert wait_for_result(redis, ID, 0) is None
+    run_all(redis, engine)
+    result = wait_for_result(redis, ID, 1)
+    assert result is not None
+    assert result.return_value == "yes"
+    assert enqueue(redis, engine, kind, ID, message())
+    assert wait_for_result(redis, ID, 0) is None
+
+
+def test_lock_of_a_lost_session_is_free(database: Database, engine: Engine) -> None:
+    """As after a failover: the block goes on, and another process may take the lock."""
+    with locked(engine, ID) as held:
+        assert held
+        with psycopg.connect(database.server.url(database.name)) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory'")
+        wait_until(lambda: not is_running(database.engine("service_indexer"), ID))
+    with locked(engine, ID) as again:
+        assert again
+
+
+# What a worker runs
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("function", ["os.system", f"{HERE}.begins", f"{HERE}.Path.touch", f"{HERE}.missing"])
+def test_foreign_function_is_not_called(redis: Redis, engine: Engine, tmp_path: Path, function: str) -> None:
+    job = open_queue(QUEUE, redis).enqueue(function, str(tmp_path / "touched"), job_id=ID)
+    run_all(redis, engine)
+    assert job.get_status(refresh=True) is JobStatus.FAILED
+    result = wait_for_result(redis, ID, 1)
+    assert result is not None
+    assert "ForeignJob" in str(result.exc_string)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    "data", [b"\x80\x04K\x01.", b"{", b'"text"', json.dumps([f"{HERE}.work", None, ["text"], {}]).encode(),
+             json.dumps([f"{HERE}.work", None, [{"version": 99}], {}]).encode(),
+             json.dumps([f"{HERE}.work", None, [{"version": 1}, 2], {}]).encode()]
+)  # fmt: skip
+def test_poison_message_fails_alone(redis: Redis, engine: Engine, data: bytes, tmp_path: Path) -> None:
+    """Pickle, broken JSON, no object, an unknown version, a second argument."""
+    (tmp_path / "notes.released").touch()
+    enqueue(redis, engine, WORK, ID, message())
+    redis.hset(Job.key_for(ID), "data", data)
+    enqueue(redis, engine, WORK, "the-next", message(notes=str(tmp_path / "notes")))
+    run_all(redis, engine)
+    assert redis.hget(Job.key_for(ID), "status") == b"failed"
+    assert (tmp_path / "notes").read_text() == "began\nended\n"
+
+
+def test_hanging_job_ends_at_its_time(redis: Redis, engine: Engine) -> None:
+    enqueue(redis, engine, JobKind(QUEUE, f"{HERE}.hang", run_seconds=1), ID, message())
+    run_all(redis, engine)
+    assert status(redis) is JobStatus.FAILED
+    assert not is_running(engine, ID)
+
+
+def test_retry_waits_for_its_interval(redis: Redis, engine: Engine) -> None:
+    kind = JobKind(QUEUE, f"{HERE}.work", run_seconds=60, retries=(30, 60))
+    enqueue(redis, engine, kind, ID, message(fails=1))
+    scheduled = open_queue(QUEUE, redis).scheduled_job_registry
+    for pause in (30, 60):
+        run_all(redis, engine)
+        assert status(redis) is JobStatus.SCHEDULED
+        due = scheduled.get_scheduled_time(ID).timestamp()
+        assert pause - 10 < due - time.time() <= pause
+        release_scheduled(QUEUE, redis, engine)
+        assert waiting(redis) == [], "its time has not come"
+        assert not enqueue(redis, engine, kind, ID, message())
+        redis.zadd(scheduled.key, {ID: time.time() - 1})
+        release_scheduled(QUEUE, redis, engine)
+        assert waiting(redis) == [ID]
+    run_all(redis, engine)
+    assert status(redis) is JobStatus.FAILED
+
+
+def test_later_job_enters_its_queue_in_time(redis: Redis, engine: Engine) -> None:
+    assert enqueue(redis, engine, WORK, ID, message(), after_seconds=5)
+    begins(redis)
+    assert not enqueue(redis, engine, WORK, ID, message())
+    assert waiting(redis) == []
+    redis.zadd(open_queue(QUEUE, redis).scheduled_job_registry.key, {ID: time.time() - 1})
+    release_scheduled(QUEUE, redis, engine)
+    assert waiting(redis) == [ID]
+
+
+# Periodic jobs
+
+
+def test_periodic_job_rests_after_it_ended_well(redis: Redis, engine: Engine) -> None:
+    assert begin_due(redis, engine, [PERIODIC]) == [PERIODIC.job_id]
+    assert begin_due(redis, engine, [PERIODIC]) == [], "it waits"
+    run_all(redis, engine, (PERIODIC,))
+    assert begin_due(redis, engine, [PERIODIC]) == [], "it rests"
+    (key,) = redis.keys("rests:*")
+    assert 3_500 < redis.ttl(key) <= 3_600
+    redis.delete(key)
+    assert begin_due(redis, engine, [PERIODIC]) == [PERIODIC.job_id]
+
+
+def test_failed_periodic_job_begins_again_soon(redis: Redis, engine: Engine) -> None:
+    failing = Periodic(JobKind(QUEUE, f"{HERE}.hang", run_seconds=1), every_seconds=3_600)
+    begin_due(redis, engine, [failing])
+    run_all(redis, engine, (failing,))
+    (key,) = redis.keys("rests:*")
+    assert 0 < redis.ttl(key) <= 60
+    redis.delete(key)
+    assert begin_due(redis, engine, [failing]) == [failing.job_id]
+
+
+def test_job_with_nothing_to_do_is_not_begun(redis: Redis, engine: Engine) -> None:
+    idle = Periodic(WORK, every_seconds=0, is_due=lambda: False)
+    assert begin_due(redis, engine, [idle]) == []
+    busy = Periodic(WORK, every_seconds=0)
+    for _ in range(2):  # without an interval it does not rest
+        assert begin_due(redis, engine, [busy]) == [busy.job_id]
+        run_all(redis, engine, (busy,))
+
+
+def test_run_without_an_index_does_nothing() -> None:
+    def fail(received: Message) -> int:
+        raise {
+            "index": ServiceError(INDEX_UNAVAILABLE, "No index yet."),
+            "database": DatabaseUnavailable("away"),
+            "other": ServiceError("invalid_request", "Wrong."),
+        }[str(received["of"])]
+
+    run = left_to_the_next(fail)
+    assert (run({"of": "index"}), run({"of": "database"})) == (0, 0)
+    with pytest.raises(ServiceError, match="Wrong"):
+        run({"of": "other"})
+
+
+# A worker in a process of its own
+
+
+class Working:
+    """Workers in processes of their own over a Valkey of the test's own."""
+
+    def __init__(self, runtime: Runtime, server: valkey.ValkeyServer, database: Database, notes: Path) -> None:
+        self.runtime, self.server, self.database, self.notes = runtime, server, database, notes
+        self.engine = database.engine("service_api")
+        self.periodic = Periodic(WORK, every_seconds=0)
+
+    def start(self) -> Child:
+        """A worker that does the periodic job as often as it can."""
+        return self.runtime.family.spawn(
+            f"worker-{time.monotonic_ns()}",
+            [Path(sys.executable), "-c", f"from {HERE} import main; main()"],
+            environment=minimal_environment(self.runtime.logs)
+            | {
+                "PYTHONPATH": os.pathsep.join(sys.path),
+                "URLS": json.dumps([self.server.url(), self.database.url("service_api")]),
+                "NOTES": str(self.notes),
+            },
+            cwd=self.runtime.logs,
+        )
+
+    def begun(self) -> int:
+        return self.lines("began")
+
+    def lines(self, what: str) -> int:
+        return self.notes.read_text().split().count(what) if self.notes.exists() else 0
+
+    def release(self) -> None:
+        Path(f"{self.notes}.released").touch()
+
+
+def repeat(_: Message) -> None:
+    """The periodic job of ``main``."""
+    work({"notes": os.environ["NOTES"]})
+
+
+def main() -> None:
+    """A worker as the services run it."""
+    redis_url, database_url = json.loads(os.environ["URLS"])
+    kind = JobKind(QUEUE, f"{HERE}.repeat", run_seconds=600)
+    run_worker(QUEUE, (redis_url, database_url), [repeat], [Periodic(kind, every_seconds=0)])
+
+
+@pytest.fixture
+def working(database: Database, tmp_path: Path) -> Iterator[Working]:
+    with running() as runtime, valkey.start(runtime) as server:
+        yield Working(runtime, server, database, tmp_path / "notes")
+
+
+def test_killed_worker_is_replaced_within_seconds(working: Working) -> None:
+    first = working.start()
+    wait_until(lambda: working.begun() == 1)
+    second = working.start()
+    time.sleep(2)
+    assert working.begun() == 1, "the lock keeps the second worker from the job"
+    working.runtime.family.end([first], kill=True)
+    wait_until(lambda: working.begun() == 2, 20)
+    working.release()
+    wait_until(lambda: working.lines("ended") > 3)
+    assert second.exit_status() is None
+
+
+def test_emptied_redis_starts_no_second_job(working: Working) -> None:
+    working.start()
+    working.start()
+    wait_until(lambda: working.begun() == 1)
+    with connect(working.server.url()) as redis:
+        redis.flushall()
+        time.sleep(2)
+        assert working.begun() == 1
+        redis.flushall()
+    working.release()
+    wait_until(lambda: working.lines("ended") > 3)
+
+
+def test_job_goes_on_while_redis_is_away(working: Working) -> None:
+    worker = working.start()
+    wait_until(lambda: working.begun() == 1)
+    working.server.kill()
+    working.release()
+    wait_until(lambda: working.lines("ended") == 1)
+    working.server.restart(empty=True)
+    wait_until(lambda: working.lines("ended") > 3)
+    assert worker.exit_status() is None
+
+
+def test_terminated_worker_finishes_its_job(working: Working) -> None:
+    worker = working.start()
+    wait_until(lambda: working.begun() == 1)
+    worker.send(signal.SIGTERM)
+    time.sleep(1)
+    assert worker.exit_status() is None
+    working.release()
+    wait_until(lambda: worker.exit_status() is not None)
+    assert (worker.exit_status(), working.begun(), working.lines("ended")) == (0, 1, 1)
+
+
+def test_idle_worker_ends_at_once(working: Working, engine: Engine) -> None:
+    with locked(engine, f"{HERE}.repeat".replace(".", "-").replace("_", "-")):
+        worker = working.start()
+        with connect(working.server.url()) as redis:
+            wait_until(lambda: redis.info("clients")["blocked_clients"] == 1)
+        worker.send(signal.SIGTERM)
+        wait_until(lambda: worker.exit_status() is not None)
+    assert (worker.exit_status(), working.begun()) == (0, 0)
+
+
+def test_replica_is_not_ready_and_is_left(working: Working) -> None:
+    """As after a failover: the name leads to the new server, connections to the old one are of no use."""
+    with connect(working.server.url()) as redis, connect(working.server.url()) as other:
+        check_redis(redis)
+        other.execute_command("REPLICAOF", "127.0.0.1", "9")
+        with pytest.raises(ReadOnlyError):
+            check_redis(redis)
+        other.execute_command("REPLICAOF", "NO", "ONE")
+        check_redis(redis)
