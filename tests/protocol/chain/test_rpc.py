@@ -453,12 +453,6 @@ def test_endpoint__that_limits_requests__is_passed_over_and_of_those_that_fail_i
         assert (down.connections, waited) == (1, [0.5, 1.0])
 
 
-def test_attempt__at_an_endpoint_that_limits_requests__waits_for_nothing(waited: list[float]) -> None:
-    with limiting(1) as server, pytest.raises(ChainUnavailable) as caught:
-        Rpc([server.url], patient=True).attempt([("eth_blockNumber", [])])
-    assert (caught.value.limited, waited) == (True, [])
-
-
 TOO_MANY = {"code": 31, "message": "Batch of more than 3 requests are not allowed on free tier"}
 LIMITED = {"code": -32007, "message": "50/second request limit reached"}
 
@@ -643,6 +637,13 @@ def test_range_that_ends_above_a_lagging_head_is_unavailable() -> None:
         assert read_range(rpc, 40, 50) == ([42, 45, 48], 50)
 
 
+def test_block_that_an_endpoint_lacks_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    script = LoggingNode(head=50)
+    with node(script) as lagging:
+        monkeypatch.setattr(time, "sleep", lambda _seconds: setattr(script, "head", script.head + 1))
+        assert read_range(Rpc([lagging.url], patient=True), 40, 52) == ([42, 45, 48, 51], 52)
+
+
 def test_range_with_many_logs_ends_where_any_endpoint_ends_it() -> None:
     refusal = Refusal(-32005, "query returned more than 10000 results")
     with node(LoggingNode(logs_in_block=300)) as wide, node(LoggingNode(4, refusal, logs_in_block=300)) as narrow:
@@ -706,7 +707,7 @@ def opinion(one: OneEndpoint) -> str:
         (["a", "b"], 2, "1 of 2 RPC endpoints agree, and 2 have to", []),
         (["a", LACKS, FAILS], 2, "1 of 3 RPC endpoints agree, and 2 have to", []),
         (["a", "a", "b"], 3, "2 of 3 RPC endpoints agree, and 3 have to", []),
-        ([FAILS], 1, "0 of 1 RPC endpoints agree, and 1 have to", []),
+        ([FAILS, LACKS], 1, "none of 2 RPC endpoints gave a usable answer", []),
     ],
 )
 def test_agreement_of_endpoints(answers: list[str], quorum: int, agreed: str, outvoted: list[int]) -> None:

@@ -28,15 +28,14 @@ from bounty_protocol.wire.deployment import DeploymentStatus
 
 from service_cli.api import ApiClient
 from service_cli.audit.history import LAST_ACTIVE, BountyHistory, ChainEvidence, FinalizedBlock, Read, ServiceEvidence
-from service_cli.chain.receipts import LOG_RANGE, bounty_topic, hub_events
+from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
 from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
 
-_BATCH: Final = 100
-_MANY: Final = 20
+_MANY_BLOCKS: Final = 100_000
 
 
 def collect_chain(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, *, beacon: bool) -> ChainEvidence:
@@ -74,8 +73,8 @@ def _not_final(latest: BountyView, bounty_id: BountyId) -> CommandRefused:
 
 def _logs(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, end: BlockNumber) -> list[Log]:
     """The bounty's logs in the order of the chain."""
-    if (ranges := (end - start) // LOG_RANGE) > _MANY:
-        say(f"reading the Hub's log of {end - start} blocks in {ranges} steps")
+    if end - start > _MANY_BLOCKS:
+        say(f"reading the Hub's log of {end - start} blocks")
     events = hub_events(chain, start, [None, bounty_topic(bounty_id)], end)
     own = [log for log, event in events if bounty_of_event(event) == bounty_id]  # a roster's version may be that number
     return sorted(own, key=lambda log: (log.block_number, log.log_index))
@@ -116,9 +115,7 @@ def _reads(
 
 
 def _answers(chain: ChainClient, calls: list[Call]) -> list[object]:
-    answers: list[object] = []
-    for first in range(0, len(calls), _BATCH):
-        answers += chain.rpc.batch(calls[first : first + _BATCH])
+    answers = chain.rpc.batch(calls)
     for answer in answers:
         if isinstance(answer, RpcRefused):
             raise answer

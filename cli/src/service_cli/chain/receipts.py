@@ -6,13 +6,15 @@ transaction brings about is found by its event, no matter who sent the transacti
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, Generic, TypeVar
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.events import Log, decode_log, parse_log
-from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, block_number, hash_of, mapping, quantity
+from bounty_protocol.chain.logs import logs_of_range
+from bounty_protocol.chain.rpc import ChainUnavailable, block_number, hash_of, mapping, quantity
 from bounty_protocol.domain.hub_events import HubEvent
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
@@ -20,8 +22,6 @@ from service_cli.chain.session import ChainClient, chain_errors
 
 RECENT_BLOCKS: Final = 500_000
 """A day of blocks of 0.2 s, and more: an escrow of a page that is missed could be paid twice."""
-LOG_RANGE: Final = 5_000
-"""Blocks per ``eth_getLogs``: what public endpoints serve in one answer."""
 E = TypeVar("E")
 Topics = Sequence[Bytes32 | None]
 
@@ -116,7 +116,7 @@ def hub_events(
 def read_logs(
     chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
 ) -> Iterator[Log]:
-    """A contract's logs in ranges that endpoints serve; ``ChainUnavailable`` for an answer of another shape.
+    """A contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
 
     A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
     begins, or where that is unknown from as far back as a day of work is. An endpoint that is only a little behind has
@@ -126,24 +126,12 @@ def read_logs(
     if first > end:
         lags = first <= end + TOLERATED_LAG
         first = BlockNumber(max(0, end - TOLERATED_LAG)) if lags else earliest_block(chain, end)
-    start, span = first, LOG_RANGE
-    while start <= end:
-        until = BlockNumber(min(end, start + span - 1))
-        wanted = {"address": contract, "fromBlock": hex(start), "toBlock": hex(until), "topics": list(topics)}
-        try:
-            answer = chain.rpc.call("eth_getLogs", wanted)
-        except AnswerTooLarge:
-            if until == start:
-                raise
-            span = (until - start + 1) // 2
-            continue
-        start, span = BlockNumber(until + 1), min(LOG_RANGE, span * 2)
-        if not isinstance(answer, list):
-            raise ChainUnavailable("an RPC endpoint answered no list of logs")
-        for log in map(parse_log, answer):
-            if log.address != contract:
-                raise ChainUnavailable("an RPC endpoint answered a log of another contract")
-            yield log
+    while first <= end:
+        logs, covered = chain.rpc.agreed(
+            partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
+        )
+        yield from logs
+        first = BlockNumber(covered + 1)
 
 
 def bounty_topic(bounty_id: BountyId) -> Bytes32:

@@ -43,7 +43,7 @@ from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
-from service_cli.chain.receipts import LOG_RANGE, RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
+from service_cli.chain.receipts import RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, local_signer
@@ -129,6 +129,8 @@ class Verdict:
 
 _STEP: Final = TransactionStep("verdict_transaction")
 RECORDED: Final = JournalEntry.of("recorded", AnchoredVerdict)
+_EARLIER_BLOCKS: Final = 5_000
+"""How far before its reported block a Verdict is looked for: a reorg may have moved it."""
 UNPUBLISHED: Final = JournalEntry.of("unpublished", str)
 """The file that holds the document of a Verdict that no service was given."""
 
@@ -457,7 +459,7 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
     """The log of this Guardian's last Verdict, looked for from about where one was reported; else in the last day."""
     with chain_errors():
         head = block_number(chain.rpc.call("eth_blockNumber"))
-    start = head - RECENT_BLOCKS if reported is None else reported.block_number - LOG_RANGE
+    start = head - RECENT_BLOCKS if reported is None else reported.block_number - _EARLIER_BLOCKS
     topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
     return ExpectedEvent(VerdictRecorded, topics).newest(chain, BlockNumber(max(0, start)))
 

@@ -3,7 +3,6 @@
 Values are the contracts' own, checked for the chain id that the deployment names.
 """
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -100,24 +99,10 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
 
 
 def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
-    """What most endpoints that answer say: one alone could have all amounts shown with other decimals, for as long as
-    they are kept. Raises ``ChainUnavailable`` where none answers, or no more than half say the same."""
-    if len(rpc.endpoints.all) == 1:
-        return read_hub_constants(rpc, hub_address, chain_id)
-    found = list[HubConstants]()
-    failure: Exception | None = None
-    for endpoint in rpc.endpoints.in_order():
-        alone = Rpc([endpoint.url]).bounded(seconds=_ANSWER_SECONDS)
-        try:
-            found.append(read_hub_constants(alone, hub_address, chain_id))
-        except (ChainUnavailable, RpcRefused) as error:
-            failure = error
-    if not found:
-        raise ChainUnavailable("no RPC endpoint shows the Hub's constants") from failure
-    constants, said = Counter(found).most_common(1)[0]
-    if 2 * said <= len(found):
-        raise ChainUnavailable("RPC endpoints disagree about the Hub's constants or its token")
-    return constants
+    """Read what two endpoints agree on, of several: one alone could have all amounts shown with other decimals, for as
+    long as they are kept."""
+    bounded = rpc.bounded(seconds=_ANSWER_SECONDS)
+    return bounded.agreed(lambda one: read_hub_constants(one, hub_address, chain_id), rpc.pair)
 
 
 def constant_calls(hub: Hub, token: Address) -> list[Call]:

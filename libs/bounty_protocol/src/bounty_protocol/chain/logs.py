@@ -1,5 +1,6 @@
 """A contract's logs in a range of blocks, as one endpoint lists them."""
 
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -18,10 +19,11 @@ def logs_of_range(
     and the last block that they cover, which is the same for every endpoint with these logs.
 
     They are read in ranges as long as the endpoint takes: half as long after each refusal, of which few say whether the
-    range or its logs are too many. ``ChainUnavailable`` where a single block is refused, which the endpoint may not
-    have yet, and for logs of another contract or range or out of order.
+    range or its logs are too many. A single block that is refused may be one that the endpoint does not have yet: a
+    client that is patient waits for it. ``ChainUnavailable`` where it stays refused, and for logs of another contract
+    or range or out of order.
     """
-    logs, covered, span = list[Log](), BlockNumber(first - 1), one.endpoint.blocks.size
+    logs, covered, span, waits = list[Log](), BlockNumber(first - 1), one.endpoint.blocks.size, list(one.waits)
     while covered < last and len(logs) < ENOUGH_LOGS:
         start = BlockNumber(covered + 1)
         end = BlockNumber(min(last, covered + one.endpoint.blocks.size))
@@ -31,10 +33,13 @@ def logs_of_range(
         except (RpcRefused, ChainUnavailable) as error:
             if not _may_be_of_the_range(error):
                 raise
-            if start == end:
-                one.endpoint.blocks.size = span  # it was not the length
+            if start < end:
+                one.endpoint.blocks.refused(end - start + 1)
+                continue
+            one.endpoint.blocks.size = span  # it was not the length
+            if not waits:
                 raise ChainUnavailable(f"RPC endpoint {one.place} refused to list the logs of one block") from error
-            one.endpoint.blocks.refused(end - start + 1)
+            time.sleep(waits.pop(0))
             continue
         logs += _checked(answer, address, start, end)
         one.endpoint.blocks.answered(end - start + 1)

@@ -164,6 +164,8 @@ class OneEndpoint(ChainNode):
 
     endpoint: Endpoint
     send: Callable[[Sequence[Call]], list[object]]
+    waits: Sequence[float]
+    """Seconds before what it does not answer yet is sent again; none where the client is not patient."""
 
     @property
     def place(self) -> int:
@@ -210,11 +212,20 @@ class Rpc(ChainNode):
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         """Send several calls to the first endpoint that answers them all."""
-        return self._first_answer(calls, self._limit_waits)
+        asked = self.endpoints.in_order()
+        answering, answers, failures = self._collected(asked, calls, self._limit_waits)
+        for each in asked:
+            if each.place in failures:
+                self.endpoints.failed(each)
+        if answering is None:
+            raise self._unavailable(list(failures.values()))
+        self.endpoints.succeeded(answering, prefer=True)
+        return answers
 
-    def attempt(self, calls: Sequence[Call]) -> list[object]:
-        """The same, without a wait where requests are limited: the caller has another way."""
-        return self._first_answer(calls, ())
+    @property
+    def pair(self) -> int:
+        """How many endpoints have to agree where one alone could mislead: two, if there are as many."""
+        return min(2, len(self.endpoints.all))
 
     def agreed(self, question: Callable[[OneEndpoint], T], quorum: int) -> T:
         """Ask endpoints one after the other until ``quorum`` of them gave an equal answer; return it.
@@ -224,17 +235,14 @@ class Rpc(ChainNode):
         vote; one that is outvoted is counted and queried last for a while. Raises ``ChainUnavailable`` where too few
         agree.
         """
-        votes = list[tuple[Endpoint, T]]()
-        failure: Exception | None = None
+        votes, failures = list[tuple[Endpoint, T]](), list[ChainUnavailable]()
         for endpoint in self.endpoints.in_order():
             try:
                 answer = question(self._one(endpoint))
-            except RpcRefused as refusal:
-                failure = refusal
-                continue
-            except ChainUnavailable as error:
-                self.endpoints.failed(endpoint)
-                failure = error.bare()
+            except (ChainUnavailable, RpcRefused) as error:
+                if isinstance(error, ChainUnavailable):
+                    self.endpoints.failed(endpoint)
+                failures.append(_failure(endpoint, error))
                 continue
             votes.append((endpoint, answer))
             agreeing = [each for each, vote in votes if vote == answer]
@@ -243,10 +251,10 @@ class Rpc(ChainNode):
                 for outvoted in (each for each, vote in votes if vote != answer):
                     self._contradicted(outvoted, quorum)
                 return answer
-        most = max((sum(vote == other for _, other in votes) for _, vote in votes), default=0)
-        problem = f"{most} of {len(self.endpoints.all)} RPC endpoints agree, and {quorum} have to"
-        told = failure if isinstance(failure, ChainUnavailable) else ChainUnavailable()
-        raise told.restated(ChainUnavailable, problem) from failure
+        if not votes:
+            raise self._unavailable(failures)
+        most = max(sum(vote == other for _, other in votes) for _, vote in votes)
+        raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, and {quorum} have to")
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
         """What each endpoint answers to these calls, as ``batch`` has it, asked side by side. One that gives no usable
@@ -269,24 +277,13 @@ class Rpc(ChainNode):
         return answers
 
     def _one(self, endpoint: Endpoint) -> OneEndpoint:
-        return OneEndpoint(endpoint, partial(self._answers_of, endpoint, waits=self._limit_waits))
+        send = partial(self._answers_of, endpoint, waits=self._limit_waits)
+        return OneEndpoint(endpoint, send, self._limit_waits)
 
     def _contradicted(self, endpoint: Endpoint, quorum: int) -> None:
         if not self.endpoints.is_resting(endpoint):  # else its rest began with such a line
             log.warning("RPC endpoint %d contradicts %d others", endpoint.place, quorum)
         self.endpoints.contradicted(endpoint)
-
-    def _first_answer(self, calls: Sequence[Call], limit_waits: Sequence[float]) -> list[object]:
-        """The answers of the first endpoint that gives them all."""
-        asked = self.endpoints.in_order()
-        answering, answers, failures = self._collected(asked, calls, limit_waits)
-        for each in asked:
-            if each.place in failures:
-                self.endpoints.failed(each)
-        if answering is None:
-            raise self._unavailable(list(failures.values()))
-        self.endpoints.succeeded(answering, prefer=True)
-        return answers
 
     def _answers_of(self, endpoint: Endpoint, calls: Sequence[Call], waits: Sequence[float]) -> list[object]:
         """The answers of one endpoint; what becomes of one that fails is left to the caller."""
@@ -426,6 +423,14 @@ class _Unusable(ValueError):
         super().__init__(why)
         self.retry_after = None if answer is None else answer.retry_after
         self.limited = answer is not None and (answer.status == _TOO_OFTEN or self.retry_after is not None)
+
+
+def _failure(endpoint: Endpoint, error: ChainUnavailable | RpcRefused) -> ChainUnavailable:
+    """How one endpoint of several failed to answer, to be kept while others are queried."""
+    if isinstance(error, ChainUnavailable):
+        return error.bare()
+    cause = f"error {error.code}: {error.message[:200]}"
+    return ChainUnavailable("an RPC endpoint refused to answer", host=host_of(endpoint.url), cause=cause)
 
 
 def _is_refused(answer: object) -> bool:
