@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import urllib3
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import Clock
 from bounty_protocol.crypto.artifact import SealedArtifact
 from bounty_protocol.domain.binding import Binding
@@ -25,11 +25,9 @@ from service_api.usecases import ciphertexts
 from service_api.usecases.read_content import CONTENTS_SECONDS
 from service_common.budgets import Budget
 from service_common.db import app as t
-from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
 from service_common.db.errors import DatabaseUnavailable
-from service_common.web.hub_witness import HubWitness
-from sqlalchemy import delete, insert, select, update
+from sqlalchemy import delete, select, update
 from sqlalchemy.exc import OperationalError
 from structlog.testing import CapturingLogger
 from werkzeug.test import TestResponse
@@ -374,133 +372,6 @@ def test_content__while_the_chain_or_the_index_is_away__has_one_code(
     assert sealed.content(world.guardian(1).private_key).status_code == 200
 
 
-STRANGER = 3
-"""No Poster, and on no roster: the third Solver."""
-
-
-@pytest.mark.spec(14, 319)
-@pytest.mark.attack
-@pytest.mark.parametrize("altered", ["poster", "roster", "pinned roster"])
-def test_content__of_rows_that_name_a_stranger__opens_nothing_before_the_hub_is_asked(
-    service: Service, tmp_path: Path, altered: str
-) -> None:
-    world, stranger = service.world, service.world.solver(STRANGER)
-    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
-    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
-    world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
-    world.finalize()
-    m, b = h.roster_members.c, h.bounties.c
-    of_roster = m.position == 0
-    change = {
-        "poster": [update(h.bounties).where(b.bounty_id == sealed.bounty_id).values(poster=stranger.address)],
-        "roster": [update(h.roster_members).where(of_roster).values(guardian=stranger.address)],
-        "pinned roster": [
-            update(h.roster_members).where(of_roster).values(guardian=stranger.address),
-            update(h.rosters).values(guardian_roster_hash="0x" + "77" * 32),
-            update(h.bounties).where(b.bounty_id == sealed.bounty_id).values(guardian_roster_hash="0x" + "77" * 32),
-        ],
-    }[altered]
-    with world.engine("service_indexer").begin() as connection:
-        kept = {
-            table: connection.execute(select(table)).mappings().all()
-            for table in (h.roster_members, h.rosters, h.bounties)
-        }
-        for each in change:
-            connection.execute(each)
-    try:
-        for refused in (sealed.content(stranger.private_key), sealed.contents(stranger.private_key)):
-            assert (refused.status_code, error_of(refused)["code"]) == (503, UNAVAILABLE)
-    finally:
-        with world.engine("service_indexer").begin() as connection:
-            for table, rows in kept.items():
-                connection.execute(delete(table))
-                connection.execute(insert(table), [dict(row) for row in rows])
-    assert sealed.content(world.guardian(1).private_key).status_code == 200
-    assert error_of(sealed.content(stranger.private_key))["code"] == "forbidden"
-    assert error_of(sealed.contents(stranger.private_key))["code"] == "forbidden"
-
-
-class Counting(Rpc):
-    """A client that can be cut off, and counts."""
-
-    calls = 0
-    away = False
-
-    def call(self, method: str, *params: object) -> object:
-        if self.away:
-            raise ChainUnavailable
-        self.calls += 1
-        return super().call(method, *params)
-
-
-def test_witness__asks_the_hub_once_and_compares_each_time(service: Service) -> None:
-    world, bounty_id = service.world, open_bounty(service)
-    world.finalize()
-    with service.dependencies.facts.open() as facts:
-        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
-        roster = facts.roster(bounty)
-    rpc = Counting([world.node.url])
-    witness = HubWitness(rpc, world.chain_id, world.hub_address)
-    for _ in range(3):
-        witness.require_readers(bounty, roster, final)
-    assert rpc.calls == 1
-    rpc.away = True
-    witness.require_readers(bounty, roster, final)
-    with pytest.raises(ChainUnavailable):
-        witness.require_award(bounty, final)  # of an ending that it has not seen
-    rpc.away = False
-    for terms in (
-        replace(bounty.terms, poster=parse_address(world.solver(STRANGER).address)),
-        replace(bounty.terms, guardian_roster_hash=Bytes32("0x" + "77" * 32)),
-    ):
-        altered = replace(bounty, created=replace(bounty.created, event=terms))
-        with pytest.raises(ServiceError) as refused:
-            witness.require_poster(altered, final)
-        assert refused.value.code == "bounty_projection_unavailable"
-    rpc.away = True
-    witness.require_readers(bounty, roster, final)
-
-
-def test_witness__of_an_endpoint_that_lied_once__opens_the_work_once_it_tells_the_truth(service: Service) -> None:
-    world, bounty_id = service.world, open_bounty(service)
-    with service.dependencies.facts.open() as facts:
-        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
-    stranger = world.solver(STRANGER).address
-
-    class Lying(Counting):
-        def call(self, method: str, *params: object) -> object:
-            found = str(super().call(method, *params))
-            return found.replace(bounty.terms.poster[2:], stranger[2:].lower()) if self.calls == 1 else found
-
-    rpc = Lying([world.node.url])
-    witness = HubWitness(rpc, world.chain_id, world.hub_address)
-    with pytest.raises(ServiceError):
-        witness.require_poster(bounty, final)
-    for _ in range(2):
-        witness.require_poster(bounty, final)
-    assert rpc.calls == 2
-
-
-def test_witness__of_a_node_that_shows_its_newest_state_alone__keeps_nothing_of_it(service: Service) -> None:
-    world, bounty_id = service.world, open_bounty(service)
-    world.finalize()
-    with service.dependencies.facts.open() as facts:
-        bounty, final = facts.bounty(bounty_id), facts.head.finalized_number
-
-    class Pruned(Counting):
-        def call(self, method: str, *params: object) -> object:
-            found = super().call(method, *params)
-            if method == "eth_call" and params[-1] != "latest":
-                raise RpcRefused(-32000, "missing trie node")
-            return found
-
-    rpc = Pruned([world.node.url])
-    witness = HubWitness(rpc, world.chain_id, world.hub_address)
-    for asked in (2, 4):  # another branch may have become the chain's in between
-        witness.require_poster(bounty, final)
-        assert rpc.calls == asked
-
-
 @pytest.mark.spec(108, 109, 165)
 def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
@@ -599,7 +470,7 @@ def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Servic
         assert (items[0]["error"], items[1]["error"]["next_action"]) == (None, alone["next_action"])
         downloaded = urllib3.request("GET", items[0]["content"]["download_url"])
         assert downloaded.data == two.file.read_bytes()
-    for stranger in (service.world.solver(1), service.world.solver(STRANGER)):
+    for stranger in (service.world.solver(1), service.world.solver(3)):
         refused = one.contents(stranger.private_key, second, first)
         assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
 

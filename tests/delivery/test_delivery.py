@@ -11,8 +11,8 @@ from bounty_protocol.types import BountyId
 from prometheus_client import REGISTRY
 from service_common.db import app as tables
 from service_common.db import hub_index
-from service_common.web.hub_witness import HubWitness
 from service_delivery.config import read_config
+from service_delivery.hub_witness import HubWitness
 from service_delivery.sweeping import sweep
 from service_delivery.tables import wraps
 from sqlalchemy import text, update

@@ -32,7 +32,6 @@ from service_common.db.hub_facts import FactSource
 from service_common.jobs import ANSWER_SECONDS, connect
 from service_common.recent import Recent
 from service_common.web.callers import Callers
-from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_api.config import ApiConfig
@@ -138,11 +137,6 @@ class Dependencies:
     def facts(self) -> FactSource:
         """Indexed Hub state."""
         return FactSource.of(self.engine, self.config.chain, self.clock)
-
-    @cached_property
-    def witness(self) -> HubWitness:
-        """The Hub's own word on who may read sealed work."""
-        return HubWitness(self.rpc, self.config.chain.chain_id, self.config.chain.hub_address)
 
     @property
     def is_described(self) -> bool:

@@ -10,10 +10,10 @@ from bounty_protocol.clock import Clock, SystemClock
 from flask import current_app
 from service_common.db.engine import make_engine
 from service_common.db.hub_facts import FactSource
-from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine
 
 from service_delivery.config import DeliveryConfig
+from service_delivery.hub_witness import HubWitness
 
 EXTENSION: Final = "service-delivery"
 
@@ -50,7 +50,7 @@ def make_dependencies(config: DeliveryConfig) -> Dependencies:
         engine=make_engine(config.database_url, application="delivery", pool_size=10),
         rpc=rpc,
         clock=SystemClock(),
-        witness=HubWitness(rpc, config.chain.chain_id, config.chain.hub_address),
+        witness=HubWitness(rpc, config.chain.hub_address),
     )
 
 

@@ -13,11 +13,11 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import FactSource
 from service_common.jobs import locked
 from service_common.log import get_logger
-from service_common.web.hub_witness import HubWitness
 from sqlalchemy import Engine, delete, exists, select
 
 from service_delivery import tables as t
 from service_delivery.config import DeliveryConfig
+from service_delivery.hub_witness import HubWitness
 from service_delivery.metrics import WRAPS
 
 SWEEP_SECONDS: Final = 60.0
@@ -53,7 +53,7 @@ def sweep(config: DeliveryConfig, engine: Engine) -> int:
     source = FactSource.of(engine, chain, SystemClock())
     with source.open() as facts:
         final = facts.head.finalized_number
-    witness = HubWitness(chain.rpc(), chain.chain_id, chain.hub_address)
+    witness = HubWitness(chain.rpc(), chain.hub_address)
     swept = sum(_sweep(engine, source, witness, bounty_id) for bounty_id in _with_losers(engine, final))
     WRAPS.labels("swept").inc(swept)
     return swept

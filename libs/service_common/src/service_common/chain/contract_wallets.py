@@ -7,7 +7,7 @@ anything that a hostile wallet or factory does ends as "not accepted". Calls are
 number and per second, and for each network address and account. A call over a limit is 503 ``service_overloaded``, no
 failure of the service where strangers alone reach that limit, and a chain that does not answer is ``ChainUnavailable``:
 neither is ever "unauthorized". Of several RPC endpoints one alone
-never has a signature accepted: all are asked, two have to say so, and none that answers may contradict them. Nobody can
+never has a signature accepted: all are asked, two have to accept it, and none that answers may refuse it. Nobody can
 lock out a wallet by naming it, or lock out others: a wallet whose signature was accepted recently has places, from the
 address where it was accepted, that nobody else can take, and needs no share of its address's budget. A plain account
 whose bare signature is wrong is checked about once per block.
@@ -27,7 +27,6 @@ from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
-from prometheus_client import Counter
 
 from service_common.budgets import Budget, Budgets
 from service_common.log import get_logger
@@ -49,9 +48,6 @@ MAX_REMEMBERED: Final = 4096
 LATELY_SECONDS: Final = 86_400.0
 WITNESSES: Final = 2
 """Of several endpoints: how many have to say that a signature is accepted."""
-DISPUTED: Final = Counter(
-    "service_contract_wallets_disputed_total", "Signatures of contract wallets about which RPC endpoints disagreed"
-)
 _ANYWHERE: Final = "anywhere"
 
 _WORD: Final = 32
@@ -89,7 +85,7 @@ class ContractWallets:
             call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
             answer = self._first_answer(call, head)
             if answer is WalletAnswer.ACCEPTED and len(self._rpc.endpoints.all) > 1:
-                answer = self._agreed_answer(account, call, head)
+                answer = self._answer_of_all(account, call)
         if answer is WalletAnswer.ACCEPTED:
             self._accepted.note(account, client)
         elif answer is WalletAnswer.NO_CODE:
@@ -127,34 +123,21 @@ class ContractWallets:
             raise ChainUnavailable("an RPC endpoint answered no verdict on a contract wallet")
         return verdict
 
-    def _agreed_answer(self, account: Address, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
-        """What several endpoints answer, each at its own newest block: which one that is was no endpoint's word to
-        another. ``ChainUnavailable`` where they differ, or too few answer.
+    def _answer_of_all(self, account: Address, call: dict[str, str]) -> WalletAnswer:
+        """What all endpoints that answer say, each at its own newest block, which another may not have yet.
 
-        A wallet may accept at one block and refuse at the next, and whoever made it can have it do so: endpoints are
-        said to disagree only where they do at the same block, too.
+        ``ChainUnavailable`` where they differ, or too few answer. No endpoint is blamed for that: a wallet may accept
+        at one block and refuse at the next, and its maker can have it do so.
         """
-        verdicts = self._verdicts(call, "latest")
+        answers = self._rpc.of_each([("eth_call", [call, "latest"])], least=WITNESSES)
+        verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
         if len(verdicts) < WITNESSES:
             log.warning("too few RPC endpoints answer about a contract wallet", account=account)
             raise ChainUnavailable("too few RPC endpoints answer about a contract wallet")
-        if len(set(verdicts)) == 1:
-            return verdicts[0]
-        at_head = self._verdicts(call, hex(head))
-        if len(set(at_head)) > 1:
-            DISPUTED.inc()
-            accepting = at_head.count(WalletAnswer.ACCEPTED)
-            log.error(
-                "RPC endpoints disagree about a contract wallet's signature",
-                account=account,
-                accepting=accepting,
-                answering=len(at_head),
-            )
-        raise ChainUnavailable("RPC endpoints disagree about a contract wallet's signature")
-
-    def _verdicts(self, call: dict[str, str], block: str) -> list[WalletAnswer]:
-        answers = self._rpc.of_each([("eth_call", [call, block])], least=WITNESSES)
-        return [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
+        if len(set(verdicts)) > 1:
+            log.warning("RPC endpoints disagree about a contract wallet's signature", account=account)
+            raise ChainUnavailable("RPC endpoints disagree about a contract wallet's signature")
+        return verdicts[0]
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:

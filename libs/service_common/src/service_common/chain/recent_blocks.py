@@ -12,7 +12,7 @@ from typing import Final
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS, CanonicalBlock
 from bounty_protocol.chain.blocks import Header, parse_header
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, OneEndpoint, Rpc, RpcRefused
 from bounty_protocol.clock import Clock
 from bounty_protocol.types import BlockNumber, Bytes32
 
@@ -75,8 +75,7 @@ class RecentBlocks:
                 raise ChainUnavailable("the chain did not answer a moment ago")
             newest, *named = self._ask(["latest"] if number is None or number in self._fresh else ["latest", number])
             if newest is None:
-                self._rpc.distrust()
-                raise ChainUnavailable("an RPC endpoint has no newest block")
+                raise ChainUnavailable("no RPC endpoint has a newest block")
         except ChainUnavailable:
             self._failed_at = self._clock.monotonic()
             raise
@@ -125,18 +124,22 @@ class RecentBlocks:
             return True
 
     def _ask(self, wanted: Sequence[BlockNumber | str]) -> list[Header | None]:
-        """Return a header for each number or tag, in one request; None where the endpoint has none."""
-        try:
-            answers = self._rpc.batch([_header_call(each) for each in wanted])
+        """Return a header for each number or tag, of the first endpoint that shows them; None for a number that it does
+        not have."""
+
+        def ask(one: OneEndpoint) -> list[Header | None]:
+            answers = one.batch([_header_call(each) for each in wanted])
             if refused := next((each for each in answers if isinstance(each, RpcRefused)), None):
                 raise ChainUnavailable("an RPC endpoint refused to show a block") from refused
             headers = [None if answer is None else parse_header(answer) for answer in answers]
-            if any(h is not None and h.number != n for h, n in zip(headers, wanted, strict=True) if n != "latest"):
-                raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
-        except ChainUnavailable as error:
-            self._rpc.distrust()
-            raise error.restated(ChainUnavailable, "the chain's recent blocks could not be read") from error
-        return headers
+            for header, named in zip(headers, wanted, strict=True):
+                if header is None and named == "latest":
+                    raise ChainUnavailable("an RPC endpoint has no newest block")
+                if header is not None and named not in {"latest", header.number}:
+                    raise ChainUnavailable("an RPC endpoint answered another block than the one requested")
+            return headers
+
+        return self._rpc.agreed(ask, 1)
 
 
 def _header_call(wanted: BlockNumber | str) -> Call:

@@ -1,6 +1,6 @@
 """Submissions' envelopes and short-lived URLs of their ciphertexts, for the Poster or a pinned Guardian.
 
-Who may read comes from the index, held against the Hub itself; knowing a commitment is not access. What is served is
+Who may read comes from the index; knowing a commitment is not access. What is served is
 recorded on chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``).
 Stored bytes that no longer hash to the commitment are never served, and the URL names the very generation whose bytes
 were verified: an object that was altered or replaced is verified again before anyone gets it. What the index shows of
@@ -24,7 +24,7 @@ from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.submissions import (
     MAX_CONTENTS,
     ContentOrError,
@@ -75,7 +75,6 @@ def read_contents(deps: Dependencies, request: VerifiedRequest, bounty_id: Bount
             limits = deps.config.budgets
             deps.callers.charge_account(limits.account, limits.address, request.signer, cost=len(wanted) - 1)
         stored = [_stored_or_error(facts, readers.bounty, commitment) for commitment in wanted]
-    readers.require(deps)
     return SubmissionContents(tuple(_with_downloads(deps, stored)))
 
 
@@ -89,23 +88,19 @@ def _wanted(body: bytes) -> tuple[Bytes32, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Readers:
-    """Who may read the sealed work of a bounty: by the index, until the Hub confirmed it."""
+    """Who may read the sealed work of a bounty."""
 
     bounty: Bounty
     roster: Roster
-    final: BlockNumber
 
     @staticmethod
     def of(facts: HubFacts, bounty_id: BountyId) -> "_Readers":
         bounty = facts.bounty(bounty_id)
-        return _Readers(bounty, facts.roster(bounty), facts.head.finalized_number)
+        return _Readers(bounty, facts.roster(bounty))
 
     @property
     def accounts(self) -> frozenset[Address]:
         return frozenset({self.bounty.terms.poster, *self.roster.accounts})
-
-    def require(self, deps: Dependencies) -> None:
-        deps.witness.require_readers(self.bounty, self.roster, self.final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +133,6 @@ def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, 
         readers = _Readers.of(facts, bounty_id)
         request.require_signer(readers.accounts)
         stored = _Stored.of(facts, readers.bounty, commitment)
-    readers.require(deps)
     answer = stored.content(_download(deps, stored.envelope.ciphertext))
     return SharedContent(readers.accounts, json.dumps(to_json(answer), sort_keys=True).encode())
 

@@ -106,9 +106,8 @@ def wrap_exists(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, c
 def retrieve_key(deps: Dependencies, known: KnownBounties, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
     """The answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
     found = known.bounty(deps, bounty_id)
-    deps.witness.require_poster(found.bounty, found.finalized_number)
     winner = _winner(found)
-    deps.witness.require_award(found.bounty, found.finalized_number)
+    deps.witness.require_ending(found.bounty, found.finalized_number)
     pair = {"bounty_id": bounty_id, "solver": winner.winner, "submission_commitment": winner.submission_commitment}
     with single(deps.engine) as connection:
         row = connection.execute(_FIND, {**pair, "held": _held(deps)}).first()
