@@ -18,7 +18,7 @@ GROUPS: Final = sorted(
     path.stem for path in HERE.glob("*.py") if path.stem not in {"__init__", "__main__", "figures", "record"}
 )
 """A group is a module here with ``run(report)``: the part of an id before its first dot."""
-LONG: Final = {"large", "replay"}
+LONG: Final = {"large"}
 """Groups that run only where they are named."""
 
 

@@ -1,10 +1,11 @@
-"""The indexer's figures: backfill, its growth with history, latency at the tip, a reorg, memory.
+"""The indexer's figures: backfill, its growth with history, idle calls at any pace, lag, a reorg, memory.
 
 A real node is filled with real events of the Hub by a small contract that submits in bursts; the copy is made by the
 indexer's own follower into a real PostgreSQL.
 """
 
 import json
+import random
 import statistics
 import subprocess
 import sys
@@ -16,17 +17,18 @@ from pathlib import Path
 from typing import Final
 
 import urllib3
-from bounty_protocol.types import BlockNumber, BountyId
+from bounty_protocol.types import BlockNumber, ChainId
 from local_stack import anvil, postgres
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, deploy
 from local_stack.stack import running_stack
 from local_stack.toolbox import ensure_npm_package
-from service_indexer.follower import advance
-from service_indexer.source import RpcSource
+from service_indexer.chain import RpcChain
+from service_indexer.follower import Follower
+from service_indexer.writer import Writer
 
 from bench.figures import Figure, Report, median
-from bench.indexing.proofs import blooms
+from bench.indexing.made import HUB, CountingRpc, MadeHistory
 from tests.servers import Database, DatabaseServer
 from tests.world import World, make_world
 
@@ -34,7 +36,10 @@ HERE: Final = Path(__file__).parent
 CONTRACTS: Final = HERE.parent / "contracts"
 SMALL, LARGE, BURST = 20_000, 200_000, 400
 ROUNDS: Final = 3
-TIP_BLOCKS: Final = 60
+A_YEAR: Final = 158_000_000
+"""Blocks of 0.2 s in a year."""
+PACES: Final = (2, 0.2, 0.05)
+IDLE_SECONDS: Final = 30
 
 
 def run(report: Report) -> None:
@@ -47,33 +52,73 @@ def run(report: Report) -> None:
         large = _fill(world, burst, bounty_id, LARGE - SMALL)
         rounds = [(_copy(world, server, small), _copy(world, server, large)) for _ in range(ROUNDS)]
         whole = sorted((copy for _, copy in rounds), key=lambda copy: copy.seconds)[ROUNDS // 2]
-        stored = whole.stored / whole.events
-        report(Figure("indexer.event_bytes", stored, "bytes", "what an event takes in PostgreSQL", None))
+        report(Figure("indexer.event_bytes", whole.stored / whole.events, "bytes", "an event in PostgreSQL", None))
         rate = whole.events / whole.seconds
         report(Figure("indexer.backfill", rate, "events/s", ">= 20000", rate >= 20_000))
         growth = median([long.per_event / short.per_event for short, long in rounds])
         report(Figure("indexer.cost_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
         _reorg(world, report)
-        _proof(world, server, small, report)
-        report(Figure("indexer.rss", whole.peak, "MB", "<= 200", whole.peak <= 200))
-    blooms(report)
-    _tip_latency(report)
+        report(Figure("indexer.rss", whole.peak, "MB", "<= 150", whole.peak <= 150))
+        _history(server, report)
+        for pace in PACES:
+            _idle(server, report, pace)
+    _lag(report)
 
 
-def _tip_latency(report: Report) -> None:
+def _history(server: DatabaseServer, report: Report) -> None:
+    """A year of blocks of 0.2 s with 100,000 logs, from a made endpoint: calls, and the time of all but the node."""
+    for span in (2_000, 500):
+        fresh, rpc = server.new(), MadeHistory(A_YEAR, A_YEAR // 100_000, span)
+        writer = Writer(fresh.engine("service_indexer"), ChainId(1), HUB)
+        follower = Follower(RpcChain(rpc, HUB), writer, BlockNumber(0))
+        began = time.perf_counter()
+        while follower.step():
+            pass
+        calls, seconds = rpc.calls, time.perf_counter() - began
+        fresh.close()
+        goal, is_met = ("<= 200000", calls <= 200_000) if span == 2_000 else ("informative", None)
+        report(Figure(f"indexer.history_calls_{span}", calls, "calls", goal, is_met))
+        report(Figure(f"indexer.history_seconds_{span}", seconds, "s", "informative", None))
+
+
+def _idle(server: DatabaseServer, report: Report, pace: float) -> None:
+    """What a follower of a chain with nothing new asks and writes, at a pace of blocks in seconds."""
+    with anvil.start(mining="interval", block_time=pace, slots_in_an_epoch=16) as node:
+        database = server.new()
+        with make_world(node, database) as world:
+            rpc = CountingRpc([node.url])
+            follower = world.follower(RpcChain(rpc, world.hub_address), world.writer)
+            node.mine(33)  # all facts are final
+            while follower.step():
+                pass
+            rpc.calls = rpc.bytes = steps = 0
+            began = time.perf_counter()
+            while time.perf_counter() - began < IDLE_SECONDS:
+                time.sleep(max(0.0, steps - (time.perf_counter() - began)))
+                follower.step()
+                steps += 1
+            seconds = time.perf_counter() - began
+            calls, size, rows = rpc.calls / seconds, rpc.bytes / seconds / 1_000, steps / seconds * 86_400
+            name = f"indexer.idle_{pace:g}"
+            report(Figure(f"{name}_calls", calls, "calls/s", "<= 2.5", calls <= 2.5))
+            report(Figure(f"{name}_bytes", size, "kB/s", "<= 5", size <= 5))
+            report(Figure(f"{name}_rows", rows, "rows/day", "<= 500000", rows <= 500_000))
+        database.close()
+
+
+def _lag(report: Report) -> None:
     """From a block that the node shows to the same block readable through the api's GraphQL, on a whole stack."""
     query, rounds = json.dumps({"query": "{ _meta { block { number } } }"}), []
     with running_stack() as stack:
-        seen = stack.anvil.w3.eth.block_number
-        for _ in range(20):
-            while (block := stack.anvil.w3.eth.block_number) <= seen:
-                time.sleep(0.002)
-            started, seen = time.perf_counter(), block
+        for _ in range(100):
+            time.sleep(random.random())  # noqa: S311  # a step is no secret: at any moment of one
+            block, started = stack.anvil.w3.eth.block_number, time.perf_counter()
             while _indexed(stack.common["SERVICE_SUBGRAPH_ENDPOINT"], query) < block:
-                time.sleep(0.002)
-            rounds.append((time.perf_counter() - started) * 1000)
-    value = statistics.median(rounds)
-    report(Figure("indexer.tip_latency", value, "ms", "<= 300", value <= 300))
+                time.sleep(0.01)
+            rounds.append(time.perf_counter() - started)
+    half, most = statistics.median(rounds), sorted(rounds)[98]
+    report(Figure("indexer.lag", half, "s", "<= 1.5", half <= 1.5))
+    report(Figure("indexer.lag_p99", most, "s", "<= 3", most <= 3))
 
 
 def _indexed(endpoint: str, query: str) -> int:
@@ -89,9 +134,6 @@ class _Copy:
     peak: float
     """The most memory its process held, in MB."""
     events: int
-    cpu: float
-    calls: int
-    """Queries of the node."""
     stored: int
     """The bytes it takes in PostgreSQL, indexes included."""
 
@@ -100,11 +142,11 @@ class _Copy:
         return self.seconds / self.events
 
 
-def _copy(world: World, server: DatabaseServer, last: BlockNumber, proven: str = "on") -> _Copy:
+def _copy(world: World, server: DatabaseServer, last: BlockNumber) -> _Copy:
     fresh = server.new()
     try:
         where = [fresh.url("service_indexer"), world.node.url, world.hub_address, str(world.chain_id)]
-        blocks = [str(max(0, world.hub.deploy_block - 1)), str(last), proven]
+        blocks = [str(max(0, world.hub.deploy_block - 1)), str(last)]
         done = subprocess.run(
             [sys.executable, "-m", "bench.indexing.backfill", *where, *blocks],
             capture_output=True,
@@ -116,37 +158,6 @@ def _copy(world: World, server: DatabaseServer, last: BlockNumber, proven: str =
         return _Copy(**json.loads(done.stdout), events=events, stored=fresh.index_bytes())
     finally:
         fresh.close()
-
-
-def _proof(world: World, server: DatabaseServer, last: BlockNumber, report: Report) -> None:
-    """The cost of proofs: in a backfill whose every block has 400 logs, and of new blocks with a log or none."""
-    pairs = [(_copy(world, server, last, "on"), _copy(world, server, last, "off")) for _ in range(ROUNDS)]
-    ratio = median([proven.cpu / plain.cpu for proven, plain in pairs])
-    report(Figure("indexer.proof", ratio, "ratio", "<= 1.3 of the same without, in a backfill", ratio <= 1.3))
-    proven, plain = pairs[0]
-    calls, before = proven.calls / last, plain.calls / last
-    report(Figure("indexer.proof_calls", calls, "calls/block", "informative", None, "without proofs", before))
-    bounty_id = world.create(seconds=2_000_000)
-    for name, logged in (("quiet", False), ("logged", True)):
-        costs = {proven: _at_the_tip(world, bounty_id, logged=logged, proven=proven) for proven in (True, False)}
-        report(Figure(f"indexer.proof_{name}", costs[True], "ms/block", "informative", None, "without", costs[False]))
-
-
-def _at_the_tip(world: World, bounty_id: BountyId, *, logged: bool, proven: bool) -> float:
-    """Milliseconds of the processor for each new block."""
-    source, spent = RpcSource(world.rpc, world.hub_address, proven=proven), 0.0
-    world.rpc.call("anvil_setBlockTimestampInterval", 1)
-    world.index()
-    for _ in range(TIP_BLOCKS):
-        if logged:
-            world.submit(bounty_id, world.solver(2))
-        else:
-            world.node.mine(1)
-        began = time.process_time()
-        advance(source, world.writer)
-        spent += time.process_time() - began
-    world.rpc.call("anvil_removeBlockTimestampInterval")
-    return spent / TIP_BLOCKS * 1000
 
 
 def _reorg(world: World, report: Report) -> None:

@@ -10,8 +10,10 @@ CREATE TEMPORARY TABLE many AS
     FROM generate_series(1, :bounties::bigint) AS n;
 
 INSERT INTO hub_index.head
-    (chain_id, hub_address, block_number, block_hash, block_time, finalized_number, finalized_time, fence)
-    SELECT :chain_id, ':hub', max(block) + 4, pg_temp.hash(0), max(time) + 600, max(block) + 4, max(time) + 600, 1 FROM many;
+    (chain_id, hub_address, block_number, block_hash, block_time, finalized_number, finalized_hash, finalized_time,
+     tip_number)
+    SELECT :chain_id, ':hub', max(block) + 4, pg_temp.hash(0), max(time) + 600, max(block) + 4, pg_temp.hash(0),
+        max(time) + 600, max(block) + 4 FROM many;
 INSERT INTO hub_index.rosters
     (version, guardian_roster_hash, quorum, block_number, block_hash, log_index, tx_hash, time, effective_from)
     VALUES (1, pg_temp.hash(1), 2, 1, pg_temp.hash(1), 0, pg_temp.hash(1), 1, 1);

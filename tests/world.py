@@ -5,7 +5,7 @@ Chain time moves only when a test says so; ``index`` runs the real follower unti
 
 import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from bounty_protocol.chain.blocks import header_at
@@ -20,9 +20,10 @@ from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub
 from service_common.db.hub_facts import FactSource
-from service_indexer.follower import advance
-from service_indexer.source import RpcSource
-from service_indexer.writer import Writer, only_writer
+from service_common.db.hub_reads import Head
+from service_indexer.chain import FollowedChain, RpcChain
+from service_indexer.follower import Follower
+from service_indexer.writer import Writer
 from sqlalchemy import Engine
 from web3.types import TxReceipt
 
@@ -61,9 +62,7 @@ class World:
     hub: LocalHub
     writer: Writer
     rpc: Rpc
-    source: RpcSource
-    writer_lock: ExitStack
-    """Closing it lets another writer take the copy."""
+    chain: RpcChain
     open_bounties: list[BountyId] = field(default_factory=list)
 
     @property
@@ -115,8 +114,20 @@ class World:
 
     def index(self) -> None:
         """Run the follower until the copy is at the tip."""
-        while advance(self.source, self.writer):
+        follower = self.follower(self.chain, self.writer)
+        while follower.step():
             pass
+
+    def follower(self, chain: FollowedChain, writer: Writer) -> Follower:
+        """A follower of this Hub."""
+        return Follower(chain, writer, BlockNumber(max(0, self.hub.deploy_block - 1)))
+
+    def head(self) -> Head:
+        """Where the copy is."""
+        position = self.writer.position()
+        if position is None:
+            raise AssertionError("there is no copy")
+        return position.head
 
     def create(
         self,
@@ -202,13 +213,10 @@ def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
     hub = deploy_for(node, people, delivery)
     rpc = Rpc([node.url])
     address = Address(hub.hub.address)
-    start = header_at(rpc, BlockNumber(max(0, hub.deploy_block - 1)))
-    with ExitStack() as stack:
-        engine = database.engine("service_indexer")
-        writer = stack.enter_context(only_writer(engine, ChainId(node.chain_id), address, start))
-        world = World(node, database, people, delivery, hub, writer, rpc, RpcSource(rpc, address), stack)
-        world.finalize()
-        yield world
+    writer = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address)
+    world = World(node, database, people, delivery, hub, writer, rpc, RpcChain(rpc, address))
+    world.finalize()
+    yield world
 
 
 def random_commitment() -> Bytes32:

@@ -189,7 +189,7 @@ class Site:
                 wanted = ("running", "", 0)
             if state != wanted:
                 raise UnexpectedImage(f"{name} is {state}, not {wanted}")
-        self.type("docker compose exec -T indexer-worker service-indexer verify")
+        self.type("docker compose exec -T indexer-worker service-indexer rebuild")
 
 
 def _try_out() -> str:

@@ -162,6 +162,11 @@ class Population:
         window = self.judging_deadline(bounty) - self.reveal_at(bounty)
         return Challenge(title, summary, _escrow(bounty), self.deadline(bounty), window)
 
+    def open_page(self, bounty: int) -> Bytes32 | None:
+        """The page of a bounty that is open at the last block; None where there is none, or it ended."""
+        is_open = self.bounties - self.life < bounty <= self.bounties
+        return spec_commitment(self.challenge(bounty).content) if is_open else None
+
     def timeline(self) -> list[tuple[int, Callable[[int], HubEvent | None]]]:
         """The events of any bounty in their order: how many blocks after its creation, and what it is then."""
         return sorted(self._timeline(), key=lambda each: each[0])

@@ -5,20 +5,21 @@ are open. Nothing is kept but the time that deriving took, which is not the inde
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, Final, Self
+from typing import Final, Self
 
 from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.logs import ENOUGH_LOGS
 from bounty_protocol.domain.hub_events import HubEvent
 from bounty_protocol.domain.lifecycle import HubEnum
-from bounty_protocol.types import BlockNumber, Bytes32, to_bytes
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, to_bytes
 from eth_abi.abi import encode
-from service_indexer.source import MAX_LOGS, RangeLogs, Tip
+from service_indexer.chain import Glimpse, LogRange
 
 from bench.generated.bounties import HUB, Population, first_events, hash_of, time_of
 
@@ -46,44 +47,42 @@ class Spent:
 
 class GeneratedChain:
     """The chain of a population up to the block in which its last bounty is created; ``spent`` is what deriving
-    took, ``logs`` how many were answered."""
-
-    proofs: ClassVar[None] = None
-    """Its hashes are of nothing, and it has no storage."""
+    took, ``log_count`` how many logs were answered."""
 
     def __init__(self, population: Population) -> None:
         self._population, self._timeline = population, population.timeline()
         self.last = population.last_block
-        self.spent, self.logs = Spent(0.0, 0.0), 0
+        self.spent, self.log_count = Spent(0.0, 0.0), 0
 
-    def tip(self) -> Tip:
-        header = _header(self.last)
-        return Tip(header, header)
+    def glimpse(self, fact: BlockNumber | None) -> Glimpse:
+        return Glimpse(_header(self.last), hash_of("root", self.last), None if fact is None else _header(fact).hash)
+
+    def reached(self, newest: Header) -> BlockNumber:
+        return newest.number
+
+    def final(self) -> BlockNumber:
+        return self.last
 
     def header(self, number: BlockNumber) -> Header:
-        return self.headers(number, number)[0]
+        return _header(number)
 
-    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
+    def logs(self, first: BlockNumber, last: BlockNumber) -> LogRange:
+        logs, end = list[Log](), first
         with self._deriving():
-            return [_header(BlockNumber(number)) for number in range(first, last + 1)]
+            for number in range(first, last + 1):
+                end = BlockNumber(number)
+                logs += self._logs(_header(end))
+                if len(logs) >= ENOUGH_LOGS:
+                    break
+            times = {log.block_number: time_of(log.block_number) for log in logs}
+        self.log_count += len(logs)
+        return LogRange(tuple(logs), times, _header(end))
 
-    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        return self.headers(first, last)
+    def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:  # noqa: ARG002  # the last
+        return [self._population.open_page(each) for each in ids]
 
-    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
-        """As many whole blocks as an endpoint that limits its answers would give."""
-        logs: list[Log] = []
-        with self._deriving():
-            number = first
-            while number <= last and len(logs) < MAX_LOGS:
-                logs += self._logs(_header(number))
-                number = BlockNumber(number + 1)
-        self.logs += len(logs)
-        return RangeLogs(logs, BlockNumber(number - 1))
-
-    def logs_of_block(self, header: Header) -> list[Log]:
-        with self._deriving():
-            return list(self._logs(header))
+    def distrust(self) -> None:
+        """There is one endpoint."""
 
     def _logs(self, header: Header) -> Iterator[Log]:
         for index, event in enumerate(self.events(header.number)):

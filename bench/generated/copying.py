@@ -8,8 +8,8 @@ import psycopg
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BlockNumber
 from service_api.searching import folded_page
-from service_indexer.follower import advance
-from service_indexer.writer import Writer, only_writer
+from service_indexer.follower import Follower
+from service_indexer.writer import Writer
 
 from bench.generated.bounties import CHAIN, HUB, Population
 from bench.generated.chain import GeneratedChain, Spent
@@ -64,10 +64,13 @@ class Copied:
 def copy_chain(database: Database, population: Population) -> Copied:
     """Have the indexer copy the chain, then write the pages that people publish."""
     chain, engine = GeneratedChain(population), database.engine("service_indexer")
-    with only_writer(engine, CHAIN, HUB, chain.headers(BlockNumber(0), BlockNumber(0))[0]) as writer:
-        parts = tuple(_copy_part(chain, writer, database, chain.last * part // PARTS) for part in range(1, PARTS + 1))
-        if _at(writer) != chain.last:
-            raise RuntimeError(f"the copy is at block {_at(writer)} of {chain.last}")
+    writer = Writer(engine, CHAIN, HUB)
+    follower = Follower(chain, writer, BlockNumber(0))
+    parts = tuple(
+        _copy_part(chain, follower, writer, database, chain.last * part // PARTS) for part in range(1, PARTS + 1)
+    )
+    if _at(writer) != chain.last:
+        raise RuntimeError(f"the copy is at block {_at(writer)} of {chain.last}")
     peak = resident()
     _write_pages(database, population)
     with psycopg.connect(database.server.url(database.name), autocommit=True) as connection:
@@ -75,17 +78,17 @@ def copy_chain(database: Database, population: Population) -> Copied:
     return Copied(population, database, parts, database.index_bytes(), peak)
 
 
-def _copy_part(chain: GeneratedChain, writer: Writer, database: Database, last: int) -> Part:
+def _copy_part(chain: GeneratedChain, follower: Follower, writer: Writer, database: Database, last: int) -> Part:
     """Step until the copy is at ``last`` or behind it."""
-    logs, began, postgres = chain.logs, Spent.now() - chain.spent, connections_cpu(database)
-    while _at(writer) < last and advance(chain, writer):
+    logs, began, postgres = chain.log_count, Spent.now() - chain.spent, connections_cpu(database)
+    while _at(writer) < last and follower.step():
         pass
-    return Part(chain.logs - logs, Spent.now() - chain.spent - began, connections_cpu(database) - postgres)
+    return Part(chain.log_count - logs, Spent.now() - chain.spent - began, connections_cpu(database) - postgres)
 
 
 def _at(writer: Writer) -> BlockNumber:
-    head = writer.head()
-    return BlockNumber(0) if head is None else head.block_number
+    position = writer.position()
+    return BlockNumber(0) if position is None else position.head.block_number
 
 
 def connections_cpu(database: Database) -> float:

@@ -1,21 +1,15 @@
 """Status and the feed of changes, over an index of their own: reorgs and halts would disturb others."""
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from dataclasses import replace
+from contextlib import contextmanager
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from bounty_protocol.clock import SystemClock
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
-from redis import Redis
-from service_api.usecases.show_status import show_status
 from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
-from service_common.jobs import connect
-from service_common.newest_block import newest_key, write_newest
-from service_common.recent import Recent
 from sqlalchemy import Connection, delete, insert, select, update
 
 from tests.api.conftest import Service, running_service
@@ -26,19 +20,6 @@ from tests.world import ESCROW
 def service() -> Iterator[Service]:
     with running_service() as started:
         yield started
-
-
-def gets_of(monkeypatch: pytest.MonkeyPatch, redis: Redis) -> list[str]:
-    """The keys that are looked up from now on."""
-    keys: list[str] = []
-    get = redis.get
-
-    def counted(key: str) -> object:
-        keys.append(key)
-        return get(key)
-
-    monkeypatch.setattr(redis, "get", counted)
-    return keys
 
 
 def changes(service: Service, after: int = 0, limit: int = 500) -> dict[str, Any]:
@@ -198,29 +179,24 @@ def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: 
         assert (starting["state"], starting["position"], starting["totals"]) == ("starting", None, None)
 
 
-@pytest.mark.parametrize(
-    ("age", "stands_still"), [(-5, False), (0, False), (STANDS_STILL_SECONDS, False), (STANDS_STILL_SECONDS + 1, True)]
-)
-def test_status__of_a_chain_whose_newest_block_is_old__says_so(service: Service, age: int, stands_still: bool) -> None:
-    world, redis = service.world, service.dependencies.redis
+@pytest.mark.parametrize(("age", "stands_still"), [(0, False), (STANDS_STILL_SECONDS + 1, True)])
+def test_status_of_a_standing_chain(service: Service, age: int, stands_still: bool) -> None:
+    world = service.world
+    world.index()
     newest = UnixSeconds(world.time() - age)
-    write_newest(redis, world.chain_id, newest)
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(t.head).values(block_time=newest))
     found = (service.get("/api/status").json or {})["chain_head"]
-    assert found == {"block_time": newest, "age_seconds": max(0, age), "stands_still": stands_still}
-    redis.delete(newest_key(world.chain_id))
+    assert found == {"block_time": newest, "age_seconds": age, "stands_still": stands_still}
+    with world.engine(
+        "service_indexer"
+    ).begin() as connection:  # an index that is away, or far behind, says nothing of it
+        connection.execute(update(t.head).values(updated_at=t.head.c.updated_at - timedelta(minutes=2)))
     assert (service.get("/api/status").json or {})["chain_head"] is None
-
-
-def test_status__of_a_chain_that_nobody_reports__is_answered_without_it_and_looked_up_once(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with closing(connect("redis://127.0.0.1:1", retries=0)) as nowhere:
-        dependencies = replace(service.dependencies, limits_redis=nowhere)
-        looked = gets_of(monkeypatch, nowhere)
-        dependencies.newest = Recent(60.0, 1, SystemClock())
-        for _ in range(3):
-            assert show_status(dependencies).chain_head is None
-        assert looked == [newest_key(service.world.chain_id)]
+    world.index()
+    with world.engine("service_indexer").begin() as connection:
+        connection.execute(update(t.head).values(tip_number=t.head.c.tip_number + 1))
+    assert (service.get("/api/status").json or {})["chain_head"] is None
 
 
 @pytest.mark.spec(118)

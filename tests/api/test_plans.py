@@ -313,7 +313,7 @@ def test_query__of_the_pages__reads_what_it_shows(
     [
         (
             "service_indexer",
-            lambda engine, deps: IndexCollector(engine, deps.redis, deps.config.chain.chain_id, SystemClock(), ()),
+            lambda engine, deps: IndexCollector(engine, deps.config.chain.chain_id, SystemClock(), deps.rpc.endpoints),
         ),
         ("service_api", lambda engine, _: PendingCollector(engine, 1)),
         ("service_api", lambda engine, _: WithheldCollector(engine)),

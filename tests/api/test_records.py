@@ -19,12 +19,12 @@ from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
 from service_common.recent import Recent
 from service_indexer.follower import Halted
-from service_indexer.replay import rebuild_copy
+from service_indexer.rebuild import rebuild_copy
 from sqlalchemy import Engine, Executable, delete, select, update
 
 from tests.api.conftest import Service
 from tests.endpoints import Refusal, endpoint_before
-from tests.indexer.test_replay import config_of
+from tests.indexer.test_rebuild import config_of
 from tests.servers import DatabaseServer
 from tests.world import ChainClock, World, make_world
 
@@ -138,7 +138,6 @@ def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after
     for _ in range(2):
         assert error(detail(world, bounty_id)) == "derivation_failed"
     assert kept(world)[0][0] == false
-    world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
     assert detail(world, bounty_id)["verification_record"] == true
     assert kept(world)[0][0] == canonical_bytes(true)

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.shapes import to_json
@@ -23,9 +22,9 @@ from service_cli.audit.run import check
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
 from service_common.recent import Recent
-from service_indexer.follower import advance
-from service_indexer.source import RpcSource
-from service_indexer.writer import only_writer
+from service_indexer.chain import RpcChain
+from service_indexer.follower import Follower
+from service_indexer.writer import Writer
 from sqlalchemy import Engine, insert
 
 from tests.cli.api_twin import ApiTwin, refusal
@@ -144,10 +143,11 @@ def _store(database: Database, pages: list[bytes]) -> None:
 
 def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, bytes]:
     rpc, hub = Rpc([ledger.node.url]), Address(ledger.contract.address)
-    chain_id, start = ChainId(ledger.node.chain_id), header_at(rpc, BlockNumber(0))
-    with only_writer(database.engine("service_indexer"), chain_id, hub, start) as writer:
-        while advance(RpcSource(rpc, hub), writer):
-            pass
+    chain_id = ChainId(ledger.node.chain_id)
+    writer = Writer(database.engine("service_indexer"), chain_id, hub)
+    follower = Follower(RpcChain(rpc, hub), writer, BlockNumber(0))
+    while follower.step():
+        pass
     engine = database.engine("service_api")
     clock = ChainClock(rpc)
     reading = cast(

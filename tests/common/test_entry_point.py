@@ -25,7 +25,7 @@ COMMANDS = [
     ("reviewer", "await-schema"),
     ("api", "migrate"),
     ("indexer", "status"),
-    ("indexer", "verify"),
+    ("indexer", "rebuild"),
     ("indexer", "rebuild"),
     ("delivery", "keys"),
 ]

@@ -71,14 +71,14 @@ def test_job_that_tests_a_restore__goes_through_the_runbook_on_a_server_of_its_o
     (command,) = re.findall(r"-- (pg_restore .*?) --dbname service /dump/NAME.dump", page)
     job = _job(overlay, "restore-test")
     steps = {each["name"]: each for each in containers(job)}
-    assert list(steps) == ["fetch", "postgresql", "restore", "migrate", "verify"]
+    assert list(steps) == ["fetch", "postgresql", "restore", "migrate", "rebuild"]
     assert steps["postgresql"]["restartPolicy"] == "Always", "it runs beside those that follow"
     script = steps["restore"]["command"][-1]
     assert statements in script
     assert command in script
     reached = {
         value
-        for name in ("restore", "migrate", "verify")
+        for name in ("restore", "migrate", "rebuild")
         for variable, value in environment(overlay, steps[name]).items()
         if variable in {"PGHOST", "SERVICE_DATABASE_URL"}
     }

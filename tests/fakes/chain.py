@@ -1,20 +1,21 @@
-"""A chain in memory, as the follower's source sees one: fast enough for thousands of reorgs.
+"""A chain in memory, as the follower sees one: fast enough for thousands of reorgs.
 
-Its contract test runs against a real node, too (``tests/indexer/test_source_contract.py``).
+Its contract test runs against a real node, too (``tests/indexer/test_chain.py``).
 """
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.chain.rpc import ChainUnavailable
+from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BlockNumber, Bytes32, UnixSeconds, bytes32
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds, bytes32
 from eth_abi.abi import encode
-from service_indexer.source import RangeLogs, Tip
+from service_indexer.chain import Glimpse, LogRange
 
 HUB = Address("0x" + "ab" * 20)
 GENESIS = 1_700_000_000
@@ -34,14 +35,19 @@ def account(number: int) -> Address:
 class FakeChain:
     """Blocks from genesis on; the finalized one never changes."""
 
-    proofs: ClassVar[None] = None
-    """Its hashes are of nothing, and it has no storage."""
-
     finality_depth: int = 64
+    blocks_per_second: int = 1
+    proves: bool = True
+    """Whether storage roots are shown."""
     headers_: list[Header] = field(default_factory=list)
     logs_: dict[Bytes32, list[Log]] = field(default_factory=dict)
-    final: int = 0
+    final_: int = 0
     """The finalized block's number; it only rises, also when the chain gets shorter."""
+    most_logs: int = 2_000
+    """Of one answer: the range ends with a whole block before there are more."""
+    distrusted: int = 0
+    asked: list[tuple[int, int]] = field(default_factory=list)
+    """The ranges whose logs were read."""
     _salt: int = 0
 
     def __post_init__(self) -> None:
@@ -53,9 +59,10 @@ class FakeChain:
         number = BlockNumber(len(self.headers_))
         parent = self.headers_[-1].hash if self.headers_ else Bytes32("0x" + "00" * 32)
         bloom = b"\xff" * 256 if events else bytes(256)
-        header = Header(number, word("block", self._salt), parent, UnixSeconds(GENESIS + number), bloom)
+        time = UnixSeconds(GENESIS + number // self.blocks_per_second)
+        header = Header(number, word("block", self._salt), parent, time, bloom)
         self.headers_.append(header)
-        self.final = max(self.final, number - self.finality_depth)
+        self.final_ = max(self.final_, number - self.finality_depth)
         self.logs_[header.hash] = [self._log(header, index, *event) for index, event in enumerate(events)]
         return header
 
@@ -70,26 +77,51 @@ class FakeChain:
     @property
     def reversible(self) -> int:
         """How many blocks may still be dropped."""
-        return len(self.headers_) - 1 - self.final
+        return len(self.headers_) - 1 - self.final_
 
-    def tip(self) -> Tip:
-        return Tip(self.headers_[-1], self.headers_[self.final])
+    def glimpse(self, fact: BlockNumber | None) -> Glimpse:
+        known = self.headers_[fact].hash if fact is not None and fact < len(self.headers_) else None
+        return Glimpse(self.headers_[-1], self.root() if self.proves else None, known)
 
-    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        if last >= len(self.headers_):
+    def root(self) -> Bytes32:
+        """The Hub's storage root: a log that says again what an earlier one said leaves it as it was."""
+        said = {(log.topics, log.data) for logs in self.logs_.values() for log in logs}
+        return word("root", sorted(said))
+
+    def reached(self, newest: Header) -> BlockNumber:
+        return newest.number
+
+    def final(self) -> BlockNumber:
+        return BlockNumber(self.final_)
+
+    def header(self, number: BlockNumber) -> Header:
+        if number >= len(self.headers_):
             raise ChainUnavailable("no such block")
-        return self.headers_[first : last + 1]
+        return self.headers_[number]
 
-    def headers_from(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        return self.headers(first, min(last, BlockNumber(len(self.headers_) - 1))) or self.headers(first, last)
+    def logs(self, first: BlockNumber, last: BlockNumber) -> LogRange:
+        self.asked.append((first, last))
+        found, end = list[Log](), self.header(last)
+        for header in self.headers_[first : last + 1]:
+            found += self.logs_[header.hash]
+            if len(found) >= self.most_logs:
+                end = header
+                break
+        return LogRange(tuple(found), {log.block_number: self.headers_[log.block_number].time for log in found}, end)
 
-    def logs_of_range(self, first: BlockNumber, last: BlockNumber) -> RangeLogs:
-        return RangeLogs([log for h in self.headers(first, last) for log in self.logs_[h.hash]], last)
+    def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
+        pages = dict[int, Bytes32]()
+        for header in self.headers_[: block + 1]:
+            for log in self.logs_[header.hash]:
+                event = decode_log(log)
+                if isinstance(event, BountyCreated):
+                    pages[event.bounty_id] = event.spec_commitment
+                elif isinstance(event, BountyFinalized):
+                    del pages[event.bounty_id]
+        return [pages.get(each) for each in ids]
 
-    def logs_of_block(self, header: Header) -> list[Log]:
-        if header.hash not in self.logs_:
-            raise ChainUnavailable("no such block")
-        return list(self.logs_[header.hash])
+    def distrust(self) -> None:
+        self.distrusted += 1
 
     def _log(self, header: Header, index: int, name: str, fields: dict[str, object]) -> Log:
         event = next(event for event in hub_abi().events.values() if event.name == name)
@@ -131,6 +163,11 @@ def submission_recorded(bounty_id: int, solver: int, salt: int) -> tuple[str, di
         "solver": account(solver),
         "submissionCommitment": word("submission", salt),
     }
+
+
+def heartbeat(guardian: int) -> tuple[str, dict[str, object]]:
+    """A sign of life."""
+    return "GuardianHeartbeat", {"guardian": account(guardian)}
 
 
 @dataclass

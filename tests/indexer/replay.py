@@ -3,11 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.types import BlockNumber
 from service_common.db import hub_index as t
-from service_indexer.follower import advance
-from service_indexer.writer import Writer, only_writer
+from service_indexer.writer import Writer
 from sqlalchemy import Engine, select
 
 from tests.servers import DatabaseServer
@@ -29,9 +26,8 @@ def fresh_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, E
     fresh = server.new()
     try:
         engine = fresh.engine("service_indexer")
-        start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
-        with only_writer(engine, world.chain_id, world.hub_address, start) as writer:
-            yield writer, engine
+        writer = Writer(engine, world.chain_id, world.hub_address)
+        yield writer, engine
     finally:
         fresh.close()
 
@@ -39,6 +35,7 @@ def fresh_copy(world: World, server: DatabaseServer) -> Iterator[tuple[Writer, E
 def replayed(world: World, server: DatabaseServer) -> dict[str, list[tuple[object, ...]]]:
     """What a new copy made from the chain as it is now holds."""
     with fresh_copy(world, server) as (writer, engine):
-        while advance(world.source, writer):
+        follower = world.follower(world.chain, writer)
+        while follower.step():
             pass
         return contents(engine)

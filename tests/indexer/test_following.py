@@ -1,10 +1,9 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
 import pytest
-from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.rpc import ChainUnavailable
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.types import UnixSeconds
 from service_api.bounty_pages import read_bounty_page
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import (
@@ -18,10 +17,8 @@ from service_common.db.hub_reads import (
     read_roster,
     read_submission_history,
 )
-from service_indexer.follower import Rest, advance, pause_after_block, pause_between_looks
 from sqlalchemy import select
 
-from tests.indexer.lying import LyingSource
 from tests.indexer.replay import contents, replayed
 from tests.servers import DatabaseServer
 from tests.world import ESCROW, World
@@ -91,75 +88,11 @@ def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None
     with world.engine("service_api").connect() as connection:
         head = read_head(connection, world.chain_id)
     assert head is not None
-    tip = world.source.tip()
-    assert (head.block_number, head.block_hash) == (tip.latest.number, tip.latest.hash)
-    assert tip.finalized is not None
-    assert head.finalized_number == tip.finalized.number == tip.latest.number - 2
-    assert not head.is_finalized(tip.latest.number)
-    assert head.is_finalized(tip.finalized.number)
-
-
-def test_block__that_an_endpoint_does_not_have__is_named(world: World) -> None:
-    newest = world.source.tip().latest.number
-    with pytest.raises(ChainUnavailable, match=f"has no block {newest + 1}$"):
-        world.source.headers(newest, BlockNumber(newest + 1))
-
-
-def test_follower__with_nothing_new__writes_nothing(world: World) -> None:
-    world.index()
-    assert advance(world.source, world.writer) is False
-
-
-def test_follower__at_rest__sees_each_block_and_each_reorg(world: World) -> None:
-    rest, rpc = Rest(), world.rpc
-    world.index()
-    assert advance(world.source, world.writer, rest=rest) is False
-    assert rest.at(world.source.tip())
-    world.node.mine(1)
-    assert advance(world.source, world.writer, rest=rest) is True
-    assert rest.reached
-    assert rest.at(world.source.tip()), "a step that ends at the tip is not followed by a look at the database"
-    rpc.call("anvil_reorg", 1, [])  # another block of the same number
-    assert not rest.at(world.source.tip())
-    assert advance(world.source, world.writer, rest=rest) is True
-    with world.engine("service_api").connect() as connection:
-        head = read_head(connection, world.chain_id)
-    assert head is not None
-    assert head.block_hash == world.source.tip().latest.hash
-
-
-@pytest.mark.parametrize("alone", [True, False])
-def test_follower__of_one_endpoint__reads_the_next_block_once(world: World, alone: bool) -> None:
-    read, rest = list[int](), Rest(alone=alone)
-
-    def note(headers: list[Header]) -> list[Header]:
-        read.extend(header.number for header in headers)
-        return headers
-
-    source = LyingSource(world.source, change_headers=note)
-    world.index()
-    head = world.source.tip().latest.number
-    advance(source, world.writer, rest=rest)
-    world.node.mine(1)
-    assert advance(source, world.writer, rest=rest) is True
-    assert read == ([] if alone else [head, head + 1])
-    read.clear()
-    world.rpc.call("anvil_reorg", 1, [])  # its parent is not the copy's head
-    assert advance(source, world.writer, rest=rest) is True
-    assert head in read
-    world.node.mine(2)
-    assert advance(source, world.writer, rest=rest) is True
-    while advance(source, world.writer, rest=rest):
-        pass
-    assert rest.at(world.source.tip())
-
-
-@pytest.mark.parametrize(("block_seconds", "first", "pause"), [(1, 0.875, 0.125), (2, 1.75, 0.25), (12, 2, 1)])
-def test_follower__of_a_chain_on_time__looks_when_a_block_may_be_there(
-    block_seconds: float, first: float, pause: float
-) -> None:
-    assert pause_after_block(block_seconds) == first
-    assert pause_between_looks(block_seconds) == pause
+    newest, final = header_at(world.rpc, "latest"), header_at(world.rpc, "finalized")
+    assert (head.block_number, head.block_hash) == (newest.number, newest.hash)
+    assert head.finalized_number == final.number == newest.number - 2
+    assert not head.is_finalized(newest.number)
+    assert head.is_finalized(final.number)
 
 
 def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:

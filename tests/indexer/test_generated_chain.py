@@ -1,6 +1,5 @@
 """The chain that the large index is made of is one that a Hub could have: benchmarks of it are of a real index."""
 
-from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import decode_log
 from bounty_protocol.domain.bounty import Bounty, term_differences
 from bounty_protocol.domain.challenge import parse_challenge
@@ -14,7 +13,6 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.hub_facts import require_pinned
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_totals
-from service_indexer.stretch import check_links, read_stretch
 from sqlalchemy import Connection, func, select
 
 from bench.generated.bounties import CHAIN, HUB, Population
@@ -29,40 +27,11 @@ NOT_GENERATED = {"Deployed", "DeliveryKeyWithdrawn", "OwnershipTransferred", "Ow
 
 def test_logs__of_every_block__decode_to_the_events_that_were_encoded() -> None:
     chain, seen = GeneratedChain(POPULATION), set()
-    headers = chain.headers(BlockNumber(0), chain.last)
-    check_links(headers)
-    for header in headers:
-        events = list(chain.events(header.number))
-        assert [decode_log(log) for log in chain.logs_of_block(header)] == events
+    for number in range(chain.last + 1):
+        events = list(chain.events(BlockNumber(number)))
+        assert [decode_log(log) for log in chain.logs(BlockNumber(number), BlockNumber(number)).logs] == events
         seen |= {type(event).__name__ for event in events}
     assert seen == set(EVENT_CLASSES) - NOT_GENERATED
-
-
-def test_range__of_many_logs__ends_with_a_whole_block_and_goes_on_after_it() -> None:
-    chain = GeneratedChain(POPULATION)
-    part = chain.logs_of_range(BlockNumber(0), chain.last)
-    rest = chain.logs_of_range(BlockNumber(part.covered + 1), chain.last)
-    assert part.covered < rest.covered == chain.last
-    every = [log for header in chain.headers(BlockNumber(0), chain.last) for log in chain.logs_of_block(header)]
-    assert part.logs + rest.logs == every
-
-
-class _Noting(GeneratedChain):
-    """Counts the headers that were requested."""
-
-    requested = 0
-
-    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        self.requested += last - first + 1
-        return super().headers(first, last)
-
-
-def test_stretch__that_ends_with_many_logs__reads_no_headers_above_its_end() -> None:
-    chain = _Noting(Population(bounties=400, life=50))
-    (parent,) = chain.headers(BlockNumber(0), BlockNumber(0))
-    stretch = read_stretch(chain, parent, BlockNumber(250), chain.last)
-    assert 0 < len(stretch.headers) == chain.requested - 1 < 250
-    assert stretch.logs[-1].block_number == stretch.headers[-1].number
 
 
 def test_copy__by_the_indexer__is_of_bounties_that_a_hub_would_have(database: Database) -> None:

@@ -15,7 +15,7 @@ import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.types import Address, BlockNumber, ChainId
+from bounty_protocol.types import Address, ChainId
 from local_stack import anvil, postgres, valkey
 from local_stack.accounts import make_people
 from local_stack.hub import RosterEntry, deploy_hub
@@ -25,13 +25,12 @@ from service_common.db.engine import make_engine
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head
 from service_common.jobs import connect
-from service_indexer.follower import advance
-from service_indexer.source import RpcSource
-from service_indexer.writer import Writer, only_writer
+from service_indexer.chain import RpcChain
+from service_indexer.writer import Writer
 
 from tests.campaign import FULL, SEED
 from tests.deployed import TERMS
-from tests.indexer.replay import contents
+from tests.indexer.replay import contents, replayed
 from tests.servers import Database, DatabaseServer
 from tests.world import World
 
@@ -136,30 +135,14 @@ def indexer() -> Iterator[Indexer]:
             "SERVICE_DATABASE_URL": database.url("service_indexer"),
             "SERVICE_REDIS_URL": redis.url(),
         }
-        reader = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address, fence=0)
-        source = RpcSource(rpc, address)
-        world = World(node, database, people, Identity.generate(), hub, reader, rpc, source, stack)
+        reader = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address)
+        world = World(node, database, people, Identity.generate(), hub, reader, rpc, RpcChain(rpc, address))
         made = Indexer(runtime, server, redis, node, databases, database, world, environment, {})
         for name in ("worker", "other"):
             made.start(name)
         made.caught_up()
         yield made
         database.close()
-
-
-def replayed(indexer: Indexer) -> dict[str, list[tuple[object, ...]]]:
-    """A fresh copy of the chain as far as the copy under test was when it was read."""
-    fresh = indexer.databases.new()
-    try:
-        engine = fresh.engine("service_indexer")
-        world = indexer.world
-        start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
-        with only_writer(engine, ChainId(world.node.chain_id), world.hub_address, start) as writer:
-            while advance(world.source, writer):
-                pass
-        return contents(engine)
-    finally:
-        fresh.close()
 
 
 def submit_something(indexer: Indexer, dice: random.Random, bounty_id: int) -> None:
@@ -182,7 +165,7 @@ def test_indexer__with_anything_killed_at_any_moment__equals_a_fresh_replay(inde
     indexer.caught_up()
     for _ in range(20):  # the chain goes on while both are read: compare at a moment when neither moved
         before = contents(indexer.database.engine("service_indexer"))
-        fresh = replayed(indexer)
+        fresh = replayed(indexer.world, indexer.databases)
         if before == fresh:
             break
         time.sleep(0.2)

@@ -2,23 +2,25 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
+from datetime import timedelta
 from typing import LiteralString
 
 import psycopg
 import pytest
 from bounty_protocol.chain.endpoints import Endpoints
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.types import BountyId
 from local_stack import postgres
 from local_stack.valkey import ValkeyServer
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.db.engine import make_engine, reading
+from service_common.db import hub_index as t
+from service_common.db.engine import make_engine, reading, writing
 from service_common.jobs import QueueCollector, QueueName, connect, open_queue
-from service_common.newest_block import newest_key
-from service_indexer.conduct import conduct_key, conduct_of, note_contradictions, take_over
 from service_indexer.metrics import IndexCollector, archived_seconds
+from sqlalchemy import update
 
 from tests.waiting import wait_until
 from tests.world import ChainClock, World
@@ -32,128 +34,61 @@ def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
     connection.close()
 
 
-def scraped(world: World, redis: Redis, rpc_urls: Sequence[str] = (), *, proofs: bool = True) -> CollectorRegistry:
+def scraped(world: World, urls: Sequence[str] = ("http://127.0.0.1:9",)) -> CollectorRegistry:
     registry = CollectorRegistry()
     engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
-    registry.register(IndexCollector(engine, redis, world.chain_id, clock, rpc_urls, proofs=proofs))
+    registry.register(IndexCollector(engine, world.chain_id, clock, Endpoints(urls)))
     return registry
 
 
-def test_metrics__after_reorgs__count_them_and_tell_the_deepest(world: World, redis: Redis) -> None:
-    for depth in (1, 2, 1):
-        world.node.mine(3)
+def test_metrics_after_reorgs_count_them(world: World) -> None:
+    world.create()
+    for _ in range(2):
+        world.solver(1).forget_nonce()
+        world.submit(BountyId(1), world.solver(1))
         world.index()
-        world.rpc.call("anvil_reorg", depth, [])
+        world.rpc.call("anvil_reorg", 1, [])
         world.index()
-    registry = scraped(world, redis)
-    assert registry.get_sample_value("service_index_reorgs_total") == 3
-    assert registry.get_sample_value("service_index_deepest_reorg") == 2
+    registry = scraped(world)
+    assert registry.get_sample_value("service_index_reorgs_total") == 2
+    assert registry.get_sample_value("service_index_deepest_reorg") == 1
     assert registry.get_sample_value("service_index_lag_blocks") == 0
     assert registry.get_sample_value("service_index_halted") == 0
-    assert registry.get_sample_value("service_index_unproven_blocks") == 0
-    without = scraped(world, redis, proofs=False)
-    assert without.get_sample_value("service_index_unproven_blocks") is None, "an alert would fire for ever"
 
 
 ONE, TWO = "https://one.example/secret-key", "https://two.example/secret-key"
 
 
-def test_metrics__of_endpoints__name_them_by_place_and_never_by_address(world: World, redis: Redis) -> None:
-    endpoints = Endpoints([ONE, TWO])
+def test_metrics_of_endpoints_name_them_by_place(world: World) -> None:
+    registry, endpoints = CollectorRegistry(), Endpoints([ONE, TWO])
+    registry.register(IndexCollector(world.engine("service_indexer"), world.chain_id, SystemClock(), endpoints))
     endpoints.contradicted(endpoints.all[0])
-    endpoints.all[0].lag = 9
     endpoints.succeeded(endpoints.all[1], prefer=True)
-    kept = conduct_of(endpoints)
-    assert "secret-key" not in kept
-    redis.set(conduct_key(world.chain_id), kept)
-    for _ in range(2):  # followers that ended
-        note_contradictions(redis, world.chain_id, endpoints)
-    registry = scraped(world, redis, [ONE, TWO])
 
     def figure(name: str, place: str) -> float | None:
         return registry.get_sample_value(f"service_rpc_endpoint_{name}", {"endpoint": place})
 
     assert (figure("preferred", "1"), figure("preferred", "2")) == (0, 1)
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
-    assert (figure("lag_blocks", "1"), figure("contradictions", "1")) == (9, 3)
+    assert (figure("contradictions", "1"), figure("contradictions", "2")) == (1, 0)
+    assert b"secret-key" not in generate_latest(registry)
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    "kept", ["x", "1", "[[1]]", '[["1",true,0,0,0]]', "[[0,true,7,0,0]]", "[[1,true,-1,0,0]]", "[" * 10_000, "\xff"]
-)
-def test_report__that_no_follower_wrote__keeps_none_from_its_start_and_no_figure(
-    world: World, redis: Redis, kept: str
-) -> None:
-    redis.set(conduct_key(world.chain_id), kept.encode("latin-1"))
-    redis.set(newest_key(world.chain_id), kept.encode("latin-1"))
-    redis.hset(f"contradictions:by-endpoint:{world.chain_id}", sha256(ONE.encode()).hexdigest()[:16], "many")
-    endpoints = Endpoints([ONE, TWO])
-    take_over(redis, world.chain_id, endpoints)
-    assert [each.failures for each in endpoints.all] == [0, 0]
-    assert scraped(world, redis, [ONE, TWO]).get_sample_value("service_index_block") is not None
-
-
-def test_failures__in_a_row__go_on_in_the_follower_that_comes_next(world: World, redis: Redis) -> None:
-    before, after = Endpoints([ONE, TWO]), Endpoints([TWO])
-    for _ in range(7):
-        before.failed(before.all[0])
-    redis.set(conduct_key(world.chain_id), conduct_of(before))
-    take_over(redis, world.chain_id, after)  # with one endpoint fewer
-    after.failed(after.all[0])
-    assert [each.failures for each in after.all] == [8]
-    after.succeeded(after.all[0], prefer=True)
-    assert [each.failures for each in after.all] == [0]
-    redis.delete(conduct_key(world.chain_id))
-    take_over(redis, world.chain_id, after)
-    assert [each.failures for each in after.all] == [0]
-
-
-def test_follower__that_comes_next__begins_with_the_first_endpoint_that_answered(world: World, redis: Redis) -> None:
-    before = Endpoints([ONE, TWO])
-    first, second = before.all
-    for failing, preferred in (((), 1), ((first,), 2), ((second,), 1), ((first, second), 1)):
-        for each in before.all:
-            before.succeeded(each, prefer=each not in failing)
-        for each in failing:
-            before.failed(each)
-        redis.set(conduct_key(world.chain_id), conduct_of(before))
-        after = Endpoints([ONE, TWO])
-        take_over(redis, world.chain_id, after)
-        assert after.preferred.place == preferred
-
-
-def test_contradictions__of_an_endpoint_that_was_taken_out__are_not_those_of_the_one_in_its_place(
-    world: World, redis: Redis
-) -> None:
-    both, without = Endpoints([ONE, TWO]), Endpoints([TWO])
-    both.contradicted(both.all[0])
-    note_contradictions(redis, world.chain_id, both)
-    redis.set(conduct_key(world.chain_id), conduct_of(without))
-    labels = {"endpoint": "1"}
-    assert scraped(world, redis, [TWO]).get_sample_value("service_rpc_endpoint_contradictions", labels) == 0
-    redis.set(conduct_key(world.chain_id), conduct_of(Endpoints([ONE, TWO])))
-    assert scraped(world, redis, [ONE, TWO]).get_sample_value("service_rpc_endpoint_contradictions", labels) == 1
-    kept = [key for key in redis.scan_iter() if b"secret-key" in key]
-    kept += [field for field in redis.hgetall(f"contradictions:by-endpoint:{world.chain_id}") if b"secret-key" in field]
-    assert kept == []
-
-
-def test_metrics__of_the_chain__tell_how_old_its_newest_block_is(world: World, redis: Redis) -> None:
-    redis.set(newest_key(world.chain_id), ChainClock(world.rpc).now() - 90)
-    assert scraped(world, redis).get_sample_value("service_chain_head_age_seconds") == 90
-
-
-def test_metrics__without_a_follower__tell_no_endpoint_and_no_age_of_the_chain(world: World, redis: Redis) -> None:
-    registry = scraped(world, redis)
+def test_metrics_of_the_chain_say_how_old_it_is(world: World) -> None:
+    world.index()
+    with writing(world.engine("service_indexer")) as connection:
+        connection.execute(update(t.head).values(block_time=world.time() - 90))
+    assert scraped(world).get_sample_value("service_chain_head_age_seconds") == 90
+    with writing(world.engine("service_indexer")) as connection:
+        connection.execute(update(t.head).values(updated_at=t.head.c.updated_at - timedelta(minutes=2)))
+    registry = scraped(world)
     assert registry.get_sample_value("service_chain_head_age_seconds") is None
-    assert registry.get_sample_value("service_rpc_endpoint_preferred", {"endpoint": "1"}) is None
     assert registry.get_sample_value("service_index_block") is not None
 
 
-def test_metrics__of_bounties__tell_open_final_and_overdue(world: World, redis: Redis) -> None:
+def test_metrics__of_bounties__tell_open_final_and_overdue(world: World) -> None:
     def states() -> list[float | None]:
-        registry = scraped(world, redis)
+        registry = scraped(world)
         return [registry.get_sample_value("service_bounties", {"state": each}) for each in ("open", "final", "overdue")]
 
     assert states() == [0, 0, 0]
@@ -185,8 +120,8 @@ def test_metrics__of_a_queue__count_what_waits_and_failed_lately(redis: Redis) -
     assert count("failed") == 0, "a minute later"
 
 
-def test_metrics__of_a_log_that_nobody_archives_in_time__show_none(world: World, redis: Redis) -> None:
-    assert scraped(world, redis).get_sample_value("service_wal_archived_seconds") is None
+def test_metrics__of_a_log_that_nobody_archives_in_time__show_none(world: World) -> None:
+    assert scraped(world).get_sample_value("service_wal_archived_seconds") is None
 
 
 def test_archived__of_a_log_whose_archive_refuses__grows_until_it_takes_it() -> None:

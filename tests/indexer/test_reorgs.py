@@ -1,19 +1,11 @@
-"""Reorgs: retracted and re-applied whole above finality; below it, a loud halt."""
+"""Reorgs of a real node: retracted and re-applied whole above finality."""
 
 import random
-from typing import Any
 
 import pytest
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
 from bounty_protocol.types import BountyId
-from service_common.db import hub_index as t
-from service_common.db.hub_reads import read_bounty, read_head
-from service_indexer.follower import Halted, advance
-from service_indexer.source import RpcSource
-from sqlalchemy import update
+from service_common.db.hub_reads import read_bounty
 
-from tests.endpoints import endpoint_before
 from tests.indexer.replay import contents, replayed
 from tests.servers import DatabaseServer
 from tests.world import World
@@ -67,79 +59,6 @@ def test_reorg_storm__of_random_depths__equals_a_fresh_replay_after_each(
         world.rpc.call("anvil_reorg", 1, [])
         world.index()
         assert contents(world.engine("service_indexer")) == replayed(world, database_server)
-
-
-def test_reorg__below_finality__halts_and_stays_halted(world: World) -> None:
-    world.create()
-    world.finalize()
-    with world.engine("service_indexer").begin() as connection:
-        connection.execute(update(t.blocks).values(hash="0x" + "11" * 32))
-        connection.execute(update(t.head).values(block_hash="0x" + "11" * 32))
-    with pytest.raises(Halted, match="rebuild the copy"):
-        advance(world.source, world.writer)
-    with world.engine("service_api").connect() as connection:
-        head = read_head(connection, world.chain_id)
-    assert head is not None
-    assert head.halted is not None
-    world.node.mine(1)
-    with pytest.raises(Halted):
-        advance(world.source, world.writer)
-
-
-SHOWN = {
-    "the copy's own blocks again": ("ba", "a", "a"),
-    "a branch that the newest block is not of": ("bb", "b", "b"),
-    "the beginning of such a branch": ("bb", "b", "-"),
-    "no branch at all": ("bb", "a", "a"),
-}
-"""Which of two nodes answers each query for the copy's head and for the two blocks after it; "-": it has none."""
-
-
-@pytest.mark.parametrize("shown", SHOWN)
-def test_reorg__that_one_of_two_nodes_shows__is_none_before_the_newest_block_is_of_it(world: World, shown: str) -> None:
-    world.node.mine(3)
-    world.index()
-    before = world.writer.head()
-    assert before is not None
-    first, last = before.block_number, before.block_number + 2
-
-    def block(number: int) -> Any:
-        return world.rpc.call("eth_getBlockByNumber", hex(number), False)
-
-    world.node.mine(2)
-    of_a = {number: block(number) for number in range(before.finalized_number, last + 1)}
-    world.rpc.call("anvil_reorg", 3, [])  # to what the other node has
-    nodes = {number: list(answers) for number, answers in enumerate(SHOWN[shown], first)}
-
-    def change(method: str, params: list[Any], result: Any) -> Any:
-        if method != "eth_getBlockByNumber":
-            return result
-        if params[0] in {"latest", "finalized"}:
-            return of_a[last if params[0] == "latest" else before.finalized_number]
-        number = int(params[0], 16)
-        node = nodes[number].pop(0) if number in nodes else "b"
-        return {"a": of_a.get(number), "b": result, "-": None}[node]
-
-    with endpoint_before(world.node.url) as endpoint:
-        source = RpcSource(Rpc([endpoint.url]), world.hub_address, proven=False)
-        honest, endpoint.change = endpoint.change, change
-        with pytest.raises(ChainUnavailable):
-            advance(source, world.writer)
-        assert world.writer.head() == before
-        endpoint.change = honest
-        assert advance(source, world.writer)
-    after = world.writer.head()
-    assert after is not None
-    assert (after.block_hash, after.reorg_count) == (header_at(world.rpc, "latest").hash, before.reorg_count + 1)
-
-
-def test_endpoint__that_is_behind_finality__is_distrusted_and_changes_nothing(world: World) -> None:
-    world.finalize()
-    with world.engine("service_indexer").begin() as connection:
-        connection.execute(update(t.head).values(finalized_number=10_000))
-    world.node.mine(1)
-    with pytest.raises(ChainUnavailable, match="behind"):
-        advance(world.source, world.writer)
 
 
 @pytest.mark.spec(108, 109, 336, 375)

@@ -13,10 +13,8 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.types import BlockNumber
 from local_stack.gcs import GcsServer
 from local_stack.postgres import installed_programs
 from local_stack.services import MIGRATOR
@@ -24,8 +22,7 @@ from service_api.backup.dumps import fetch_dump, store_dumps
 from service_api.storage.gcs import GcsStore
 from service_common.db.schema import create_schema
 from service_common.storage_settings import StorageSettings
-from service_indexer.follower import advance
-from service_indexer.writer import only_writer
+from service_indexer.writer import Writer
 from sqlalchemy import Engine, text
 
 from tests.indexer.replay import contents, replayed
@@ -136,7 +133,6 @@ def test_backup__restored_onto_an_empty_database__is_whole_and_follows_the_chain
     world.finalize()
     with world.engine("service_api").begin() as connection:  # as is what somebody wrote
         connection.execute(text("INSERT INTO app.challenge_pages (spec_commitment, content) VALUES ('0xlate', '')"))
-    world.writer_lock.close()
 
     times.restart()
     dump = fetch_dump(bucket, fetched, [operator], lambda _: None)
@@ -152,10 +148,10 @@ def test_backup__restored_onto_an_empty_database__is_whole_and_follows_the_chain
     times.note("restore and migrate")
     assert contents(lost.engine("service_indexer")) == before
     times.restart()
-    start = header_at(world.rpc, BlockNumber(max(0, world.hub.deploy_block - 1)))
-    with only_writer(lost.engine("service_indexer"), world.chain_id, world.hub_address, start) as writer:
-        while advance(world.source, writer):
-            pass
+    writer = Writer(lost.engine("service_indexer"), world.chain_id, world.hub_address)
+    follower = world.follower(world.chain, writer)
+    while follower.step():
+        pass
     times.note("catch up with the chain")
     assert contents(lost.engine("service_indexer")) == replayed(world, database_server)
     times.restart()

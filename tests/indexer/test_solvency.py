@@ -1,31 +1,20 @@
 """What an operator sees of the Hub itself: what its owner does, and whether it holds what it owes."""
 
-from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import pytest
 from bounty_protocol.chain.hub_constants import BALANCE_OF
 from bounty_protocol.types import BlockNumber
-from local_stack.valkey import ValkeyServer
 from prometheus_client import CollectorRegistry
-from redis import Redis
 from service_common.bounded import BoundedCollector
 from service_common.chain.settings import ChainSettings
-from service_common.jobs import connect
 from service_indexer.metrics import IndexCollector
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 
 from tests.endpoints import Refusal, endpoint_before
 from tests.providers import provider_before
 from tests.world import ChainClock, World
-
-
-@pytest.fixture
-def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
-    connection = connect(valkey_server.url())
-    yield connection
-    connection.close()
 
 
 def settings(world: World, *urls: str) -> ChainSettings:
@@ -91,11 +80,11 @@ def test_solvency__while_endpoints_hang__is_shown_by_the_others(world: World) ->
         assert figures(world, first.url, world.node.url, third.url) == (owed, [None, 0, None])
 
 
-def test_metrics__of_the_owner__count_each_thing_that_it_does(world: World, redis: Redis) -> None:
+def test_metrics__of_the_owner__count_each_thing_that_it_does(world: World) -> None:
     def acts() -> dict[str, float]:
         registry = CollectorRegistry()
         engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
-        registry.register(IndexCollector(engine, redis, world.chain_id, clock, []))
+        registry.register(IndexCollector(engine, world.chain_id, clock, world.rpc.endpoints))
         (family,) = (each for each in registry.collect() if each.name == "service_hub_owner_events")
         return {sample.labels["event"]: sample.value for sample in family.samples}
 

@@ -1,64 +1,41 @@
-"""``service-indexer status``: how far the copy is, how old that is, and what is known of those who add to it."""
+"""``service-indexer status``: how far the copy is, and how old that is."""
 
-import re
 import time
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
-from bounty_protocol.chain.endpoints import Endpoints
-from local_stack.valkey import ValkeyServer
-from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
-from service_common.jobs import connect
-from service_common.newest_block import newest_key
-from service_indexer.conduct import CONDUCT_SECONDS, conduct_key, conduct_of
 from service_indexer.status import ago, status_lines
 from sqlalchemy import update
 
 from tests.world import World
 
 
-@pytest.fixture
-def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
-    connection = connect(valkey_server.url())
-    yield connection
-    connection.flushall()
-    connection.close()
-
-
-def lines(world: World, redis: Redis) -> list[str]:
+def lines(world: World) -> list[str]:
     with reading(world.engine("service_indexer")) as connection:
-        return list(status_lines(connection, redis, world.chain_id))
+        return list(status_lines(connection, world.chain_id))
 
 
-def test_status__of_a_copy_that_stands_still__says_how_long_and_which_endpoint_fails(
-    world: World, redis: Redis
-) -> None:
+def change_head(world: World, **values: object) -> None:
     with writing(world.engine("service_indexer")) as connection:
-        connection.execute(update(t.head).values(updated_at=t.head.c.updated_at - timedelta(minutes=4, seconds=20)))
-    endpoints = Endpoints(["https://one.example/secret-key", "https://two.example/secret-key"])
-    for _ in range(3):
-        endpoints.failed(endpoints.all[0])
-    endpoints.succeeded(endpoints.all[1], prefer=True)
-    redis.set(conduct_key(world.chain_id), conduct_of(endpoints), ex=CONDUCT_SECONDS)
-    said = lines(world, redis)
-    assert "behind by 0 blocks when it moved last, 4 minutes ago" in said
-    assert [line for line in said if line.startswith("endpoint")] == [
-        "endpoint 1 has not answered since: it failed 3 times in a row"
-    ]
-    assert "secret-key" not in "".join(said)
+        connection.execute(update(t.head).values(**values))
 
 
-def test_status__without_a_follower__says_so(world: World, redis: Redis) -> None:
-    assert f"no follower has given a sign of life for {CONDUCT_SECONDS} seconds" in lines(world, redis)
+def test_status_of_a_copy_nobody_follows_says_since_when(world: World) -> None:
+    change_head(world, updated_at=t.head.c.updated_at - timedelta(minutes=4, seconds=20))
+    assert "behind by 0 blocks when it looked last, 4 minutes ago" in lines(world)
 
 
-def test_status__without_redis__says_the_rest(world: World) -> None:
-    said = lines(world, connect("redis://127.0.0.1:1/0"))
-    assert said[0].startswith("block ")
-    assert said[-1].startswith("Redis does not answer")
+def test_status_of_a_halted_copy_says_why(world: World) -> None:
+    change_head(world, halted="a reason")
+    assert lines(world)[-1] == "HALTED: a reason"
+
+
+@pytest.mark.parametrize(("age", "still"), [(2, ""), (600, "; the chain itself stands still")])
+def test_status_of_a_chain_says_whether_it_stands_still(world: World, age: int, still: str) -> None:
+    change_head(world, block_time=int(time.time()) - age)
+    assert any(line.startswith("its newest block is of ") and line.endswith("ago" + still) for line in lines(world))
 
 
 @pytest.mark.parametrize(
@@ -74,19 +51,3 @@ def test_status__without_redis__says_the_rest(world: World) -> None:
 )
 def test_age__is_in_its_largest_unit(seconds: float, said: str) -> None:
     assert ago(seconds) == said
-
-
-@pytest.mark.parametrize(
-    ("age", "said"),
-    [
-        (2, r"the chain's newest block is of \d seconds ago"),
-        (600, r"the chain's newest block is of 10 minutes ago; the chain itself stands still"),
-    ],
-)
-def test_status__of_a_chain__says_how_old_its_newest_block_is(world: World, redis: Redis, age: int, said: str) -> None:
-    redis.set(newest_key(world.chain_id), int(time.time()) - age)
-    assert [line for line in lines(world, redis) if re.fullmatch(said, line)]
-
-
-def test_status__without_an_endpoint_that_answers__says_nothing_of_the_chain(world: World, redis: Redis) -> None:
-    assert "newest block is of" not in "".join(lines(world, redis))

@@ -4,16 +4,14 @@
 """
 
 import random
-from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-from bounty_protocol.chain.blocks import Header
 from bounty_protocol.types import BlockNumber, ChainId
 from service_common.db import hub_index as t
-from service_indexer.follower import advance
+from service_common.db.hub_reads import Head
+from service_indexer.follower import Follower
 from service_indexer.projection import project
-from service_indexer.writer import only_writer
+from service_indexer.writer import Writer
 from sqlalchemy import Engine, Table, select
 
 from tests.campaign import FULL, SEED
@@ -86,66 +84,40 @@ def _plain(value: object) -> object:
     return bytes(value).hex() if isinstance(value, bytes | memoryview) else int(value)  # type: ignore[call-overload]
 
 
-def test_storm__of_reorgs_of_any_depth__leaves_exactly_what_the_chain_says(database: Database) -> None:
+def test_storm_of_reorgs_leaves_what_the_chain_says(database: Database) -> None:
     chain = FakeChain(finality_depth=32)
     storm = Storm(chain, random.Random(SEED))
     engine = database.engine("service_indexer")
-    deepest = 0
-    with only_writer(engine, CHAIN_ID, HUB, chain.headers_[0]) as writer:
-        for number in range(REORGS):
-            storm.grow()
-            if storm.dice.random() < 0.8:
-                while advance(chain, writer):
-                    pass
-            deepest = max(deepest, storm.strike())
-            storm.grow()
-            while advance(chain, writer):
-                pass
-            if number % 10 == 0 or number == REORGS - 1:
-                found = actual(engine)
-                assert found == expected(chain), f"seed {SEED}, reorg {number}"
-                assert len(followed(engine)) == len(found["logs"])
-                assert followed(engine) == sorted(followed(engine))
-            head = writer.head()
-            assert head is not None
-            assert head.block_hash == chain.headers_[-1].hash
-    assert deepest > 10
+    writer = Writer(engine, CHAIN_ID, HUB)
+    moment, deepest = 0.0, 0
+    follower = Follower(chain, writer, BlockNumber(0), monotonic=lambda: moment)
 
+    def head() -> Head:
+        position = writer.position()
+        assert position is not None
+        return position.head
 
-@dataclass
-class Noting(FakeChain):
-    """Notes which headers were requested."""
-
-    requested: list[tuple[int, int]] = field(default_factory=list)
-
-    def headers(self, first: BlockNumber, last: BlockNumber) -> list[Header]:
-        self.requested.append((first, last))
-        return super().headers(first, last)
-
-
-@pytest.mark.parametrize(
-    ("depth", "requested"),
-    [
-        (1, [(70, 70), (68, 69)]),
-        (3, [(70, 70), (68, 69), (64, 67)]),
-        (20, [(70, 70), (68, 69), (64, 67), (56, 63), (40, 55)]),
-    ],
-)
-def test_reorg__of_a_depth__is_looked_for_in_steps_that_double(
-    database: Database, depth: int, requested: list[tuple[int, int]]
-) -> None:
-    chain = Noting()
-    for _ in range(70):
-        chain.mine([])
-    with only_writer(database.engine("service_indexer"), CHAIN_ID, HUB, chain.headers_[0]) as writer:
-        while advance(chain, writer):
+    def follow() -> None:
+        nonlocal moment
+        moment += storm.dice.choice((0.2, 1.0, 6.0, 40.0))
+        while follower.step():
             pass
-        chain.reorg(depth)
-        for _ in range(depth + 1):
-            chain.mine([])
-        chain.requested.clear()
-        assert advance(chain, writer)
-        assert chain.requested == [*requested, (71 - depth, 71)]
-        head = writer.head()
-        assert head is not None
-        assert head.block_hash == chain.headers_[-1].hash
+
+    for number in range(REORGS):
+        storm.grow()
+        chain.proves = storm.dice.random() < 0.9
+        if storm.dice.random() < 0.8:
+            follow()
+        deepest = max(deepest, storm.strike())
+        storm.grow()
+        follow()
+        if chain.headers_[-1].number < head().block_number:
+            moment += 40.0  # a chain that got shorter, and not an endpoint that is behind
+            follow()
+        if number % 10 == 0 or number == REORGS - 1:
+            found = actual(engine)
+            assert found == expected(chain), f"seed {SEED}, reorg {number}"
+            assert len(followed(engine)) == len(found["logs"])
+            assert followed(engine) == sorted(followed(engine))
+        assert head().block_hash == chain.headers_[-1].hash
+    assert deepest > 10

@@ -285,7 +285,7 @@ class Ledger:
                 paid[kind] = TokenAmount(paid[kind] + amount)
         state = IndexState.HALTED if self.has_errors else IndexState.FOLLOWING
         position = IndexPosition(
-            BLOCK, hash_of("block"), self.head_time, FINALIZED, UnixSeconds(self.head_time - 20), BLOCK, FINALIZED,
+            BLOCK, hash_of("block"), self.head_time, FINALIZED, UnixSeconds(self.head_time - 20), BLOCK,
             max(0, NOW - self.head_time), 20, 2, 3,
         )  # fmt: skip
         totals = DeploymentTotals(

@@ -79,7 +79,6 @@ def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: 
     assert f"{figures}: awards 24 USDC, refunds 0 USDC, fees of Guardians 0 USDC, protocol fees 0.25 USDC" in shown
     assert "Being judged 3 , of which 1 can be judged now Decided 3 : 2 awarded, 1 not awarded" in shown
     assert "Newest block 5,000, less than a minute ago; the newest that the chain showed" in shown
-    assert "Shown to lack nothing up to block 4,990, by the chain's own headers" in shown
     assert "Reorgs since the index was made 2, the deepest of 3 blocks" in shown
     assert "Version of the API: 1.2.3 . Version of these pages: " in shown
     assert "Everything answers" in shown
@@ -115,12 +114,11 @@ def test_figures__that_cannot_be_true__are_not_known(lived: Pages, change: Chang
     [
         lambda found: found.update(position=None),
         lambda found: found["position"].update(finalized_block_number=5_001),
-        lambda found: found["position"].update(proven_until=5_001),
         lambda found: found["position"].update(block_time=NOW + 86_400),
         lambda found: found["position"].update(finalized_block_time=NOW + 1),
         lambda found: found["position"].update(reorg_count=-1),
     ],
-    ids=["none", "finalized", "proven", "future", "finalized later", "negative"],
+    ids=["none", "finalized", "future", "finalized later", "negative"],
 )
 def test_position__that_cannot_be_true__is_not_known(lived: Pages, change: Change) -> None:
     state(lived, change)
@@ -129,13 +127,6 @@ def test_position__that_cannot_be_true__is_not_known(lived: Pages, change: Chang
     assert "The state of the index is not known" in shown
     assert "Everything answers" not in shown
     assert "Held in escrow" in shown
-
-
-def test_position__that_nothing_is_shown_of__says_so(lived: Pages) -> None:
-    state(lived, lambda found: found["position"].update(proven_until=None))
-    assert "Shown to lack nothing not by the chain's headers: it rests on what RPC endpoints" in lived.text(
-        "/deployment"
-    )
 
 
 @pytest.mark.parametrize(

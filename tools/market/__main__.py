@@ -20,7 +20,7 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
 - **The insider** has what the operator has: each service's role in the database, the bucket, Redis, the Secrets. It
   alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
   program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
-  it: the service, ``service-indexer verify``, the client, or the checker, which is run
+  it: the service, the client, or the checker, which is run
   meanwhile; then it is put right as docs/operations.md has it.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows,
   no job has failed for good, and every process is ready. Then the

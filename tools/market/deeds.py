@@ -55,13 +55,12 @@ def _of_index(
     bounty: int | None = None,
     part: str | None = None,
 ) -> Deed:
-    """A change of the index: ``verify`` and the checker name it, a rebuild puts it right."""
+    """A change of the index: the checker names it, a rebuild puts it right."""
     return Deed(
         f"{table} {target}",
         do,
         {
             f"service-audit: {requirement}": lambda: reach.checked(requirement, bounty, part),
-            f"service-indexer verify: {table}": lambda: reach.differs(table),
         },
         reach.rebuild,
     )
@@ -188,17 +187,6 @@ def _change_dropped(reach: InsiderReach, choice: float) -> Deed | None:
     return _of_index(
         reach, str(row[0]), "changes", "changes.log", lambda: reach.rows(INDEXER, change, row[0]), part="/api/changes"
     )
-
-
-def _change_taken_back(reach: InsiderReach, choice: float) -> Deed | None:
-    """A reorg that never was: who follows the changes forgets what is final."""
-    if (row := _some(reach, choice, INDEXER, _CHANGE)) is None:
-        return None
-    change: LiteralString = "INSERT INTO hub_index.changes (block_number, retracts_final) VALUES (%s, true)"
-    return _of_index(
-        reach, str(row[0]), "changes", "changes.log",
-        lambda: reach.write(INDEXER, change, row[1] - 1), part="/api/changes",
-    )  # fmt: skip
 
 
 def _open_again(reach: InsiderReach, choice: float) -> Deed | None:
@@ -523,7 +511,6 @@ DEEDS: Final[dict[DeedKind, Callable[[InsiderReach, float], Deed | None]]] = {
     DeedKind.VERDICT: _verdict,
     DeedKind.TOTALS: _totals,
     DeedKind.CHANGE_DROPPED: _change_dropped,
-    DeedKind.CHANGE_TAKEN_BACK: _change_taken_back,
     DeedKind.OPEN_AGAIN: _open_again,
     DeedKind.PAGE: _page,
     DeedKind.ENVELOPE: _envelope,

@@ -100,7 +100,6 @@ class DeedKind(StrEnum):
     VERDICT = "verdict"
     TOTALS = "totals"
     CHANGE_DROPPED = "change-dropped"
-    CHANGE_TAKEN_BACK = "change-taken-back"
     """A reorg in the feed of changes that never was."""
     OPEN_AGAIN = "open-again"
     """A bounty that has ended among those that have not."""

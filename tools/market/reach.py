@@ -88,19 +88,11 @@ class InsiderReach:
 
     # --- what the operator looks at, and puts right by docs/operations.md
 
-    def differs(self, table: str) -> bool:
-        """Whether ``service-indexer verify`` names a table."""
-        code, printed = self.command("indexer-worker", "service-indexer", "verify")
-        if "rows)" not in printed:
-            raise NotDone(f"verify ended with {code}: {printed[-300:]}")
-        return any(line.split()[:2] == ["DIFFERENT", table] for line in printed.splitlines())
-
     def rebuild(self) -> None:
         """The index contradicts the chain."""
-        for word in ("rebuild", "verify"):
-            code, printed = self.command("indexer-worker", "service-indexer", word)
-            if code:
-                raise NotDone(f"{word} ended with {code}: {printed[-300:]}")
+        code, printed = self.command("indexer-worker", "service-indexer", "rebuild")
+        if code:
+            raise NotDone(f"rebuild ended with {code}: {printed[-300:]}")
 
     def checked(self, requirement: str, bounty: int | None = None, part: str | None = None) -> bool:
         """Whether the independent checker, which looks at a bounty and a list of these, names a requirement.

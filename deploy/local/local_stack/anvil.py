@@ -190,7 +190,7 @@ def start(
     name: str = "anvil",
     chain_id: int = LOCAL_CHAIN_ID,
     mining: Mining = "automine",
-    block_time: int = 1,
+    block_time: float = 1,
     slots_in_an_epoch: int = 1,
     genesis_time: int | None = None,
     durable: bool = False,
@@ -209,7 +209,7 @@ def start(
         directory = inside.directory(name)
         options = ["--chain-id", str(chain_id), "--accounts", "0", "--slots-in-an-epoch", str(slots_in_an_epoch)]
         if mining == "interval":
-            options += ["--block-time", str(block_time)]
+            options += ["--block-time", f"{block_time:g}"]
         elif mining == "manual":
             options += ["--no-mining"]
         if genesis_time is not None:

@@ -197,6 +197,6 @@ def test_list__as_text__counts_from_the_later_of_the_api_s_time_and_the_index_s_
 def index_at(api: ApiTwin, block_time: int) -> object:
     """The status of a service whose newest indexed block has this time."""
     at, number = UnixSeconds(block_time), BlockNumber(5)
-    position = IndexPosition(number, ZERO_BYTES32, at, number, at, number, None, 0, 0, 0, 0)
+    position = IndexPosition(number, ZERO_BYTES32, at, number, at, number, 0, 0, 0, 0)
     stated = DeploymentStatus(IndexState.FOLLOWING, ChainId(31337), api.hub.address, "0.1.0", position, None, None)
     return to_json(stated)

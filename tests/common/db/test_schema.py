@@ -27,7 +27,7 @@ def test_schema__makes_exactly_the_tables_in_code(database: Database) -> None:
     for each in (hub_index, app, review, delivery, settler):
         for table in each.metadata.tables.values():
             table.to_metadata(whole)
-    for table in (*hub_index.FACTS, hub_index.changes, hub_index.blocks, hub_index.proofs, hub_index.head):
+    for table in (*hub_index.FACTS, hub_index.changes, hub_index.head):
         table.to_metadata(whole, schema=hub_index.SCRATCH)
     with database.engine().connect() as connection:
         context = MigrationContext.configure(

@@ -939,7 +939,6 @@ export interface components {
             finalized_block_time: components["schemas"]["UnixSeconds"];
             /** @description From the newest indexed block to now. */
             lag_seconds: number;
-            proven_until: components["schemas"]["BlockNumber"] | null;
             reorg_count: number;
             tip_block_number: components["schemas"]["BlockNumber"];
         };

@@ -22,7 +22,7 @@ from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import TimelyHttp
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
@@ -58,9 +58,6 @@ FORWARDED_SECONDS: Final = 20.0
 MAX_KEPT: Final = 512
 WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
-NEWEST_SECONDS: Final = 5.0
-"""For how long the chain's newest block is not looked up again; longer than Redis is waited for, so that one that hangs
-holds up one read in five seconds."""
 PACE_SECONDS: Final = 60.0
 """For how long the pace of the chain is not measured again."""
 PENDING_SECONDS: Final = 30.0
@@ -81,13 +78,6 @@ class KeptDownload:
 
     generation: int
     target: DownloadTarget
-
-
-@dataclass(frozen=True, slots=True)
-class Newest:
-    """What was last looked up about the chain's newest block; None where nobody knows it."""
-
-    block_time: UnixSeconds | None
 
 
 @dataclass
@@ -120,14 +110,11 @@ class Dependencies:
     and whether the endpoints list no other logs, by the digest of the copy's."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
-    newest: Recent[ChainId, Newest] = field(init=False)
-    """The chain's newest block, as the index's follower reports it."""
     paces: Recent[ChainId, float] = field(init=False)
     """Seconds between two blocks."""
 
     def __post_init__(self) -> None:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
-        self.newest = Recent(NEWEST_SECONDS, 1, self.clock)
         self.paces = Recent(PACE_SECONDS, 1, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)

@@ -1,298 +1,206 @@
-"""web3 as the indexer reads the chain: blocks and logs as our own types, and each endpoint queried on its own.
+"""The chain as the index reads it: what each step asks, and of how many endpoints.
 
-What an endpoint answers passes our own strict parsers, not web3's formatters, which accept more and read an eighth as
-many logs a second. An endpoint that answers nothing usable is passed over and queried last for a while, and one whose
-answer contradicts a header is counted, too; ``ChainUnavailable`` is raised where that leaves none.
+The newest block, the Hub's storage root and which block is final are what one endpoint says, or the middle of several;
+logs and the headers of their blocks count once ``quorum`` endpoints answer the same about one named range. An endpoint
+whose answers do not fit together gives none. ``ChainUnavailable`` is raised where too few are left.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextvars import copy_context
-from functools import partial
-from typing import Final, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
 
+from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import Header, parse_header
-from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.events import Log, parse_log
-from bounty_protocol.chain.rpc import LIMIT_WAITS, AnswerTooLarge, Call, ChainUnavailable, Rpc, RpcRefused
-from bounty_protocol.types import Address, BlockNumber, Bytes32
-from service_common.log import get_logger
-from service_common.web3_provider import make_web3
-from web3 import Web3
-from web3.method import Method
-from web3.module import Module
-from web3.types import RPCEndpoint
+from bounty_protocol.chain.endpoints import Endpoints
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.logs import logs_of_range
+from bounty_protocol.chain.rpc import (
+    Call,
+    ChainUnavailable,
+    OneEndpoint,
+    Rpc,
+    RpcRefused,
+    block_number,
+    hash_of,
+    hex_bytes,
+    mapping,
+)
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
-from service_indexer.contradiction import Contradiction
-from service_indexer.headers import parse_proven_header
+from service_indexer.config import IndexerConfig
 
-log = get_logger(__name__)
-
-T = TypeVar("T")
-_NO_METHOD: Final = frozenset({-32601, -32004})
-WITHOUT_METHOD_SECONDS: Final = 600.0
-"""How long an endpoint without a method that proves is not queried for it."""
-LEAST_BATCH: Final = 2
-"""Calls that are sent together whatever an endpoint takes: its tip and its newest final block are of one moment."""
-LONGER_AFTER: Final = 32
-"""Requests in a row that are answered before twice as many calls are sent in one again."""
-LATE_SECONDS: Final = 0.5
-"""How long endpoints that are queried side by side are waited for once those that answered suffice."""
-Tag = str
-"""``latest``, ``finalized`` or a number in hexadecimal digits."""
+_NO_PROOF_SECONDS: Final = 600.0
+"""How long storage roots are not asked for after one was refused."""
+_MOST_TIMES: Final = 10_000
 
 
-def _unchanged(_method: str) -> None:
-    """Our methods change neither parameters nor ``null``."""
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """The newest block of one endpoint. ``root``: the Hub's storage root about then, None where none is proven;
+    ``fact_hash``: the hash at the number that was asked for, None where the endpoint has no such block."""
+
+    newest: Header
+    root: Bytes32 | None
+    fact_hash: Bytes32 | None
 
 
-def _parsed_by(parse: Callable[[object], T]) -> Callable[[str, Module], Callable[[object], T]]:
-    return lambda _method, _module: parse
+@dataclass(frozen=True, slots=True)
+class LogRange:
+    """All logs of the Hub in a range of blocks, the times of their blocks, and the header of the last block."""
+
+    logs: tuple[Log, ...]
+    times: Mapping[BlockNumber, UnixSeconds]
+    end: Header
 
 
-def _read(method: str) -> Method[Callable[..., object]]:
-    """A method whose answer is parsed by its caller."""
-    return Method(
-        RPCEndpoint(method),
-        request_formatters=_unchanged,
-        result_formatters=_parsed_by(lambda answer: answer),
-        null_result_formatters=_unchanged,
-    )
+class FollowedChain(Protocol):
+    """The chain as the follower needs it."""
+
+    def glimpse(self, fact: BlockNumber | None) -> Glimpse:
+        """Return the newest block, with the hash at the number ``fact``."""
+
+    def reached(self, newest: Header) -> BlockNumber:
+        """Return the newest block that enough endpoints have; ``newest`` where one is enough."""
+
+    def final(self) -> BlockNumber:
+        """Return the newest block that enough endpoints call final."""
+
+    def header(self, number: BlockNumber) -> Header:
+        """Return a block's header."""
+
+    def logs(self, first: BlockNumber, last: BlockNumber) -> LogRange:
+        """Return the Hub's logs of a range, both ends included, or of its beginning where there are many."""
+
+    def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
+        """Return each bounty's page commitment by the Hub itself at a block; None where it is not open there."""
+
+    def distrust(self) -> None:
+        """Ask another endpoint first from now on."""
 
 
-def parse_logs(answer: object) -> list[Log]:
-    """Logs in order; raises ``ChainUnavailable`` for anything else. The list is empty afterwards: both forms of as many
-    logs as a block has take more memory than a worker needs for anything else."""
-    if not isinstance(answer, list):
-        raise ChainUnavailable("an RPC endpoint answered no list of logs")
-    answer.reverse()
-    logs = [parse_log(answer.pop()) for _ in range(len(answer))]
-    places = [(entry.block_number, entry.log_index) for entry in logs]
-    if places != sorted(set(places)):
-        raise Contradiction("an RPC endpoint answered logs out of order")
-    return logs
+class RpcChain:
+    """A Hub behind several endpoints. ``finality_depth``: blocks to finality, on a chain without a tag for it."""
 
+    def __init__(self, rpc: Rpc, hub: Address, quorum: int = 1, finality_depth: int | None = None) -> None:
+        self._rpc, self._hub, self._quorum, self._depth = rpc, hub, quorum, finality_depth
+        self._proofs_from = 0.0
+        self._times: dict[Bytes32, UnixSeconds] = {}
 
-class _MostCalls:
-    """How many calls an endpoint takes in one request, as far as it is known."""
+    @property
+    def endpoints(self) -> Endpoints:
+        """The endpoints and their conduct."""
+        return self._rpc.endpoints
 
-    def __init__(self) -> None:
-        self.calls: int | None = None
-        self._answered = 0
+    def glimpse(self, fact: BlockNumber | None) -> Glimpse:
+        calls = [_header_call("latest")]
+        asks_root = time.monotonic() >= self._proofs_from
+        if asks_root:
+            calls.append(("eth_getProof", [self._hub, [], "latest"]))
+        if fact is not None:
+            calls.append(_header_call(fact))
+        answers = self._rpc.batch(calls)
+        root = self._root(answers[1]) if asks_root else None
+        known = None if fact is None or answers[-1] is None else _header(answers[-1]).hash
+        return Glimpse(_header(answers[0]), root, known)
 
-    def halve(self, refused: int) -> None:
-        """So many were refused."""
-        self.calls, self._answered = max(LEAST_BATCH, refused // 2), 0
+    def _root(self, answer: object) -> Bytes32 | None:
+        """Return the root of a proof; where it is refused, none is asked for during ten minutes."""
+        if isinstance(answer, dict) and "storageHash" in answer:
+            return hash_of(answer["storageHash"])
+        self._proofs_from = time.monotonic() + _NO_PROOF_SECONDS
+        return None
 
-    def note(self, answered: int) -> None:
-        """So many were answered."""
-        if self.calls is not None and answered == self.calls:
-            self._answered += 1
-            if self._answered >= LONGER_AFTER:
-                self.calls, self._answered = 2 * self.calls, 0
+    def reached(self, newest: Header) -> BlockNumber:
+        if self._quorum == 1:
+            return newest.number
+        return self._middle(_header_call("latest"))
 
+    def final(self) -> BlockNumber:
+        if self._depth is None:
+            return self._middle(_header_call("finalized"))
+        return BlockNumber(max(0, self._middle(_header_call("latest")) - self._depth))
 
-class ChainModule(Module):
-    """The indexer's queries, as a module of web3."""
+    def _middle(self, call: Call) -> BlockNumber:
+        """Return the newest number that ``quorum`` endpoints have come to."""
+        if self._quorum == 1:
+            return _header(self._rpc.batch([call])[0]).number
+        numbers = list[BlockNumber]()
+        for (answer,) in self._rpc.of_each([call], least=self._quorum):
+            if isinstance(answer, dict):
+                numbers.append(block_number(answer.get("number")))
+        if len(numbers) < self._quorum:
+            raise ChainUnavailable(f"{len(numbers)} of {self._quorum} RPC endpoints show where the chain is")
+        return sorted(numbers, reverse=True)[self._quorum - 1]
 
-    _block = _read("eth_getBlockByNumber")
-    _logs = _read("eth_getLogs")
-    _proof = _read("eth_getProof")
-    _receipts = _read("eth_getBlockReceipts")
+    def header(self, number: BlockNumber) -> Header:
+        return self._rpc.agreed(lambda one: self._headers(one, [number])[0], self._quorum)
 
-    def __init__(self, w3: Web3, parse: Callable[[object], Header]) -> None:
-        super().__init__(w3)
-        self._parse = parse
-        self._missing = dict[str, float]()
-        self._most = dict[str, _MostCalls]()
+    def logs(self, first: BlockNumber, last: BlockNumber) -> LogRange:
+        def ask(one: OneEndpoint) -> LogRange:
+            logs, end = logs_of_range(one, self._hub, None, first, last)
+            hashes = {log.block_number: log.block_hash for log in logs}
+            unknown = sorted({number for number, block in hashes.items() if block not in self._times} | {end})
+            headers = {header.number: header for header in self._headers(one, unknown)}
+            for number, block in hashes.items():
+                if number in headers and headers[number].hash != block:
+                    raise ChainUnavailable("an RPC endpoint answered logs and headers of different blocks")
+            times = {
+                number: headers[number].time if number in headers else self._times[block]
+                for number, block in hashes.items()
+            }
+            return LogRange(tuple(logs), times, headers[end])
 
-    def header(self, tag: Tag) -> Header:
-        """One block's header."""
-        return self._parse(self._block(tag, False))
+        found = self._rpc.agreed(ask, self._quorum)
+        if len(self._times) > _MOST_TIMES:
+            self._times.clear()
+        self._times |= {log.block_hash: found.times[log.block_number] for log in found.logs}
+        return found
 
-    def headers(self, tags: Collection[Tag]) -> list[Header]:
-        """Several, in one request where the endpoint takes as many."""
-        return list(self.each_header(tags))
+    def _headers(self, one: OneEndpoint, numbers: Sequence[BlockNumber]) -> list[Header]:
+        headers = [_header(answer) for answer in one.batch([_header_call(number) for number in numbers])]
+        if [header.number for header in headers] != list(numbers):
+            raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
+        return headers
 
-    def each_header(self, tags: Collection[Tag]) -> Iterator[Header]:
-        """The same one by one: whoever stops at an error has those that came before it."""
-        answers = self._together("eth_getBlockByNumber", lambda tag: self._block(tag, False), list(tags))
-        for tag, answer in zip(tags, answers, strict=True):
-            if answer is None:
-                raise ChainUnavailable(f"an RPC endpoint has no block {tag if tag.isalpha() else int(tag, 16)}")
-            yield self._parse(answer)
+    def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
+        view = hub_abi().functions["getBounty"]
 
-    def logs(self, place: Mapping[str, str]) -> list[Log]:
-        """The logs that a filter names."""
-        return parse_logs(self._logs(place))
+        def ask(one: OneEndpoint) -> list[Bytes32 | None]:
+            calls: list[Call] = [
+                ("eth_call", [{"to": self._hub, "data": "0x" + view.encode(number).hex()}, hex(block)])
+                for number in ids
+            ]
+            return [self._commitment(answer) for answer in one.batch(calls)]
 
-    def proof(self, account: Address, number: BlockNumber) -> object:
-        """The answer of ``eth_getProof`` for an account in a block; None where the endpoint proves none."""
-        return self._optional("eth_getProof", lambda: self._proof(account, [], hex(number)))
+        return self._rpc.agreed(ask, self._quorum)
 
-    def receipts(self, blocks: Sequence[Bytes32]) -> list[object] | None:
-        """``eth_getBlockReceipts`` of each block, as ``headers``; None where the endpoint shows none."""
-        method = "eth_getBlockReceipts"
-        return self._optional(method, lambda: list(self._together(method, lambda block: self._receipts(block), blocks)))  # noqa: PLW0108  # as _answered says
-
-    def _together(self, method: str, call: Callable[[T], object], asked: Sequence[T]) -> Iterator[object]:
-        """The answers to a call for each of these, in requests of as many as the endpoint takes.
-
-        Providers limit the calls of a batch, and few say so in a way that can be told from an outage or from a limit of
-        requests: where several are not answered and one alone is, half as many are sent from then on, and after a while
-        twice as many are tried. Two are always sent together.
-        """
-        done = 0
-        most = self._most.setdefault(method, _MostCalls())
-        while done < len(asked):
-            part = asked[done:][: most.calls]
-            try:
-                answers = self._answered(call, part)
-            except AnswerTooLarge:  # the caller requests less
-                raise
-            except (ChainUnavailable, RpcRefused) as error:
-                is_limited = isinstance(error, ChainUnavailable) and error.limited and error.refusal is None
-                if len(part) <= LEAST_BATCH or is_limited:
-                    raise
-                self._answered(call, part[:1])  # raises where it is not their number
-                most.halve(len(part))
-            else:
-                most.note(len(part))
-                done += len(part)
-                yield from answers
-
-    def _answered(self, call: Callable[[T], object], asked: Sequence[T]) -> list[object]:
-        """``call`` names the method anew each time: what that is to web3 depends on whether it collects a batch."""
-        if len(asked) == 1:
-            return [call(asked[0])]
-        with self.w3.batch_requests() as batch:
-            for one in asked:
-                batch.add(call(one))
-            return cast("list[object]", batch.execute())
-
-    def _optional(self, method: str, ask: Callable[[], T]) -> T | None:
-        """None where the endpoint refuses; one that does not have the method is not queried for it for a while."""
-        if self._missing.get(method, 0.0) > time.monotonic():
-            return None
+    def _commitment(self, answer: object) -> Bytes32 | None:
+        if isinstance(answer, RpcRefused):
+            if answer.is_revert:
+                return None
+            raise ChainUnavailable("an RPC endpoint refused to call the Hub") from answer
         try:
-            return ask()
-        except RpcRefused as refusal:
-            if refusal.code in _NO_METHOD:
-                self._missing[method] = time.monotonic() + WITHOUT_METHOD_SECONDS
-            return None
-        except ChainUnavailable as error:
-            # What reads as a limit of requests and outlasts every wait may be one of the plan.
-            if error.refusal is None:
-                raise
-            return None
+            bounty = hub_abi().functions["getBounty"].decode_named(hex_bytes(answer))
+        except ValueError as error:
+            raise ChainUnavailable("the Hub did not answer getBounty as it does") from error
+        return None if bounty["outcome"] else Bytes32(str(bounty["spec_commitment"]))
+
+    def distrust(self) -> None:
+        self._rpc.distrust()
 
 
-class ChainReader:
-    """The chain behind several endpoints, each queried on its own. ``proven``: a header counts only where its hash is
-    that of its fields."""
-
-    def __init__(self, rpc: Rpc, *, proven: bool = True) -> None:
-        self.rpc = rpc
-        parse = parse_proven_header if proven else parse_header
-        self._each: Final = {
-            endpoint.place: ChainModule(make_web3(partial(self._send, endpoint)), parse)
-            for endpoint in rpc.endpoints.all
-        }
-        self._sent = dict[int, Future[object]]()
-        """The query that each endpoint was sent last beside others."""
-
-    def answers(self, question: Callable[[ChainModule], T]) -> Iterator[tuple[Endpoint, T]]:
-        """The answers of one endpoint after the other to the same query; last of those that have not answered yet what
-        they were sent beside others."""
-        failure, first = None, True
-        is_late = self._is_silent(self.rpc.endpoints.preferred)  # and goes on to be preferred, unless it fails
-        for endpoint in sorted(self.rpc.endpoints.in_order(), key=self._is_silent):
-            answer = self._ask(endpoint, question)
-            if isinstance(answer, ChainUnavailable):
-                failure = answer
-                continue
-            self.rpc.endpoints.succeeded(endpoint, prefer=first and not is_late)
-            first = False
-            yield endpoint, answer
-        if first and failure is not None:
-            raise failure
-
-    def answers_of_all(
-        self,
-        question: Callable[[ChainModule], T],
-        endpoints: Collection[Endpoint] | None = None,
-        suffices: Callable[[Sequence[T]], bool] = lambda _: False,
-    ) -> list[tuple[Endpoint, T]]:
-        """The answers of every endpoint, or of these, to the same query, sent side by side.
-
-        Once what came ``suffices``, the others are waited for ``LATE_SECONDS`` more, and only those of them that
-        answered the query before. One that has not answered that yet is not queried again until it has, or its time is
-        up. So an endpoint that hangs holds up once whoever has enough without it; a program that ends waits for it.
-        """
-        asked = [
-            each
-            for each in (self.rpc.endpoints.in_order() if endpoints is None else endpoints)
-            if not self._is_silent(each)
-        ]
-        prompt = {each.place for each in asked if each.place not in self._sent or _has_answer(self._sent[each.place])}
-        pool = ThreadPoolExecutor(max(1, len(asked)))
-        # Each in a copy of the caller's context: what is logged there belongs to the caller.
-        sent = {each.place: pool.submit(copy_context().run, self._ask_beside, each, question) for each in asked}
-        pool.shutdown(wait=False)
-        for place, future in sent.items():
-            self._sent[place] = cast("Future[object]", future)
-        ends: float | None = None
-        while True:
-            missing = {place: future for place, future in sent.items() if not future.done()}
-            heard = [(each, sent[each.place].result()) for each in asked if each.place not in missing]
-            answers = [(each, answer) for each, answer in heard if not isinstance(answer, ChainUnavailable)]
-            if suffices([answer for _, answer in answers]):
-                missing = {place: future for place, future in missing.items() if place in prompt}
-                ends = ends or time.monotonic() + LATE_SECONDS
-            if not missing or (ends is not None and time.monotonic() >= ends):
-                return answers
-            wait(missing.values(), None if ends is None else max(0.0, ends - time.monotonic()), FIRST_COMPLETED)
-
-    def _is_silent(self, endpoint: Endpoint) -> bool:
-        """Whether it has not answered yet what it was sent beside others."""
-        return endpoint.place in self._sent and not self._sent[endpoint.place].done()
-
-    def _ask_beside(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
-        answer = self._ask(endpoint, question)
-        if not isinstance(answer, ChainUnavailable):
-            self.rpc.endpoints.answered(endpoint)
-        return answer
-
-    def _ask(self, endpoint: Endpoint, question: Callable[[ChainModule], T]) -> T | ChainUnavailable:
-        try:
-            return question(self._each[endpoint.place])
-        except Contradiction as error:
-            self.contradicted(endpoint, str(error))
-            return error.bare()
-        except ChainUnavailable as error:
-            self.rpc.endpoints.failed(endpoint)
-            return error.bare()
-
-    def _send(self, endpoint: Endpoint, calls: Sequence[Call]) -> Sequence[object]:
-        """One request. The only endpoint gets it again where it was queried too often: a step of the copy takes many,
-        and one that began anew with each refusal would never come to its end."""
-        for pause in LIMIT_WAITS if len(self.rpc.endpoints.all) == 1 else ():
-            try:
-                return self.rpc.ask(endpoint, calls)
-            except ChainUnavailable as error:
-                wished = error.retry_after or pause
-                if not error.limited or wished > LIMIT_WAITS[-1]:
-                    raise
-            time.sleep(wished)
-        return self.rpc.ask(endpoint, calls)
-
-    def contradicted(self, endpoint: Endpoint, why: str) -> None:
-        """Report an answer that is not true of the chain."""
-        log.warning("an RPC endpoint contradicts the chain", endpoint=endpoint.place, reason=why)
-        self.rpc.endpoints.contradicted(endpoint)
+def chain_of(config: IndexerConfig) -> RpcChain:
+    """Return the chain as a process is configured to read it."""
+    chain = config.chain
+    return RpcChain(chain.rpc(), chain.hub_address, config.rpc_quorum, chain.finality_depth)
 
 
-def _has_answer(future: Future[object]) -> bool:
-    """Whether a query that is done was answered."""
-    return future.exception() is None and not isinstance(future.result(), ChainUnavailable)
+def _header_call(block: BlockNumber | str) -> Call:
+    return "eth_getBlockByNumber", [hex(block) if isinstance(block, int) else block, False]
+
+
+def _header(answer: object) -> Header:
+    if isinstance(answer, RpcRefused):
+        raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
+    return parse_header(mapping(answer))

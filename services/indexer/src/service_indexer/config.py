@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 from bounty_protocol.auth.signature import parse_private_key
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
-from service_common.config import EnvironmentReader, parse_count, parse_switch
+from service_common.config import EnvironmentReader, parse_count
+
+MAINNET: Final = 8453
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,13 +17,11 @@ class IndexerConfig:
     """One chain, one Hub, one copy.
 
     ``rpc_quorum``: how many endpoints have to answer the same before a block counts as final and a list of logs as
-    whole. ``proofs``: whether headers and logs count only where they are proven, and storage is asked for.
-    ``settler_key`` None: the settler does nothing.
+    whole. ``settler_key`` None: the settler does nothing.
     """
 
     chain: ChainSettings
     rpc_quorum: int
-    proofs: bool
     database_url: str = field(repr=False)
     redis_url: str = field(repr=False)
     settler_key: bytes | None = field(repr=False)
@@ -40,14 +41,6 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
             "how many endpoints have to agree on what is final, on headers and on logs; 2 on mainnet, "
             "which needs two endpoints",
         ),
-        proofs=reader.optional(
-            "SERVICE_RPC_PROOFS",
-            parse_switch,
-            True,
-            "whether headers and logs count only where they are proven "
-            "([indexer.md](indexer.md#proving-that-nothing-is-missing)); `off` for a chain whose "
-            "headers this release cannot compute",
-        ),
         database_url=read_database_url(reader),
         redis_url=read_redis_url(reader),
         settler_key=reader.optional(
@@ -62,5 +55,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     )
     if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
         reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
+    if config.chain.chain_id == MAINNET and config.rpc_quorum == 1:
+        reader.refuse("SERVICE_RPC_QUORUM of 1 would let one RPC endpoint decide on mainnet: set 2 or more")
     reader.check()
     return config

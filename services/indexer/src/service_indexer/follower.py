@@ -1,264 +1,240 @@
-"""One move of the copy towards the chain: the whole algorithm, as text.
+"""One step of the copy towards the chain, at any pace of blocks: the whole algorithm.
 
-After ``advance`` returns, the copy equals a replay of the chain up to the block it names. A reorg above the finalized
-block is repaired in the same step; one below it halts the copy, because finalized facts were acted upon. So does a
-finalized log that this release does not know: the Hub is of another release.
+Each second the newest block and the Hub's storage root are looked at, and each five seconds the newest block with an
+unfinal fact. The root says only when to read: where it changed, or where that block has another hash, the logs above
+the copy's final block are read again and what differs is replaced in one transaction. When finality moves, the logs of
+the leap are read again whatever the root says: what they say is final, and nothing before. History is the same, in
+longer leaps.
+
+The copy halts where the chain shows another block than the copy's final one, since final facts were acted upon; where a
+final log is of another release; and where the Hub itself knows other bounties than the copied history.
 """
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Final
 
 from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.events import UnknownLog
+from bounty_protocol.chain.events import Log, UnknownLog
 from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32
+from prometheus_client import Counter
 from psycopg import DataError, IntegrityError
-from service_common.db.hub_reads import Head
 from service_common.log import get_logger
 
-from service_indexer.proving import NEAR, Begun, Proofs, StorageProof
-from service_indexer.source import Source, Tip
-from service_indexer.stretch import BLOCKS_PER_STEP, PROVEN_PER_STEP, Stretch, check_links, read_stretch
-from service_indexer.writer import CopyStep, ProvenHead, Standing, Writer
+from service_indexer.chain import FollowedChain, Glimpse, LogRange
+from service_indexer.writer import CopyChange, FactBlock, Position, Writer
 
-MIN_PAUSE_SECONDS: Final = 0.1
-MAX_PAUSE_SECONDS: Final = 1.0
-MAX_PAUSE_AFTER_BLOCK_SECONDS: Final = 2.0
-REST_SECONDS: Final = 5.0
-"""How long a copy that equals the chain is not read again while the chain stays as it was."""
-_LONGEST_STRIDE: Final = 64
-"""Blocks that are compared at once where a reorg is deep; each look back is twice as long as the one before."""
+FINALITY_SECONDS: Final = 5.0
+"""How often the chain's finality is asked for, and the newest block with an unfinal fact."""
+BEHIND_SECONDS: Final = 30.0
+"""For how long a newest block below the copy's is taken for an endpoint that is behind, and not for a shorter chain."""
+UNEXPLAINED_SECONDS: Final = 60.0
+"""For how long the logs are read again because of a storage root that they do not explain."""
+LONGEST_LOOK: Final = 10_000
+"""Blocks above the final one that are all read again at each look; of more, those above the last look's end."""
+LONGEST_LEAP: Final = 20_000
+"""Blocks of history in one transaction."""
+UNEXPLAINED: Final = Counter(
+    "service_index_unexplained_roots_total", "Changes of the Hub's storage that no log explained within a minute"
+)
 
 log = get_logger(__name__)
 
 
 class Halted(Exception):
-    """The chain contradicts what was finalized, or is of another release; an operator has to decide."""
+    """The chain contradicts what is final, or is of another release; an operator has to decide."""
 
 
-@dataclass
-class Rest:
-    """The tip that a follower's copy equalled last, so that looking for a block costs no query of the database.
+class Follower:
+    """Keeps a copy equal to the chain. What it remembers between steps saves questions and decides nothing: a new one
+    reads the unfinal logs once more. A copy begins at the block ``start``, before the Hub's first."""
 
-    Only for its one writer; a step that is not at rest reads the head, and checks the fence. ``alone``: one endpoint's
-    word is enough, so that the header of the next block is taken as the tip showed it. ``reached`` is whether the last
-    step came to a new block that is the tip.
-    """
+    def __init__(
+        self, chain: FollowedChain, copy: Writer, start: BlockNumber, *, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._chain, self._copy, self._start, self._monotonic = chain, copy, start, monotonic
+        self._final, self._ask_final_at = BlockNumber(0), float("-inf")
+        self._is_history = False
+        self._behind_since: float | None = None
+        self._version: datetime | None = None
+        self._forget()
 
-    alone: bool = False
-    reached: bool = False
-    _tip: Tip | None = None
-    _ends: float = float("-inf")
+    def _forget(self) -> None:
+        """Know nothing of the unfinal part."""
+        self._settled: Bytes32 | None = None
+        """The storage root that the copied logs explain."""
+        self._explained = True
+        """Whether a look found something new since the root was another one."""
+        self._unsettled_since: float | None = None
+        self._look_end: Header | None = None
 
-    def at(self, tip: Tip) -> bool:
-        """Whether the copy was seen to equal this tip a moment ago."""
-        return tip == self._tip and time.monotonic() < self._ends
+    def step(self) -> bool:
+        """Take one step; True where the next one should follow at once. Raises ``Halted`` and ``ChainUnavailable``."""
+        position = self._copy.position()
+        if position is None:
+            self._copy.begin(self._chain.header(self._start))
+            return True
+        if position.head.halted is not None:
+            raise Halted(position.head.halted)
+        if position.version != self._version:  # another writer, a rebuild, or a database that lost its last seconds
+            self._forget()
+            self._version = position.version
+        is_due = self._monotonic() >= self._ask_final_at
+        if is_due:
+            self._final = self._chain.final()
+            self._require_final_block(position)
+            self._ask_final_at = self._monotonic() + FINALITY_SECONDS
+        is_behind = self._final > position.head.finalized_number
+        try:
+            if is_behind:
+                self._read_final(position)
+            else:
+                self._follow_tip(position, position.newest_fact if is_due else None)
+        except UnknownLog as unknown:
+            reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
+            if unknown.block <= self._final:  # an unfinal one may still go
+                self._copy.halt(reason)
+            raise Halted(reason) from unknown
+        except (ValueError, DataError, IntegrityError) as error:
+            why = type(error).__name__
+            raise ChainUnavailable(f"RPC endpoints listed a log that the Hub cannot emit ({why})") from error
+        return is_behind
 
-    def note(self, tip: Tip, *, reached: bool = False) -> None:
-        """The copy equals this tip."""
-        self.reached, self._tip, self._ends = reached, tip, time.monotonic() + REST_SECONDS
+    def _require_final_block(self, position: Position) -> None:
+        number = position.head.finalized_number
+        if self._final < number != self._start:  # a young Hub's start is taken as final before it is
+            raise ChainUnavailable("the RPC endpoints are behind what is already final")
+        if self._chain.header(number).hash != position.finalized_hash:
+            reason = (
+                f"the chain shows another block {number} than the one this copy saw finalized; "
+                "check the RPC endpoints, then rebuild the copy"
+            )
+            self._copy.halt(reason)
+            raise Halted(reason)
 
-    def leave(self) -> Tip | None:
-        """The copy may differ from the tip; the one that it equalled before."""
-        before, self.reached, self._tip = self._tip, False, None
-        return before
+    def _read_final(self, position: Position) -> None:
+        """Copy the next leap of final blocks."""
+        first = BlockNumber(position.head.finalized_number + 1)
+        found = self._chain.logs(first, BlockNumber(min(self._final, first + LONGEST_LEAP - 1)))
+        is_following = position.head.block_number > position.head.finalized_number
+        self._is_history = self._is_history or not is_following
+        change = self._difference(position, found, first)
+        if change.retract_from is not None:
+            self._forget()  # rows above the leap went, too
+        change.finalized, change.tip = found.end, self._final
+        if found.end.number > position.head.block_number:
+            change.newest = found.end
+        self._apply(position, change)
 
+    def _follow_tip(self, position: Position, fact: FactBlock | None) -> None:
+        """Move to the newest block; ``fact`` is the block of a log of which the hash is compared."""
+        glimpse = self._chain.glimpse(fact.number if fact else None)
+        is_behind = glimpse.newest.number < position.head.block_number
+        is_behind = is_behind or (fact is not None and glimpse.fact_hash is None)
+        if is_behind and not self._is_shorter_chain():
+            return
+        if not is_behind:
+            self._behind_since = None
+        is_same = fact is None or glimpse.fact_hash == fact.hash
+        if is_same and not is_behind and glimpse.root is not None and glimpse.root == self._settled:
+            self._apply(position, CopyChange(newest=glimpse.newest))
+            return
+        self._look(position, glimpse, shorter=is_behind)
 
-def advance(source: Source, writer: Writer, rest: Rest | None = None) -> bool:
-    """Take one step; True when there was something to do. ``rest`` is kept by a caller that looks often."""
-    rest = rest or Rest()
-    tip = source.tip()
-    if rest.at(tip):
-        return False
-    before = rest.leave()
-    standing = writer.standing(tip.finalized.number if tip.finalized else BlockNumber(0))
-    if standing is None:
-        raise Halted("the copy has no start")
-    head = standing.head
-    if head.halted is not None:
-        raise Halted(head.halted)
-    if tip.latest.number < head.finalized_number:
-        raise ChainUnavailable("an RPC endpoint is behind what is already final")
-    final = BlockNumber(max(head.finalized_number, tip.finalized.number if tip.finalized else 0))
-    if tip.latest.hash == head.block_hash and final == head.finalized_number:
-        rest.note(tip)
-        return False
-    ancestor = before.latest if rest.alone and before is not None and _is_next(tip, before, head) else None
-    latest = _move(source, writer, standing, tip, final, ancestor)
-    if latest is not None and latest.hash == tip.latest.hash:
-        rest.note(tip, reached=head.block_hash != latest.hash)
-    return latest is not None
+    def _is_shorter_chain(self) -> bool:
+        """Whether the newest blocks were below the copy's for so long that the chain itself got shorter."""
+        now = self._monotonic()
+        if self._behind_since is None:
+            self._behind_since = now
+        self._chain.distrust()
+        return now - self._behind_since >= BEHIND_SECONDS
 
+    def _look(self, position: Position, glimpse: Glimpse, *, shorter: bool) -> None:
+        """Read the logs above the final block, and replace what differs."""
+        last = self._chain.reached(glimpse.newest)
+        first = BlockNumber(self._first_of_look(position, last) + 1)
+        if last < first:
+            self._settle(glimpse.root, changed=False)
+            return
+        found = self._chain.logs(first, last)
+        while found.end.number < last:
+            more = self._chain.logs(BlockNumber(found.end.number + 1), last)
+            found = LogRange(found.logs + more.logs, {**found.times, **more.times}, more.end)
+        change = self._difference(position, found, first, shorter=shorter)
+        if shorter or last >= position.head.block_number or change.retract_from is not None:
+            change.newest = found.end
+        change.tip = glimpse.newest.number
+        changed = change.retract_from is not None or bool(change.logs)
+        self._apply(position, change)
+        self._look_end = found.end
+        self._settle(glimpse.root, changed=changed)
+        if self._is_history:
+            self._check_history(found.end.number)
 
-def pause_between_looks(block_time_seconds: float) -> float:
-    """Eight looks a block: soon enough for those who wait, and bearable for an endpoint that counts requests."""
-    return min(MAX_PAUSE_SECONDS, max(MIN_PAUSE_SECONDS, block_time_seconds / 8))
+    def _first_of_look(self, position: Position, last: BlockNumber) -> BlockNumber:
+        """Return the block above which logs are read: the final one, unless that is long ago and the block at which
+        the last look ended is still the chain's."""
+        final, end = position.head.finalized_number, self._look_end
+        if end is None or last - final <= LONGEST_LOOK or end.number > last:
+            return final
+        return end.number if self._chain.header(end.number).hash == end.hash else final
 
+    def _settle(self, root: Bytes32 | None, *, changed: bool) -> None:
+        """Note whether the logs explain the root: once a look finds nothing more after one that did. A root may be of
+        another moment than the logs, or of another node of the same endpoint."""
+        now = self._monotonic()
+        if changed:
+            self._explained, self._unsettled_since = True, None
+        elif self._explained or root is None:
+            self._settled, self._explained = root, False
+        else:
+            self._unsettled_since = self._unsettled_since or now
+            self._chain.distrust()
+            if now - self._unsettled_since >= UNEXPLAINED_SECONDS:
+                UNEXPLAINED.inc()
+                log.warning("no log explains the Hub's storage root", root=root)
+                self._settled, self._unsettled_since = root, None
 
-def pause_after_block(block_time_seconds: float) -> float:
-    """Until the first look for the next block: a chain rarely has one before seven eighths of its block time."""
-    return max(pause_between_looks(block_time_seconds), min(MAX_PAUSE_AFTER_BLOCK_SECONDS, block_time_seconds * 7 / 8))
+    def _difference(
+        self, position: Position, found: LogRange, first: BlockNumber, *, shorter: bool = False
+    ) -> CopyChange:
+        """Return what makes the copied logs of a range those that the chain has. Rows and their order follow from the
+        logs in the order of the chain, so one that was missing takes all later ones with it."""
+        kept = self._copy.logs(first, None if shorter else found.end.number)
+        same = _common_length(kept, found.logs)
+        new, fact = found.logs[same:], position.newest_fact
+        if same == len(kept) and not (new and fact is not None and fact.number > found.end.number):
+            return CopyChange(logs=new, times=found.times)
+        place = min(each.block_number for each in (*kept[same : same + 1], *new[:1]))
+        log.warning("reorg repaired", block=place, depth=position.head.block_number - place + 1)
+        logs = tuple(each for each in found.logs if each.block_number >= place)
+        return CopyChange(retract_from=place, logs=logs, times=found.times)
 
+    def _apply(self, position: Position, change: CopyChange) -> None:
+        self._version = self._copy.apply(position, change)
 
-def _is_next(tip: Tip, before: Tip, head: Head) -> bool:
-    """Whether the newest block is the child of the copy's own head, which was the tip before."""
-    latest, parent = tip.latest, before.latest
-    return head.block_hash == parent.hash == latest.parent_hash and latest.number == parent.number + 1
-
-
-def _move(
-    source: Source,
-    writer: Writer,
-    standing: Standing,
-    tip: Tip,
-    final: BlockNumber,
-    parent: Header | None,
-) -> Header | None:
-    """The step itself; where the copy is now, and None where an endpoint that is behind left nothing to do. ``parent``
-    is the header of the copy's head where the tip is the next block."""
-    head = standing.head
-    # 1. Where the copy and the chain still agree.
-    ancestor = parent or _common_ancestor(source, writer, head, tip)
-    if ancestor.number == tip.latest.number and ancestor.hash != tip.latest.hash:
-        raise ChainUnavailable("an RPC endpoint shows another newest block than the chain has there")
-    if ancestor.number == tip.latest.number < head.block_number:
-        return None  # an endpoint that is behind on the same chain: nothing to retract
-    # 2. The next stretch of the chain above it, with its logs.
-    last = BlockNumber(min(tip.latest.number, ancestor.number + _blocks_of_step(source, ancestor, tip)))
-    retract = ancestor.hash != head.block_hash
-    if retract:
-        stretch = read_stretch(source, ancestor, last, final, _replacing(source, writer, ancestor, last, tip))
-    else:
-        read = [tip.latest] if parent is not None else None
-        stretch = read_stretch(source, ancestor, last, final, read)
-        _check_branch(stretch.headers, tip)
-    # 3. That nothing is missing in it, where that can be shown.
-    known = standing.proven if ancestor.number == head.block_number else writer.known(ancestor.number)
-    stretch, proof = _proven(source, writer, known, ancestor, stretch, tip, retract=retract)
-    # 4. One transaction.
-    latest = stretch.headers[-1] if stretch.headers else ancestor
-    finalized = _newest_final(standing, tip, [ancestor, *stretch.headers])
-    step = CopyStep(
-        ancestor.number,
-        stretch.headers,
-        stretch.logs,
-        latest,
-        finalized,
-        tip.latest.number,
-        retract,
-        stretch.checked,
-        proof,
-    )
-    try:
-        writer.apply(step)
-    except UnknownLog as unknown:
-        reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
-        if unknown.block <= final:  # below that an endpoint may still show another chain
-            writer.halt(reason)
-        raise Halted(reason) from unknown
-    except (ValueError, DataError, IntegrityError) as error:  # one that no receipt decides is an endpoint's word
-        why = type(error).__name__
-        raise ChainUnavailable(f"an RPC endpoint listed a log that the Hub cannot emit ({why})") from error
-    if ancestor.number < head.block_number:
-        log.warning("reorg repaired", ancestor=ancestor.number, depth=head.block_number - ancestor.number)
-    return latest
-
-
-def _common_ancestor(source: Source, writer: Writer, head: Head, tip: Tip) -> Header:
-    """The newest block that the copy and the chain share; usually the copy's own head."""
-    high = BlockNumber(min(head.block_number, tip.latest.number))
-    stride = 1
-    while high >= head.finalized_number:
-        low = BlockNumber(max(head.finalized_number, high - stride + 1))
-        kept = writer.hashes(low, high)
-        for header in reversed(source.headers(low, high)):
-            if kept.get(header.number) == header.hash:
-                return header
-        high, stride = BlockNumber(low - 1), min(2 * stride, _LONGEST_STRIDE)
-    reason = (
-        f"the chain shows another block {head.finalized_number} than the one this copy saw finalized; "
-        "check the RPC endpoints, then rebuild the copy"
-    )
-    writer.halt(reason)
-    raise Halted(reason)
-
-
-def _blocks_of_step(source: Source, ancestor: Header, tip: Tip) -> int:
-    """How many blocks one step reads at most."""
-    is_near = tip.latest.number - ancestor.number <= NEAR + BLOCKS_PER_STEP
-    return PROVEN_PER_STEP if source.proofs is not None and is_near else BLOCKS_PER_STEP
-
-
-def _replacing(source: Source, writer: Writer, ancestor: Header, last: BlockNumber, tip: Tip) -> list[Header]:
-    """The headers above ``ancestor``, whole, in place of the copy's own blocks there.
-
-    Several nodes may answer behind one address: raises ``ChainUnavailable`` where they show the copy's own block after
-    all, or a branch that does not lead to the newest one. A retraction is reported to others.
-    """
-    first = BlockNumber(ancestor.number + 1)
-    headers = source.headers(first, last)
-    if writer.hashes(first, first).get(first) == headers[0].hash:
-        raise ChainUnavailable(f"what RPC endpoints show of block {first} does not fit together")
-    check_links([ancestor, *headers])
-    _check_branch(headers, tip)
-    return headers
-
-
-def _check_branch(headers: list[Header], tip: Tip) -> None:
-    """Raise ``ChainUnavailable`` where these reach the newest block's number with another block."""
-    if headers and headers[-1].number == tip.latest.number and headers[-1].hash != tip.latest.hash:
-        raise ChainUnavailable("the chain moved while its blocks were read")
-
-
-def _proven(
-    source: Source,
-    writer: Writer,
-    known: ProvenHead | None,
-    ancestor: Header,
-    stretch: Stretch,
-    tip: Tip,
-    *,
-    retract: bool,
-) -> tuple[Stretch, StorageProof | None]:
-    """The stretch with the logs that were missing in it, and the Hub's storage root after it where that is proven."""
-    if source.proofs is None or not stretch.headers or tip.latest.number - stretch.headers[-1].number > NEAR:
-        return stretch, None
-    begun = _begun(source.proofs, writer, known, ancestor)
-    proof, logs = source.proofs.complete(begun, stretch.headers, stretch.logs)
-    if proof is None:
-        return replace(stretch, logs=logs), None
-    quiet = known is not None and known.quiet and not logs and not retract
-    if known is not None and quiet and proof.storage_root == known.proof.storage_root:
-        # Nothing was logged since the proof before, which may be of an older block, and nothing changed until now.
-        proof = replace(proof, since=known.proof.since)
-    if not stretch.checked:
-        proof = replace(proof, since=proof.number)
-    return replace(stretch, logs=logs), proof
+    def _check_history(self, block: BlockNumber) -> None:
+        """Compare the copied history with the Hub's own views: each open bounty, and that there is no further one."""
+        reason = None
+        try:
+            kept, count = self._copy.open_pages()
+        except ValueError as gap:
+            reason = f"logs of a bounty are missing: {gap}; rebuild the copy"
+        else:
+            ids = [*kept, BountyId(count + 1)]
+            shown = self._chain.open_bounties(ids, block)
+            wrong = [number for number, page in zip(ids, shown, strict=True) if page != kept.get(number)]
+            if wrong:
+                reason = f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy"
+        if reason is not None:
+            self._copy.halt(reason)
+            raise Halted(reason)
+        self._is_history = False
 
 
-def _begun(proofs: Proofs, writer: Writer, known: ProvenHead | None, ancestor: Header) -> Begun | None:
-    """The proven state of the block at which a stretch begins."""
-    if known is not None and known.proof.hash == ancestor.hash:
-        return Begun(known.proof.since, known.proof.storage_root)
-    above = writer.first_proof_above(ancestor.number)  # of a branch that is left: what is below was whole in it, too
-    if above is None or above.since > ancestor.number:
-        return None
-    return Begun(above.since, proofs.storage_root(ancestor))
-
-
-def _newest_final(standing: Standing, tip: Tip, covered: list[Header]) -> Header | None:
-    """The newest block of the copy that is known to be final; None where the endpoints agree on none.
-
-    Raises ``ChainUnavailable`` where it is not the block that they agree on: what is final is acted upon.
-    """
-    final = tip.finalized
-    if final is None or final.number < standing.head.finalized_number:
-        return None
-    if final.number > covered[-1].number:
-        return covered[-1]
-    hashes = {header.number: header.hash for header in covered}
-    own = hashes.get(final.number) or standing.final_hash
-    if own != final.hash:
-        raise ChainUnavailable("an RPC endpoint shows another final block than the one agreed upon")
-    return final
+def _common_length(ours: Sequence[Log], theirs: Sequence[Log]) -> int:
+    """Return how many logs two lists have in common at their beginning."""
+    pairs = enumerate(zip(ours, theirs, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(ours), len(theirs)))

@@ -1,16 +1,17 @@
 """``service-indexer``: the processes of the indexer."""
 
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from bounty_protocol.auth.signature import account_of_key
+from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
 from service_common.bounded import BoundedCollector
 from service_common.db.engine import check_database, make_engine, reading
+from service_common.db.errors import DatabaseUnavailable
 from service_common.db.waiting import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
@@ -21,7 +22,7 @@ from service_indexer.config import IndexerConfig, read_config
 from service_indexer.metrics import IndexCollector
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
-from service_indexer.writer import AnotherWriter, FencedOut, NoCopy
+from service_indexer.writer import AnotherWriter, NoCopy
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,12 +30,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     processes = {
         "worker": Process("follow the chain: run jobs of the queue index", _worker),
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),
-        "status": Process(
-            "print how far the indexed copy is, how old that is, and whether its endpoints answer", _status
-        ),
-        "verify": Process("replay the chain beside the copy and compare every table", _verify),
+        "status": Process("print how far the indexed copy is, and how old that is", _status),
         "rebuild": Process(
-            "replay the chain beside the copy, then put the new one in its place",
+            "read the chain anew beside the copy, then put the new copy in its place",
             _rebuild,
             switches={"--back": "also where the endpoints show less as final than the copy, which takes facts back"},
         ),
@@ -49,7 +47,7 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
     REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
-    _serve_state(config)
+    _serve_state(config, jobs.make_follower().chain.endpoints)
     run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
 
@@ -62,16 +60,15 @@ def _settler(environment: Environment) -> None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
-    due = settle_when_due(config, _serve_state(config))
+    due = settle_when_due(config, _serve_state(config, config.chain.rpc().endpoints))
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
 
-def _serve_state(config: IndexerConfig) -> Engine:
+def _serve_state(config: IndexerConfig, endpoints: Endpoints) -> Engine:
     """Serve the internal port, which shows how far the copy is; return the connections of that."""
     redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    collector = IndexCollector(engine, redis, chain.chain_id, SystemClock(), chain.rpc_urls, proofs=config.proofs)
-    REGISTRY.register(BoundedCollector(collector))
+    REGISTRY.register(BoundedCollector(IndexCollector(engine, chain.chain_id, SystemClock(), endpoints)))
     checks: dict[str, Check] = {
         "redis": lambda: check_redis(redis),
         "database": lambda: check_database(engine),
@@ -83,48 +80,31 @@ def _serve_state(config: IndexerConfig) -> Engine:
 
 def _status(environment: Environment) -> None:
     config = read_config(environment)
-    redis = connect(config.redis_url)
     with reading(make_engine(config.database_url, application="indexer-status", pool_size=1)) as connection:
-        for line in status_lines(connection, redis, config.chain.chain_id):
+        for line in status_lines(connection, config.chain.chain_id):
             print(line)  # noqa: T201
 
 
-def _verify(environment: Environment) -> None:
-    from service_indexer.replay import verify_copy
-
-    is_equal = True
-    with _failing():
-        for each in verify_copy(read_config(environment), _say):
-            result = "equal    " if each.equal else "DIFFERENT"
-            print(f"{result} {each.table} ({each.rows} rows)", flush=True)  # noqa: T201
-            is_equal = is_equal and each.equal
-    if not is_equal:
-        sys.exit("the copy differs from the chain: run service-indexer rebuild")
-
-
 def _rebuild(environment: Environment, *, back: bool) -> None:
-    from service_indexer.replay import rebuild_copy
-
-    with _failing():
-        block = rebuild_copy(read_config(environment), _say, back=back)
-    print(f"the new copy is in place, at block {block}")  # noqa: T201
-
-
-@contextmanager
-def _failing() -> Iterator[None]:
-    """What ends a replay, as one sentence."""
-    from service_indexer.follower import Halted
+    from service_indexer.follower import Halted  # as above
+    from service_indexer.rebuild import Behind, rebuild_copy
 
     try:
-        yield
+        rebuilt = rebuild_copy(read_config(environment), _say, back=back)
     except ChainUnavailable as error:
         sys.exit(f"the RPC endpoints gave no usable answer: {error}")
-    except (AnotherWriter, FencedOut):
-        sys.exit("another verify or rebuild of this database is running, or the follower did not step aside; try later")
+    except DatabaseUnavailable as error:
+        sys.exit(str(error))
     except NoCopy as error:
         sys.exit(f"{error}; is SERVICE_DATABASE_URL of this deployment?")
-    except Halted as error:
-        sys.exit(f"the replay ended: {error}")
+    except AnotherWriter:
+        sys.exit("another rebuild of this database is running")
+    except (Behind, Halted) as error:
+        sys.exit(f"the new copy was not put in place: {error}")
+    former = "had the same logs"
+    if rebuilt.differed_from is not None:
+        former = f"had other logs from block {rebuilt.differed_from} on"
+    print(f"the new copy is in place, at block {rebuilt.block}; the former one {former}")  # noqa: T201
 
 
 def _say(text: str) -> None:

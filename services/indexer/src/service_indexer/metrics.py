@@ -1,58 +1,46 @@
 """How far the copy is, as metrics, read from the copy itself at each scrape: every process shows the same."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
+from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.clock import Clock
 from bounty_protocol.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
 from bounty_protocol.types import ChainId
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
-from redis import Redis
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
-from service_common.newest_block import read_newest
+from service_common.db.hub_reads import (
+    LOOKED_SECONDS,
+    Head,
+    of_no_bounty,
+    read_head,
+    read_seconds_since_look,
+    read_totals,
+)
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
 
-from service_indexer.conduct import EndpointConduct, read_conduct
 from service_indexer.due import read_due
 
 
 class IndexCollector(Collector):
-    """Blocks, lag, reorgs and halt of one chain's copy, and its endpoints; only what can be read at this moment.
-    Without ``proofs`` nothing is shown to be complete, by the operator's choice, and no figure counts what is not."""
+    """Blocks, lag, reorgs and halt of one chain's copy, and the conduct of the process's own endpoints."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        redis: Redis,
-        chain_id: ChainId,
-        clock: Clock,
-        rpc_urls: Sequence[str],
-        *,
-        proofs: bool = True,
-    ) -> None:
-        self._engine, self._redis, self._chain_id, self._clock = engine, redis, chain_id, clock
-        self._rpc_urls, self._proofs = rpc_urls, proofs
+    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock, endpoints: Endpoints) -> None:
+        self._engine, self._chain_id, self._clock, self._endpoints = engine, chain_id, clock, endpoints
 
     def collect(self) -> Iterator[Metric]:
-        """The figures of this moment."""
+        """Return the figures of this moment; none of the copy while the database does not answer."""
         yield from self._copy()
-        yield from self._endpoints()
-        newest = read_newest(self._redis, self._chain_id)
-        if newest is not None:
-            yield GaugeMetricFamily(
-                "service_chain_head_age_seconds",
-                "Age of the newest block that the follower's endpoints show",
-                max(0, self._clock.now() - newest),
-            )
+        yield from self._conduct()
 
     def _copy(self) -> Iterator[Metric]:
         try:
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain_id)
+                since_look = read_seconds_since_look(connection, self._chain_id)
                 states = _bounties(connection, head) if head is not None else {}
                 acts = _acts_of_the_owner(connection)
                 archived = archived_seconds(connection)
@@ -88,43 +76,30 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
         behind = max(0, head.tip_number - head.block_number)
-        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it moved last", behind)
-        if self._proofs:
-            unproven = max(0, head.finalized_number - (head.proven_number or 0))
-            yield GaugeMetricFamily("service_index_unproven_blocks", "Final blocks not shown to be complete", unproven)
+        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
+        if head.block_number >= head.tip_number and since_look < LOOKED_SECONDS:
+            yield GaugeMetricFamily("service_chain_head_age_seconds", "Age of the chain's newest block", lag)
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
             "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg
         )
 
-    def _endpoints(self) -> Iterator[Metric]:
-        reported = read_conduct(self._redis, self._chain_id, self._rpc_urls)
+    def _conduct(self) -> Iterator[Metric]:
         preferred = GaugeMetricFamily(
             "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
         )
         failures = GaugeMetricFamily(
             "service_rpc_endpoint_failures", "Failures of an endpoint in a row", labels=["endpoint"]
         )
-        lag = GaugeMetricFamily(
-            "service_rpc_endpoint_lag_blocks",
-            "Blocks that an endpoint, or its finality that stands still, is behind what `SERVICE_RPC_QUORUM` show",
-            labels=["endpoint"],
-        )
         contradictions = GaugeMetricFamily(
-            "service_rpc_endpoint_contradictions",
-            "Times an endpoint contradicted a block's header or the quorum",
-            labels=["endpoint"],
+            "service_rpc_endpoint_contradictions", "Times an endpoint was outvoted by the quorum", labels=["endpoint"]
         )
-        figures: tuple[tuple[GaugeMetricFamily, Callable[[EndpointConduct], float]], ...] = (
-            (preferred, lambda each: float(each.preferred)),
-            (failures, lambda each: each.failures),
-            (lag, lambda each: each.lag),
-            (contradictions, lambda each: each.contradictions),
-        )
-        for family, value in figures:
-            for each in reported:
-                family.add_metric([str(each.place)], value(each))
-            yield family
+        for each in self._endpoints.all:
+            place = [str(each.place)]
+            preferred.add_metric(place, float(each is self._endpoints.preferred))
+            failures.add_metric(place, each.failures)
+            contradictions.add_metric(place, each.contradictions)
+        yield from (preferred, failures, contradictions)
 
 
 def archived_seconds(connection: Connection) -> float | None:

@@ -1,338 +1,190 @@
-"""The one ordered writer of ``hub_index``.
+"""Writes one chain's copy in the database, a change at a time.
 
-There is one writer per chain (a PostgreSQL advisory lock) and a fencing token is checked in every transaction, so that
-a writer that lost its lock without noticing writes nothing. A step of the chain, reorg included, is one transaction.
+Each change is one transaction that locks the copy's head and finds it at the version on which the change rests, so that
+two writers never mix. Rows are projected from logs and never updated: a reorg deletes those from a block on.
 """
 
-import secrets
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log
-from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, UnixSeconds
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 from psycopg import Connection as PsycopgConnection
 from psycopg import sql
 from service_common.db import hub_index as t
-from service_common.db.engine import reading, single, translated, writing
-from service_common.db.hub_reads import Head, head_of_row, read_head
-from service_common.db.locks import release_chain_lock, try_chain_lock
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Engine,
-    MetaData,
-    Row,
-    ScalarSelect,
-    Table,
-    and_,
-    case,
-    delete,
-    func,
-    insert,
-    literal,
-    select,
-    true,
-    update,
-)
-from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.dialects.postgresql import insert as upsert
-from sqlalchemy.exc import OperationalError
-from sqlalchemy.sql.selectable import LateralFromClause
+from service_common.db.engine import reading, writing
+from service_common.db.hub_reads import Head, head_of_row
+from sqlalchemy import ARRAY, Connection, Engine, Table, delete, exists, func, select, true, update
+from sqlalchemy.dialects.postgresql import insert
 
-from service_indexer.derived import keep_up, note_retraction
-from service_indexer.merkle import EMPTY_ROOT
+from service_indexer.changes import keep_up, note_retraction
 from service_indexer.projection import project
-from service_indexer.proving import FROM_THE_FIRST, StorageProof
-
-COPY_SPACE: Final = 0x48_55_42
-SCRATCH_SPACE: Final = 0x48_55_43
-
-
-class FencedOut(Exception):
-    """Another writer has taken over; this one must stop."""
 
 
 class AnotherWriter(Exception):
-    """The chain's lock is held by another process."""
+    """Another process has written the copy since it was read."""
 
 
 class NoCopy(ValueError):
-    """The database has no copy of this chain's Hub."""
-
-    def __init__(self, why: str = "there is no copy of this chain in the database") -> None:
-        super().__init__(why)
+    """The database has no copy of this Hub."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopyStep:
-    """One move of the copy: after a reorg retract everything above ``ancestor``, then add these blocks and logs."""
+class FactBlock(NamedTuple):
+    """The block of a log, by number and hash."""
 
-    ancestor: BlockNumber
-    headers: Sequence[Header]
-    logs: Sequence[Log]
-    latest: Header
-    finalized: Header | None
-    """The newest final block, or None for nothing new."""
-    tip: BlockNumber
-    """The newest block the chain showed, for how far behind the copy is."""
-    retract: bool
-    checked: bool = False
-    """Every log is of a receipt of its block."""
-    proof: StorageProof | None = None
-    """The Hub's storage root after ``latest``, where that is known."""
+    number: BlockNumber
+    hash: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
-class ProvenHead:
-    """A proof of the copy. ``quiet``: the copy has no log since its newest one."""
-
-    proof: StorageProof
-    quiet: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Standing:
-    """Where the copy stands, as one moment has it."""
+class Position:
+    """Where the copy is. ``newest_fact``: the block of the newest unfinal log; ``version``: new after each change."""
 
     head: Head
-    proven: ProvenHead | None
-    """The newest proof up to the head, as ``Writer.known`` has it."""
-    final_hash: Bytes32 | None
-    """Of the block that the chain calls final, where the copy has it."""
+    finalized_hash: Bytes32
+    newest_fact: FactBlock | None
+    version: datetime
+
+
+@dataclass(slots=True)
+class CopyChange:
+    """One move of the copy: delete what is of ``retract_from`` and later, then add these logs."""
+
+    newest: Header | None = None
+    """The block that the copy is at from now on; None where it stays."""
+    finalized: Header | None = None
+    tip: int = 0
+    """The newest block that the chain showed, where that is above the copy."""
+    retract_from: BlockNumber | None = None
+    logs: Sequence[Log] = ()
+    times: Mapping[BlockNumber, UnixSeconds] = field(default_factory=dict)
 
 
 class Writer:
-    """Writes one chain's copy while it holds the chain's lock."""
+    """Writes the copy of one Hub in one schema of the database."""
 
-    def __init__(self, engine: Engine, chain_id: ChainId, hub: Address, fence: int) -> None:
-        self._engine, self._chain_id, self._hub, self._fence = engine, chain_id, hub, fence
+    def __init__(self, engine: Engine, chain_id: ChainId, hub: Address, schema: str = t.SCHEMA) -> None:
+        self._engine = engine.execution_options(schema_translate_map={t.SCHEMA: schema})
+        self._chain_id, self._hub = chain_id, hub
 
-    def head(self) -> Head | None:
-        """How far the copy is."""
+    def position(self) -> Position | None:
+        """Return where the copy is, None where there is none; raises ``NoCopy`` where it is of another Hub."""
+        h, c = t.head.c, t.logs.c
+        newest = (
+            select(c.block_number.label("fact_number"), c.block_hash.label("fact_hash"))
+            .where(c.block_number > h.finalized_number)
+            .order_by(c.block_number.desc(), c.log_index.desc())
+            .limit(1)
+            .lateral("newest_fact")
+        )
+        found = select(t.head, newest).outerjoin(newest, true()).where(h.chain_id == self._chain_id)
         with reading(self._engine) as connection:
-            return read_head(connection, self._chain_id)
-
-    def standing(self, final: BlockNumber) -> Standing | None:
-        """What a step needs of the copy, by one query: one is taken for every block, and most find nothing new.
-
-        ``final`` is the block that the chain calls final. Raises ``FencedOut``, so that a writer steps aside also where
-        the chain stands still.
-        """
-        proven, h = _newest_proof(t.head.c.block_number), t.head.c
-        final_hash = select(t.blocks.c.hash).where(t.blocks.c.number == final).scalar_subquery()
-        found = select(t.head, proven, final_hash.label("final_hash")).outerjoin(proven, true())
-        with single(self._engine) as connection:
-            row = connection.execute(found.where(h.chain_id == self._chain_id)).first()
+            row = connection.execute(found).mappings().first()
         if row is None:
             return None
-        if row.fence != self._fence:
-            raise FencedOut
-        return Standing(head_of_row(row._mapping), _proven_head(row), row.final_hash)  # noqa: SLF001  # SQLAlchemy's public name for it
+        if row["hub_address"] != self._hub:
+            raise NoCopy("the copy in this database is of another Hub")
+        fact = None if row["fact_number"] is None else FactBlock(row["fact_number"], row["fact_hash"])
+        return Position(head_of_row(row), row["finalized_hash"], fact, row["updated_at"])
 
-    def hashes(self, first: BlockNumber, last: BlockNumber) -> dict[BlockNumber, Bytes32]:
-        """Hashes of the kept blocks of a range."""
-        c = t.blocks.c
-        with reading(self._engine) as connection:
-            rows = connection.execute(select(c.number, c.hash).where(c.number.between(first, last)))
-            return {BlockNumber(number): Bytes32(block_hash) for number, block_hash in rows}
-
-    def known(self, until: BlockNumber) -> ProvenHead | None:
-        """The newest proof of a block up to this one; None where there is none of a block that the copy still has."""
-        proven, h = _newest_proof(until), t.head.c
-        found = select(proven, h.quiet, h.finalized_number).join(t.head, h.chain_id == self._chain_id)
-        with reading(self._engine) as connection:
-            row = connection.execute(found).first()
-        return None if row is None else _proven_head(row)
-
-    def first_proof_above(self, number: BlockNumber) -> StorageProof | None:
-        """The oldest proof of a block above this one."""
-        p = t.proofs.c
-        with reading(self._engine) as connection:
-            row = connection.execute(select(t.proofs).where(p.number > number).order_by(p.number).limit(1)).first()
-        return None if row is None else _proof_of(row)
-
-    def apply(self, step: CopyStep) -> None:
-        """Move the copy to ``step.latest`` in one transaction."""
+    def begin(self, start: Header) -> None:
+        """Write where the copy starts, at a block before the Hub; do nothing where there is a copy."""
+        row = {
+            "chain_id": self._chain_id,
+            "hub_address": self._hub,
+            "block_number": start.number,
+            "block_hash": start.hash,
+            "block_time": start.time,
+            "finalized_number": start.number,
+            "finalized_hash": start.hash,
+            "finalized_time": start.time,
+            "tip_number": start.number,
+        }
         with writing(self._engine) as connection:
-            self.check_fence(connection)
-            if step.retract:
+            connection.execute(insert(t.head).values(row).on_conflict_do_nothing())
+
+    def logs(self, first: BlockNumber, until: BlockNumber | None) -> list[Log]:
+        """Return the copied logs of a range in the order of the chain, to the copy's end without ``until``."""
+        c = t.logs.c
+        rows = select(c.block_number, c.block_hash, c.log_index, c.tx_hash, c.topics, c.data)
+        rows = rows.where(c.block_number >= first).order_by(c.block_number, c.log_index)
+        if until is not None:
+            rows = rows.where(c.block_number <= until)
+        with reading(self._engine) as connection:
+            return [
+                Log(
+                    address=self._hub,
+                    block_number=number,
+                    block_hash=block_hash,
+                    log_index=index,
+                    tx_hash=tx_hash,
+                    topics=tuple(topics),
+                    data=bytes(data),
+                )
+                for number, block_hash, index, tx_hash, topics, data in connection.execute(rows)
+            ]
+
+    def open_pages(self) -> tuple[dict[BountyId, Bytes32], int]:
+        """Return the page commitment of each open bounty, and how many bounties there are: the Hub numbers them from
+        1 on. Raises ``ValueError`` where a number in between is missing."""
+        b, ended = t.bounties.c, t.finalizations.c
+        is_open = ~exists().where(ended.bounty_id == b.bounty_id)
+        with reading(self._engine) as connection:
+            pages = connection.execute(select(b.bounty_id, b.spec_commitment).where(is_open))
+            counted = select(func.count(), func.max(b.bounty_id)).select_from(t.bounties)
+            count, newest = connection.execute(counted).one()
+            if count != (newest or 0):
+                raise ValueError(f"{count} bounties are copied, and the newest is number {newest}")
+            return {row.bounty_id: row.spec_commitment for row in pages}, count
+
+    def apply(self, position: Position, change: CopyChange) -> datetime:
+        """Make a change in one transaction; return the new version. Raises ``AnotherWriter``."""
+        with writing(self._engine) as connection:
+            kept = select(t.head.c.updated_at).where(t.head.c.chain_id == self._chain_id)
+            if connection.execute(kept.with_for_update()).scalar() != position.version:
+                raise AnotherWriter
+            if change.retract_from is not None:
                 for table in t.FACTS:
-                    connection.execute(delete(table).where(table.c.block_number > step.ancestor))
-                note_retraction(connection, step.ancestor)
-                connection.execute(delete(t.blocks).where(t.blocks.c.number > step.ancestor))
-                connection.execute(delete(t.proofs).where(t.proofs.c.number > step.ancestor))
-            self._insert(connection, step)
-            self._set_head(connection, step)
-            self._forget_final(connection)
+                    connection.execute(delete(table).where(table.c.block_number >= change.retract_from))
+                note_retraction(connection, BlockNumber(change.retract_from - 1))
+            rows: dict[Table, list[dict[str, object]]] = defaultdict(list)
+            for log in change.logs:
+                for table, row in project(log, change.times[log.block_number]):
+                    rows[table].append(row)
+            for table, values in rows.items():
+                _copy_rows(connection, table, values)
+            if rows or change.retract_from is not None:
+                keep_up(connection)
+            return self._move_head(connection, position.head, change)
 
     def halt(self, reason: str) -> None:
         """Record why the copy no longer moves; readers answer 503 until an operator acts."""
         with writing(self._engine) as connection:
-            self.check_fence(connection)
             connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(halted=reason))
 
-    def _insert(self, connection: Connection, step: CopyStep) -> None:
-        if step.headers:
-            connection.execute(insert(t.blocks), [_block_row(header) for header in step.headers])
-        if step.proof is not None:
-            proof = {each.name: getattr(step.proof, each.name) for each in t.proofs.c}
-            added = upsert(t.proofs).values(proof)
-            connection.execute(added.on_conflict_do_update(index_elements=[t.proofs.c.number], set_=proof))
-        times = {header.number: header.time for header in step.headers}
-        rows: dict[Table, list[dict[str, object]]] = defaultdict(list)
-        for log in step.logs:
-            for table, row in project(log, times[log.block_number]):
-                rows[table].append(row)
-        for table, values in rows.items():
-            copy_rows(connection, table, values)
-        if rows:
-            keep_up(connection)
-
-    def _set_head(self, connection: Connection, step: CopyStep) -> None:
-        values: dict[str, object] = {
-            "hub_address": self._hub,
-            "block_number": step.latest.number,
-            "block_hash": step.latest.hash,
-            "block_time": step.latest.time,
-            "tip_number": step.tip,
-            "proven_number": _newest_complete(),
-            "updated_at": func.now(),
-        }
-        if step.retract:
-            depth = t.head.c.block_number - step.ancestor
+    def _move_head(self, connection: Connection, head: Head, change: CopyChange) -> datetime:
+        newest = change.newest.number if change.newest is not None else head.block_number
+        values: dict[str, object] = {"tip_number": max(newest, change.tip), "updated_at": func.clock_timestamp()}
+        if change.newest is not None:
+            at = change.newest
+            values |= {"block_number": at.number, "block_hash": at.hash, "block_time": at.time}
+        if change.finalized is not None:
+            final = change.finalized
+            values |= {"finalized_number": final.number, "finalized_hash": final.hash, "finalized_time": final.time}
+        if change.retract_from is not None:
+            depth = head.block_number - change.retract_from + 1
             values["reorg_count"] = t.head.c.reorg_count + 1
             values["deepest_reorg"] = func.greatest(t.head.c.deepest_reorg, depth)
-        h = t.head.c
-        kept_quiet = and_(literal(not step.logs and step.checked), h.quiet)
-        follows = and_(literal(step.checked), h.checked_number >= step.ancestor)
-        values["quiet"] = literal(True) if step.proof is not None else kept_quiet
-        values["checked_number"] = case(
-            (follows, step.latest.number), else_=func.least(h.checked_number, step.ancestor)
-        )
-        if step.finalized is not None:
-            values["finalized_number"] = func.greatest(t.head.c.finalized_number, step.finalized.number)
-            values["finalized_time"] = func.greatest(t.head.c.finalized_time, step.finalized.time)
-        connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(values))
-
-    def _forget_final(self, connection: Connection) -> None:
-        """Delete what no reorg can bring back: headers below the final block, and all proofs up to there except the
-        newest one and the newest that shows that nothing is missing."""
-        final = select(t.head.c.finalized_number).where(t.head.c.chain_id == self._chain_id).scalar_subquery()
-        connection.execute(delete(t.blocks).where(t.blocks.c.number < final))
-        p = t.proofs.c
-        newest_final = select(func.max(p.number)).where(p.number <= final).scalar_subquery()
-        superseded = and_(p.number < newest_final, p.number.is_distinct_from(_newest_complete()))
-        connection.execute(delete(t.proofs).where(superseded))
-
-    def check_fence(self, connection: Connection, schema: str = t.SCHEMA) -> None:
-        """Raise ``FencedOut`` where another writer has the copy; else none takes it until the transaction ends."""
-        head = t.head if schema == t.SCHEMA else t.head.to_metadata(MetaData(), schema=schema)
-        held = select(head.c.fence).where(head.c.chain_id == self._chain_id).with_for_update()
-        if connection.execute(held).scalar() != self._fence:
-            raise FencedOut
+        moved = update(t.head).where(t.head.c.chain_id == self._chain_id).values(values)
+        version: datetime = connection.execute(moved.returning(t.head.c.updated_at)).scalar_one()
+        return version
 
 
-def _newest_proof(until: ColumnElement[int] | int) -> LateralFromClause:
-    """The newest proof of a block up to this one, with the hash that the copy has of that block."""
-    p = t.proofs.c
-    proofs = select(t.proofs, t.blocks.c.hash.label("kept")).outerjoin(t.blocks, t.blocks.c.number == p.number)
-    return proofs.where(p.number <= until).order_by(p.number.desc()).limit(1).lateral("proven")
-
-
-def _proven_head(row: Row[Any]) -> ProvenHead | None:
-    """Of a row of ``_newest_proof`` with what the head has beside it."""
-    if row.number is None or (row.kept != row.hash and row.number >= row.finalized_number):
-        return None  # there is none
-    return ProvenHead(_proof_of(row), row.quiet)
-
-
-def _newest_complete() -> ScalarSelect[Any]:
-    """Up to which block nothing is missing from the copy."""
-    return select(func.max(t.proofs.c.number)).where(t.proofs.c.since == FROM_THE_FIRST).scalar_subquery()
-
-
-@contextmanager
-def only_writer(
-    engine: Engine,
-    chain_id: ChainId,
-    hub: Address,
-    start: Header | None,
-    *,
-    space: int = COPY_SPACE,
-    anew: bool = False,
-) -> Iterator[Writer]:
-    """Hold the chain's lock; raises ``AnotherWriter`` when it is taken, ``DatabaseUnavailable`` when nobody can tell.
-    ``start``: the block before the Hub's first; None where there is a copy, else ``NoCopy``.
-
-    ``space`` distinguishes the copy that is read from the scratch copy, which has a lock of its own. ``anew``: what
-    another one left is deleted first.
-    """
-    with ExitStack() as session:
-        with translated():
-            lock = session.enter_context(engine.connect())
-            taken = try_chain_lock(lock, space, chain_id)
-            lock.commit()
-        if not taken:
-            raise AnotherWriter
-        try:
-            with writing(engine) as connection:
-                if anew:
-                    empty_copy(connection)
-                fence = _take_fence(connection, chain_id, hub, start)
-            yield Writer(engine, chain_id, hub, fence)
-            with suppress(OperationalError):  # the session has ended, and its lock with it
-                release_chain_lock(lock, space, chain_id)
-        finally:
-            lock.invalidate()  # closing the session releases the lock, in any state
-
-
-def _take_fence(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None) -> int:
-    """Change the fencing token to one that nobody had: after a failover that lost the last one, the next of a count
-    would be another writer's, too. The first writer of a chain writes where the copy starts."""
-    fence = secrets.randbits(62)
-    changed = update(t.head).where(t.head.c.chain_id == chain_id).values(fence=fence)
-    found = connection.execute(changed.returning(t.head.c.hub_address)).first()
-    if found is None:
-        _begin_copy(connection, chain_id, hub, start, fence)
-    if found is not None and found.hub_address != hub:
-        raise NoCopy("the copy in this database is of another Hub")
-    return fence
-
-
-def _begin_copy(connection: Connection, chain_id: ChainId, hub: Address, start: Header | None, fence: int) -> None:
-    """Write where a copy starts: at a block before the Hub, of which nothing is stored."""
-    if start is None:
-        raise NoCopy
-    first = {
-        "chain_id": chain_id,
-        "hub_address": hub,
-        "block_number": start.number,
-        "block_hash": start.hash,
-        "block_time": start.time,
-        "finalized_number": start.number,
-        "finalized_time": UnixSeconds(start.time),
-        "fence": fence,
-        "proven_number": start.number,
-        "checked_number": start.number,
-        "quiet": True,
-    }
-    connection.execute(insert(t.head), [first])
-    connection.execute(insert(t.blocks), [_block_row(start)])
-    empty = {"number": start.number, "hash": start.hash, "storage_root": EMPTY_ROOT, "since": FROM_THE_FIRST}
-    connection.execute(insert(t.proofs), [empty])
-
-
-def empty_copy(connection: Connection) -> None:
-    """Delete all of a copy."""
-    for table in (*t.FACTS, t.changes, t.blocks, t.proofs, t.head):
-        connection.execute(delete(table))
-
-
-def copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
+def _copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
     """Insert rows that all have the table's every column, by COPY: several times as fast as INSERT."""
     columns = [(column.name, isinstance(column.type, ARRAY)) for column in table.c]
     translated = connection.get_execution_options().get("schema_translate_map") or {}
@@ -347,16 +199,8 @@ def copy_rows(connection: Connection, table: Table, rows: Sequence[dict[str, obj
 
 
 def _array(texts: object) -> str:
-    """A list of texts as PostgreSQL writes an array: the driver takes longer for one than for all else of a log."""
+    """Return a list of texts as PostgreSQL writes an array: the driver takes longer for that."""
     if not isinstance(texts, list):
         raise TypeError("not a list of texts")
     escaped = (str(each).replace("\\", "\\\\").replace('"', '\\"') for each in texts)
     return "{" + ",".join(f'"{each}"' for each in escaped) + "}"
-
-
-def _proof_of(row: Row[Any]) -> StorageProof:
-    return StorageProof(BlockNumber(row.number), Bytes32(row.hash), Bytes32(row.storage_root), BlockNumber(row.since))
-
-
-def _block_row(header: Header) -> dict[str, object]:
-    return {"number": header.number, "hash": header.hash, "parent_hash": header.parent_hash, "time": header.time}

@@ -71,12 +71,6 @@ class IndexPosition:
     finalized_block_number: BlockNumber
     finalized_block_time: UnixSeconds
     tip_block_number: BlockNumber
-    proven_until: Annotated[
-        BlockNumber | None,
-        Note(
-            "Up to this block the chain's own headers show that the index lacks nothing; null where they show nothing."
-        ),
-    ]
     lag_seconds: Annotated[int, Note("From the newest indexed block to now.", minimum=0)]
     finality_seconds: Annotated[int, Note("How long a fact takes to become final, as measured now.", minimum=0)]
     reorg_count: int

@@ -18,7 +18,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON delivery.wraps TO service_delivery;
 GRANT USAGE ON SCHEMA hub_index TO service_indexer, service_api, service_delivery;
 GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA hub_index TO service_indexer;
 GRANT SELECT
-    ON hub_index.blocks, hub_index.bounties, hub_index.changes, hub_index.claims, hub_index.delivery_key_withdrawals,
+    ON hub_index.bounties, hub_index.changes, hub_index.claims, hub_index.delivery_key_withdrawals,
         hub_index.delivery_keys, hub_index.fee_policies, hub_index.finalizations, hub_index.head,
         hub_index.heartbeats, hub_index.logs, hub_index.roster_members, hub_index.rosters, hub_index.submissions,
         hub_index.totals, hub_index.verdicts

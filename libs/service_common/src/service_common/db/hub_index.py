@@ -1,8 +1,8 @@
 """Schema ``hub_index``: the indexed copy of the Hub event log. Sole writer: the indexer.
 
 One table per kind of fact, append-only; each row carries the block and log it came from. Nothing is updated: the
-current state is the latest row, and a reorg is the deletion of every row above the common ancestor. Rows of ``head``
-are the exception, one per chain, how far the copy is; and ``open_bounties``, which follows from the others.
+current state is the latest row, and a reorg is the deletion of every row from a block on. Rows of ``head`` are the
+exception, one per chain, how far the copy is; and ``open_bounties``, which follows from the others.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,6 @@ from bounty_protocol.domain.lifecycle import HubEnum
 from bounty_protocol.types import Address, BountyId, Bytes32, RosterVersion, TokenAmount, UnixSeconds
 from sqlalchemy import (
     BigInteger,
-    Boolean,
     Column,
     DateTime,
     Identity,
@@ -42,7 +41,6 @@ from sqlalchemy import (
     SmallInteger,
     Table,
     Text,
-    false,
     func,
     literal_column,
     text,
@@ -53,7 +51,7 @@ from sqlalchemy.types import TypeEngine
 
 SCHEMA = "hub_index"
 SCRATCH = "hub_index_scratch"
-"""The same tables a second time, for a replay beside the copy that is read."""
+"""The same tables a second time, which a rebuild fills and then puts in the place of the copy that is read."""
 metadata = MetaData(schema=SCHEMA)
 
 
@@ -138,42 +136,18 @@ head = Table(
     _text("block_hash"),
     _number("block_time"),
     _number("finalized_number"),
+    _text("finalized_hash"),
     _number("finalized_time"),
+    _number("tip_number"),
     Column("halted", Text),
-    _number("fence"),
-    Column("tip_number", BigInteger, nullable=False, server_default="0"),
     Column("reorg_count", BigInteger, nullable=False, server_default="0"),
     Column("deepest_reorg", BigInteger, nullable=False, server_default="0"),
-    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("proven_number", BigInteger),
-    Column("checked_number", BigInteger, nullable=False, server_default="0"),
-    Column("quiet", Boolean, nullable=False, server_default="false"),
     Column("rebuilds", Integer, nullable=False, server_default="0"),
-    info=_info("how far the copy of a chain is: indexed and finalized block, the fencing token, why it is halted"),
+    Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
+    info=_info("how far the copy of a chain is: indexed and finalized block, why it is halted"),
 )
-"""``proven_number``: up to this block nothing that changed the Hub's storage is missing. ``checked_number``: up to this
-block every log is of a receipt of its block. ``quiet``: no log since the newest row of ``proofs``.
-``rebuilds``: how often the copy was replaced by a new one."""
-blocks = Table(
-    "blocks",
-    metadata,
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    _text("hash"),
-    _text("parent_hash"),
-    _number("time"),
-    info=_info("the header chain from the finalized block to the tip"),
-)
-proofs = Table(
-    "proofs",
-    metadata,
-    Column("number", BigInteger, primary_key=True, autoincrement=False),
-    _text("hash"),
-    _text("storage_root"),
-    _number("since"),
-    info=_info("the Hub's storage root after a block, and since which block nothing is missing up to there"),
-)
-"""The Hub's storage root after a block, proven. Nothing is missing from the copy between the block ``since`` and this
-one; ``since`` 0: nothing at all."""
+"""``tip_number``: the newest block that the chain showed. ``rebuilds``: how often the copy was replaced by a new one.
+``updated_at``: of the last step, also one that found nothing; no other writer's change is in between."""
 
 logs = _fact(
     "logs",
@@ -284,15 +258,13 @@ changes = Table(
     Column("number", BigInteger, Identity(always=False), primary_key=True),
     _number("block_number"),
     Column("log_index", BigInteger),
-    Column("retracts_final", Boolean, nullable=False, server_default=false()),
     Index("changes_place", "block_number", "log_index", unique=True),
     info=_info("a log that this copy took in, or a reorg that took logs out, in the order in which it did"),
 )
 """Logs that the copy took in and took back, in that order: a log by its place, or without a ``log_index`` a
-reorg or a rebuild that took every log out that is above the block, where ``retracts_final`` even final ones. The
-numbers are this copy's own, so a replay has none."""
+reorg or a rebuild that took every log out that is above the block. The numbers are this copy's own."""
 
-_NO_FACTS = (head, blocks, changes, open_bounties, proofs)
+_NO_FACTS = (head, changes, open_bounties)
 FACTS: tuple[Table, ...] = tuple(table for table in metadata.tables.values() if table not in _NO_FACTS)
 """Every table whose rows a reorg retracts."""
 EVENT_TABLES: Final[Mapping[type[HubEvent], Table]] = {

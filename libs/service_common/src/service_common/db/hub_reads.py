@@ -61,6 +61,8 @@ from sqlalchemy.dialects.postgresql import distinct_on
 
 from service_common.db import hub_index as t
 
+LOOKED_SECONDS: Final = 60.0
+"""After a longer time without a look at the chain nothing is said about its newest block."""
 T = TypeVar("T")
 Row = RowMapping | Mapping[str, Any]
 
@@ -108,9 +110,6 @@ class Head:
     """The newest block the chain showed when the copy moved last."""
     reorg_count: int
     deepest_reorg: int
-    proven_number: BlockNumber | None
-    """Up to this block nothing that changed the Hub's storage is missing, shown from the chain's headers; None where
-    nothing was shown yet."""
     rebuilds: int = 0
     """How often the copy was replaced by a new one."""
 
@@ -139,6 +138,12 @@ def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     return None if row is None else head_of_row(row)
 
 
+def read_seconds_since_look(connection: Connection, chain_id: ChainId) -> float:
+    """Return for how long nobody has looked at the chain for this copy, by the database's clock."""
+    since = func.extract("epoch", func.clock_timestamp() - t.head.c.updated_at)
+    return float(connection.execute(select(since).where(t.head.c.chain_id == chain_id)).scalar() or 0.0)
+
+
 def head_of_row(row: Row, prefix: str = "") -> Head:
     """The head of a row of ``head``, whose columns may be among others with a prefix."""
     return Head(
@@ -153,7 +158,6 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         BlockNumber(row[f"{prefix}tip_number"]),
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
-        row[f"{prefix}proven_number"],
         row[f"{prefix}rebuilds"],
     )
 

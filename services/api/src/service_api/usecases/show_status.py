@@ -23,17 +23,18 @@ from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import MAX_LAG_SECONDS, FactSource
 from service_common.db.hub_reads import (
+    LOOKED_SECONDS,
     Head,
     read_announced_roster,
     read_delivery_keys,
     read_head,
     read_offered_owner,
+    read_seconds_since_look,
     read_totals,
 )
-from service_common.newest_block import read_newest
 from sqlalchemy import Connection, func, select
 
-from service_api.dependencies import Dependencies, Newest
+from service_api.dependencies import Dependencies
 
 VERSION: Final = metadata.version("service-api")
 
@@ -45,6 +46,8 @@ class _Moment:
     head: Head | None
     totals: DeploymentTotals | None
     announced: Announcements | None
+    since_look: float
+    """Seconds since the index looked at the chain."""
 
 
 def show_status(deps: Dependencies) -> DeploymentStatus:
@@ -52,14 +55,16 @@ def show_status(deps: Dependencies) -> DeploymentStatus:
     try:
         found = _read(deps.facts)
     except (DatabaseUnavailable, ServiceError):
-        return _status(deps, IndexState.UNAVAILABLE, None, None, None)
+        return _status(deps, IndexState.UNAVAILABLE, None, None, None, None)
     head, totals, announced = found.head, found.totals, found.announced
     if head is None:
-        return _status(deps, IndexState.STARTING, None, None, None)
+        return _status(deps, IndexState.STARTING, None, None, None, None)
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
-    return _status(deps, state, _position(head, lag), totals, announced)
+    shows_tip = head.block_number >= head.tip_number and found.since_look < LOOKED_SECONDS
+    newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if shows_tip else None
+    return _status(deps, state, _position(head, lag), totals, announced, newest)
 
 
 def _read(source: FactSource) -> _Moment:
@@ -69,7 +74,8 @@ def _read(source: FactSource) -> _Moment:
             source.require_hub(head)
         totals = None if head is None else _totals(connection, head.block_time)
         announced = None if head is None else _announced(connection, head.block_time)
-        return _Moment(head, totals, announced)
+        since_look = read_seconds_since_look(connection, source.chain_id)
+        return _Moment(head, totals, announced, since_look)
 
 
 def _status(
@@ -78,19 +84,10 @@ def _status(
     position: IndexPosition | None,
     totals: DeploymentTotals | None,
     announced: Announcements | None,
+    newest: ChainHead | None,
 ) -> DeploymentStatus:
-    chain, head = deps.config.chain, _chain_head(deps)
-    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, head)
-
-
-def _chain_head(deps: Dependencies) -> ChainHead | None:
-    """By what the index's follower was shown, which Redis has; looked up once in a while, however many ask."""
-    chain_id = deps.config.chain.chain_id
-    newest = deps.newest.get(chain_id, lambda: Newest(read_newest(deps.limits_redis, chain_id))).block_time
-    if newest is None:
-        return None
-    age = max(0, deps.clock.now() - newest)
-    return ChainHead(newest, age, age > STANDS_STILL_SECONDS)
+    chain = deps.config.chain
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, newest)
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:
@@ -112,7 +109,6 @@ def _position(head: Head, lag: int) -> IndexPosition:
         finalized_block_number=head.finalized_number,
         finalized_block_time=head.finalized_time,
         tip_block_number=head.tip_number,
-        proven_until=head.proven_number,
         lag_seconds=lag,
         finality_seconds=head.finality_lag_seconds,
         reorg_count=head.reorg_count,

@@ -148,8 +148,6 @@ def _position(stated: DeploymentStatus, now: UnixSeconds) -> IndexPosition | Non
     found = stated.position
     if found is None or not 0 <= found.finalized_block_number <= found.block_number:
         return None
-    if found.proven_until is not None and not 0 <= found.proven_until <= found.block_number:
-        return None
     is_possible = found.finalized_block_time <= found.block_time <= now + _AHEAD_SECONDS
     counts = (found.finalized_block_time, found.finality_seconds, found.reorg_count, found.deepest_reorg)
     return found if is_possible and min(counts) >= 0 else None

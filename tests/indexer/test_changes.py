@@ -2,10 +2,10 @@
 
 import pytest
 from service_common.db import hub_index as t
-from service_indexer.replay import rebuild_copy
+from service_indexer.rebuild import rebuild_copy
 from sqlalchemy import Engine, select, text
 
-from tests.indexer.test_replay import config_of
+from tests.indexer.test_rebuild import config_of
 from tests.world import ESCROW, World
 
 
@@ -102,7 +102,6 @@ def test_changes__of_a_copy_that_is_rebuilt_without_a_difference__stay(world: Wo
     world.create()
     world.finalize()
     before = changes(engine)
-    world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
     assert changes(engine) == before
 
@@ -128,7 +127,6 @@ def test_changes__of_a_copy_that_is_rebuilt__are_taken_back_from_the_first_that_
     before = changes(engine)
     with engine.begin() as connection:
         connection.execute(text(alter), {"block": second})
-    world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
     stayed = [change for change in before if change[1] < second]
     kept, (taken, *again) = changes(engine)[: len(stayed)], changes(engine)[len(stayed) :]
@@ -157,6 +155,5 @@ def test_open_bounties__of_endings_reorgs_and_a_rebuild__are_those_without_an_en
     world.index()
     assert open_ids(engine) == [waiting]
     world.finalize()
-    world.writer_lock.close()
     rebuild_copy(config_of(world), lambda _: None)
     assert (won, open_ids(engine)) == (1, [waiting])

@@ -19,7 +19,6 @@ from sqlalchemy import (
     and_,
     cast,
     delete,
-    exists,
     func,
     insert,
     literal,
@@ -52,8 +51,7 @@ def note_retraction(connection: Connection, last_block: BlockNumber) -> None:
     c = t.changes.c
     gone = connection.execute(delete(t.changes).where(c.block_number > last_block, c.log_index.is_not(None)))
     if gone.rowcount:
-        was_final = exists().where(t.head.c.finalized_number > last_block)
-        connection.execute(insert(t.changes).values(block_number=last_block, retracts_final=was_final))
+        connection.execute(insert(t.changes).values(block_number=last_block))
 
 
 def _number_logs(connection: Connection) -> None:
