@@ -414,6 +414,16 @@ def test_terminated_worker_finishes_its_job(working: Working) -> None:
     assert (worker.exit_status(), working.begun(), working.lines("ended")) == (0, 1, 1)
 
 
+def test_worker_without_redis_ends_after_its_job(working: Working) -> None:
+    worker = working.start()
+    wait_until(lambda: working.begun() == 1)
+    working.server.kill()
+    worker.send(signal.SIGTERM)
+    working.release()
+    wait_until(lambda: worker.exit_status() is not None)
+    assert (worker.exit_status(), working.lines("ended")) == (0, 1)
+
+
 def test_idle_worker_ends_at_once(working: Working, engine: Engine) -> None:
     with locked(engine, f"{HERE}.repeat".replace(".", "-").replace("_", "-")):
         worker = working.start()
@@ -428,8 +438,20 @@ def test_replica_is_not_ready_and_is_left(working: Working) -> None:
     """As after a failover: the name leads to the new server, connections to the old one are of no use."""
     with connect(working.server.url()) as redis, connect(working.server.url()) as other:
         check_redis(redis)
+        pipeline = redis.pipeline()
+        pipeline.watch("writable")  # a second connection of the pool
         other.execute_command("REPLICAOF", "127.0.0.1", "9")
         with pytest.raises(ReadOnlyError):
             check_redis(redis)
+        wait_until(lambda: len(other.client_list()) == 1)
         other.execute_command("REPLICAOF", "NO", "ONE")
         check_redis(redis)
+
+
+def test_write_waits_while_a_replica_is_promoted(working: Working) -> None:
+    with connect(working.server.url()) as redis, connect(working.server.url()) as other, ThreadPoolExecutor(1) as pool:
+        other.execute_command("REPLICAOF", "127.0.0.1", "9")
+        written = pool.submit(redis.set, "key", 1)
+        time.sleep(0.1)
+        other.execute_command("REPLICAOF", "NO", "ONE")
+        assert written.result()

@@ -334,17 +334,15 @@ def run_worker(
         worker = make_worker(queue, waiting, engine, functions, periodic)
         try:
             worker.work(logging_level="WARNING")
-            if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
-                break
-            log.warning("the worker gave up and starts again")
-            waiting.connection_pool.disconnect()
-            time.sleep(1)
-        except StopRequested:
+        except StopRequested:  # a signal between two workers
             break
         except RedisError as error:
-            log.warning("the queue server does not answer; the worker starts again", exc_info=error)
-            waiting.connection_pool.disconnect()
-            time.sleep(1)
+            log.warning("the queue server does not answer", exc_info=error)
+        if worker._shutdown_requested_date is not None:  # noqa: SLF001  # RQ shows it nowhere else
+            break
+        log.warning("the worker starts again")
+        waiting.connection_pool.disconnect()
+        time.sleep(1)
     log.info("stopped")
 
 
