@@ -8,7 +8,7 @@ there, may run twice or late, and is enqueued again by whatever finds that it is
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -254,10 +254,13 @@ class ForeignJob(Exception):
 
 
 class _OwnJob(Job):
-    """A job as a worker runs it: one of the worker's functions with one message, and its id's lock."""
+    """A job as a worker runs it: one of the worker's functions with one message.
+
+    ``held`` is whether its worker holds the lock of its id; None where the database did not answer.
+    """
 
     functions: ClassVar[Mapping[str, Function]]
-    engine: ClassVar[Engine]
+    held: bool | None = None
 
     @property
     def func(self) -> Callable[[object], object]:
@@ -267,19 +270,20 @@ class _OwnJob(Job):
         return lambda received: function(check_message(received))
 
     def perform(self) -> object:
-        """Run it while its lock is held; nothing where another process runs it."""
-        with locked(self.engine, self.id, BEGIN_SECONDS) as held:
-            self.connection.delete(_begins_key(self.id))
-            if not held:
-                log.info("another process runs this job")
-                return None
+        """Run it, or do nothing where another process runs it."""
+        if self.held is None:
+            raise DatabaseUnavailable("the job's lock could not be taken")
+        if self.held:
             return super().perform()
+        log.info("another process runs this job")
+        return None
 
 
 class _Worker(SimpleWorker):
     """RQ's worker that runs jobs in the process itself, one after another."""
 
     max_connection_wait_time = 2.0
+    engine: Engine
     periodic: Mapping[str, Periodic]
 
     def subscribe(self) -> None:
@@ -289,16 +293,21 @@ class _Worker(SimpleWorker):
         """Nobody reads it, and a signal that comes while Redis is away must not fail the job."""
 
     def perform_job(self, job: Job, queue: Queue) -> bool:
-        """Run the job under its correlation id, timed, and note how a periodic one ended."""
+        """Run the job under its lock and correlation id, and note how a periodic one ended.
+
+        The lock is held until RQ has written the job's end: what it writes later would be of the next one of that id.
+        """
         before = correlation_id.set(job.id)
-        try:
-            with JOB_SECONDS.labels(queue.name).time():
-                is_done = bool(super().perform_job(job, queue))
+        with ExitStack() as held:
+            held.callback(correlation_id.reset, before)
+            held.enter_context(JOB_SECONDS.labels(queue.name).time())
+            with suppress(DatabaseUnavailable):
+                job.held = held.enter_context(locked(self.engine, job.id, BEGIN_SECONDS))  # type: ignore[attr-defined]
+            self.connection.delete(_begins_key(job.id))
+            is_done = bool(super().perform_job(job, queue))
             if (periodic := self.periodic.get(job.id)) is not None:
                 _note_end(self.connection, periodic, well=is_done)
             return is_done
-        finally:
-            correlation_id.reset(before)
 
 
 def make_worker(
@@ -306,8 +315,9 @@ def make_worker(
 ) -> SimpleWorker:
     """Make a worker of one queue that runs these functions and no others."""
     named = {f"{each.__module__}.{each.__qualname__}": each for each in functions}
-    own = type("OwnJob", (_OwnJob,), {"functions": named, "engine": engine})
+    own = type("OwnJob", (_OwnJob,), {"functions": named})
     worker = _Worker([open_queue(queue, redis, own)], connection=redis, serializer=JSONSerializer, job_class=own)
+    worker.engine = engine
     worker.periodic = {each.job_id: each for each in periodic}
     return worker
 
