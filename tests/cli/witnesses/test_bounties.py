@@ -1,16 +1,19 @@
 """Sealed work that an endpoint would open early, and keys of other work than the winner's."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.rpc import mapping
 from bounty_protocol.domain.envelope import parse_envelope
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.servers import RpcProxy
+from tests.cli.servers import Params, RpcProxy
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Ran, Terminal
-from tests.cli.witnesses.liar import number_of, view_with
+from tests.cli.witnesses.liar import After, number_of, view_with
 from tests.deployed import TERMS
 
 
@@ -93,6 +96,54 @@ def test_terms_that_two_endpoints_tell_apart_seal_nothing(
     second.before = lambda _method, _params: {"error": {"code": -32000, "message": "away"}}
     ran = solver.run("solver:submit", bounty, "work", code=1, SERVICE_RPC_URLS=second.url)
     assert ran.last["event"] == "submit.failed"
+
+
+def newest_is(later: Callable[[], int]) -> After:
+    """The newest block is so many blocks later than it is."""
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method == "eth_getBlockByNumber" and params[0] == "latest" and isinstance(result, dict):
+            return {**result, "number": hex(int(str(result["number"]), 16) + later())}
+        return result
+
+    return after
+
+
+def noting_blocks(blocks: list[object]) -> Callable[[str, Params], None]:
+    """Note at which blocks a bounty is read."""
+    selector = "0x" + hub_abi().functions["getBounty"].selector.hex()
+
+    def before(method: str, params: Params) -> None:
+        if method == "eth_call" and str(mapping(params[0])["data"]).startswith(selector):
+            blocks.append(params[1])
+
+    return before
+
+
+@pytest.mark.usefixtures("work")
+def test_terms_are_compared_at_the_newest_block_of_all(
+    rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str
+) -> None:
+    first_asked, second_asked = list[object](), list[object]()
+    rpc.before, second.before = noting_blocks(first_asked), noting_blocks(second_asked)
+    behind = iter([-2, -1])
+    second.after = newest_is(lambda: next(behind, 0))
+    ran = solver.run("solver:submit", bounty, "work", SERVICE_RPC_URLS=second.url)
+    assert ran.last["event"] == "submit.submission_recorded"
+    assert second_asked
+    assert set(second_asked) <= set(first_asked) - {"latest"}
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("work")
+@pytest.mark.parametrize("later", [-5, 5])
+def test_endpoint_that_stays_behind_another_ends_the_act(
+    second: RpcProxy, solver: Terminal, bounty: str, later: int
+) -> None:
+    second.after = newest_is(lambda: later)
+    ran = solver.run("solver:submit", bounty, "work", code=1, SERVICE_RPC_URLS=second.url)
+    assert (ran.last["event"], ran.last["code"]) == ("submit.failed", "chain_unavailable")
+    assert sealed(solver) == []
 
 
 @pytest.mark.attack

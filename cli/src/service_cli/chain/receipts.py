@@ -122,7 +122,9 @@ def read_logs(
     begins, or where that is unknown from as far back as a day of work is. An endpoint that is only a little behind has
     as much to read as it may lag.
     """
-    end = block_number(chain.rpc.call("eth_blockNumber")) if last is None else last
+    end = chain.block if last is None else last
+    if end is None:
+        end = block_number(chain.rpc.call("eth_blockNumber"))
     if first > end:
         lags = first <= end + TOLERATED_LAG
         first = BlockNumber(max(0, end - TOLERATED_LAG)) if lags else earliest_block(chain, end)

@@ -7,6 +7,7 @@ configuration; a disagreement is refused. An unreachable endpoint is ``CommandFa
 import time
 from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -62,6 +63,14 @@ class ChainClient:
         self._clock_named = False
         self.rpc = PrefetchingRpc(self.url)
         self.hub = Hub(self.rpc, settings.hub_address())
+        self.block: BlockNumber | None = None
+        """Where the Hub's views and log are read; None for the newest block."""
+
+    def at(self, block: BlockNumber) -> "ChainClient":
+        """The same with the Hub's views and log as of this block."""
+        pinned = copy(self)
+        pinned.hub, pinned.block = Hub(self.rpc, self.hub.address, block), block
+        return pinned
 
     @property
     def named(self) -> str:

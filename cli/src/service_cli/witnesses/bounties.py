@@ -24,14 +24,14 @@ Pair = tuple[Address, Bytes32]
 
 def agreed_bounty(chain: ChainClient, bounty_id: BountyId) -> BountyView:
     """The bounty; ``sources_disagree`` where a further endpoint has other terms of it."""
-    views: dict[ChainClient, BountyView] = {}
+    views: dict[str, BountyView] = {}
 
     def fixed(each: ChainClient) -> BountyTerms:
-        views[each] = each.bounty(bounty_id)
-        return _fixed(views[each])
+        views[each.url] = each.bounty(bounty_id)
+        return _fixed(views[each.url])
 
     agreed(chain, Fact.TERMS, fixed)
-    return views[chain]
+    return views[chain.url]
 
 
 def _fixed(view: BountyView) -> BountyTerms:

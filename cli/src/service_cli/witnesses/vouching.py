@@ -1,14 +1,15 @@
 """Values with who vouched for them, and the question that each further source is asked, too."""
 
-import operator
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Final, Generic, TypeVar
 
-from service_cli.chain.session import ChainClient
-from service_cli.errors import CommandRefused
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.types import BlockNumber
+
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.shell.text import printable
 from service_cli.witnesses.table import RULES, Fact, Witness
 
@@ -49,15 +50,35 @@ class AskedParty(Generic[T]):
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
-    """The endpoint's answer, if each further one answers the same; ``sources_disagree`` otherwise.
-
-    An endpoint that is a little behind is asked again; one that is silent fails as any endpoint does.
-    """
-    first, *others = (AskedParty(each.named, partial(read, each)) for each in chain.everywhere)
-    mine = first.ask()
-    for other in others:
-        mine = reconciled(fact, first, other, operator.eq, mine)
+    """The endpoint's answer, if each further one answers the same at one block; ``sources_disagree`` otherwise."""
+    if not chain.further:
+        return read(chain)
+    block = _block_of_all(chain)
+    mine, *answers = (read(each.at(block)) for each in chain.everywhere)
+    for other, answer in zip(chain.further, answers, strict=True):
+        if answer != mine:
+            raise disagreement(fact, chain.named, other.named)
     return mine
+
+
+def _block_of_all(chain: ChainClient) -> BlockNumber:
+    """The newest block that an endpoint shows, once all of them have come to it.
+
+    So none of them alone has the others answer of a time that is over. One that stays behind fails as a silent one.
+    """
+    block = BlockNumber(0)
+    for look in range(LAG_LOOKS):
+        if look:
+            time.sleep(LAG_SECONDS)
+        with chain_errors():
+            heads = [(header_at(each.rpc, "latest").number, each.named) for each in chain.everywhere]
+        block = block or max(head for head, _ in heads)
+        behind = [named for head, named in heads if head < block]
+        if not behind:
+            return block
+    message = f"Block {block}, which another endpoint shows, is missing at {behind[0]}."
+    next_action = "Nothing was signed. Run the command again, or use other endpoints."
+    raise CommandFailed("chain_unavailable", message, next_action=next_action)
 
 
 def reconciled(

@@ -59,17 +59,18 @@ class VerdictView:
 
 
 class Hub:
-    """Reads of one Hub."""
+    """Reads of one Hub, at ``block`` unless a read names another."""
 
-    def __init__(self, rpc: ChainNode, address: Address) -> None:
-        self.rpc, self.address = rpc, address
+    def __init__(self, rpc: ChainNode, address: Address, block: BlockNumber | str = "latest") -> None:
+        self.rpc, self.address, self.block = rpc, address, block
 
-    def call(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> Call:
+    def call(self, function: str, *arguments: object, block: BlockNumber | str | None = None) -> Call:
         """A view's call, for a request of several."""
         data = "0x" + hub_abi().functions[function].encode(*arguments).hex()
-        return "eth_call", [{"to": self.address, "data": data}, hex(block) if isinstance(block, int) else block]
+        at = self.block if block is None else block
+        return "eth_call", [{"to": self.address, "data": data}, hex(at) if isinstance(at, int) else at]
 
-    def read(self, function: str, *arguments: object, block: BlockNumber | str = "latest") -> tuple[object, ...]:
+    def read(self, function: str, *arguments: object, block: BlockNumber | str | None = None) -> tuple[object, ...]:
         """Call a view; raises ``RpcRefused`` when the Hub reverts."""
         return self._read(function, arguments, block, Function.decode)
 
@@ -77,7 +78,7 @@ class Hub:
         self,
         function: str,
         arguments: tuple[object, ...],
-        block: BlockNumber | str,
+        block: BlockNumber | str | None,
         decode: Callable[[Function, bytes], T],
     ) -> T:
         answer = self.rpc.answer(self.call(function, *arguments, block=block))
@@ -88,11 +89,11 @@ class Hub:
                 f"the contract at {self.address} did not answer {function} as the Hub does"
             ) from error
 
-    def _struct(self, function: str, argument: int, block: BlockNumber | str) -> dict[str, Any]:
+    def _struct(self, function: str, argument: int, block: BlockNumber | str | None) -> dict[str, Any]:
         """The fields of the struct that a view returns, of the types that the ABI fixes."""
         return self._read(function, (argument,), block, Function.decode_named)
 
-    def bounty(self, bounty_id: BountyId, block: BlockNumber | str = "latest") -> BountyView | None:
+    def bounty(self, bounty_id: BountyId, block: BlockNumber | str | None = None) -> BountyView | None:
         """One bounty; None when the Hub knows no such id."""
         try:
             view = self._struct("getBounty", bounty_id, block)
@@ -105,14 +106,14 @@ class Hub:
             view["reason"] = SettlementReason.of_number(_int(view["reason"]))
         return BountyView(**view)
 
-    def roster(self, version: int, block: BlockNumber | str = "latest") -> RosterView:
+    def roster(self, version: int, block: BlockNumber | str | None = None) -> RosterView:
         """A roster version."""
         return RosterView(**self._struct("getRoster", version, block))
 
     def current_roster_version(self) -> RosterVersion:
         return RosterVersion(self._integer("currentRosterVersion"))
 
-    def submission(self, bounty_id: BountyId, solver: Address, block: BlockNumber | str = "latest") -> Bytes32:
+    def submission(self, bounty_id: BountyId, solver: Address, block: BlockNumber | str | None = None) -> Bytes32:
         """The Solver's active commitment; zero when there is none."""
         (commitment,) = self.read("getSubmission", bounty_id, solver, block=block)
         return Bytes32(str(commitment))
@@ -128,7 +129,7 @@ class Hub:
         version, effective_from = self.read("announcedRoster")
         return (RosterVersion(_int(version)), UnixSeconds(_int(effective_from))) if version else None
 
-    def delivery_key(self, block: BlockNumber | str = "latest") -> Bytes32:
+    def delivery_key(self, block: BlockNumber | str | None = None) -> Bytes32:
         """The delivery public key in effect; zero before the first and after it was withdrawn."""
         return Bytes32(str(self.read("deliveryKey", block=block)[0]))
 
