@@ -87,14 +87,6 @@ def test_rest__of_one_that_fails_again_and_again__doubles_up_to_a_limit() -> Non
     assert endpoints.all[0].rests_until - ticks.now == FIRST_REST_SECONDS
 
 
-def test_endpoint__that_lags__is_asked_after_those_that_do_not() -> None:
-    endpoints = three(Ticks())
-    endpoints.all[0].lag = 3
-    assert places(endpoints) == [1, 2, 3]
-    endpoints.all[0].lag = 4
-    assert places(endpoints) == [2, 3, 1]
-
-
 def test_endpoints__when_all_rest__are_asked_all_the_same() -> None:
     endpoints = three(Ticks())
     for each in endpoints.all:

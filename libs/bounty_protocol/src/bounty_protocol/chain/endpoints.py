@@ -2,8 +2,8 @@
 
 An endpoint that fails, or whose answer the caller could not use, rests for a while that doubles each time in a row,
 with jitter, and is queried only when no rested one is left. Among the others the one that answered last is queried
-first, unless it lags behind the rest. An endpoint is known by its place in the configuration, from 1: its address may
-hold a secret. Thread-safe: each change is one assignment.
+first. An endpoint is known by its place in the configuration, from 1: its address may hold a secret. Thread-safe: each
+change is one assignment.
 """
 
 import random
@@ -55,13 +55,8 @@ class Endpoint:
     place: int
     url: str = field(repr=False)
     failures: int = 0
-    """In a row, of queries that somebody waited for: it goes by them who is queried first."""
-    unanswered: int = 0
-    """The same, of all queries."""
+    """In a row."""
     rests_until: float = 0.0
-    lag: int = 0
-    """Blocks behind the newest block that as many as have to agree showed, or behind the newest final one where what
-    this one calls final stands still; when they were compared last."""
     contradictions: int = 0
     """How often it was outvoted by the quorum."""
     calls: Portion = field(default_factory=lambda: Portion(MOST_CALLS, MOST_CALLS))
@@ -98,7 +93,6 @@ class Endpoints:
             self.all,
             key=lambda each: (
                 each.rests_until > now,
-                each.lag > TOLERATED_LAG,
                 each is not self._preferred,
                 each.failures,
                 each.place,
@@ -116,18 +110,13 @@ class Endpoints:
 
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
         """It answered; with ``prefer`` it is queried first from now on."""
-        endpoint.failures, endpoint.unanswered, endpoint.rests_until = 0, 0, 0.0
+        endpoint.failures, endpoint.rests_until = 0, 0.0
         if prefer:
             self._preferred = endpoint
-
-    def answered(self, endpoint: Endpoint) -> None:
-        """It answered a query beside others: one that answers nothing else goes on to be queried after them."""
-        endpoint.unanswered = 0
 
     def failed(self, endpoint: Endpoint) -> None:
         """It did not answer."""
         endpoint.failures += 1
-        endpoint.unanswered += 1
         longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
