@@ -1,0 +1,166 @@
+"""What a provider may refuse, each row before the index: in the end the copy is what the node itself has."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+
+import pytest
+import urllib3
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, block_number
+from bounty_protocol.types import BlockNumber
+from service_indexer.chain import RpcChain
+from service_indexer.follower import Follower
+from service_indexer.writer import Writer
+
+from tests.campaign import size, source
+from tests.cli.servers import Params
+from tests.indexer.replay import contents, fresh_copy
+from tests.providers import NO_METHOD, NO_PROOF, RANGE_LIMITS, ProviderTwin, provider_before
+from tests.servers import DatabaseServer
+from tests.world import World
+
+PLAYS = size(2, 120)
+ANSWER_SECONDS = 0.5
+MOST_STEPS = 400
+"""Of one move of the index; a provider that is never of use takes more."""
+
+
+def _newest_log_missing(twin: ProviderTwin) -> None:
+    """Leave out the last log, now and then, while its block is one of the newest two."""
+    drawn, node = Random(3), Rpc([twin.node_url])
+
+    def after(method: str, _params: Params, found: object) -> object:
+        if method != "eth_getLogs" or not isinstance(found, list) or not found or drawn.random() < 0.3:
+            return found
+        tip = block_number(node.call("eth_blockNumber"))
+        return found[:-1] if block_number(found[-1]["blockNumber"]) > tip - 2 else found
+
+    twin.change(after)
+
+
+def _unknown_fields(twin: ProviderTwin) -> None:
+    def after(method: str, _params: Params, found: object) -> object:
+        if isinstance(found, dict):
+            return found | {"type": "0x79", "newField": {"of": ["a", "later", "upgrade"]}}
+        if method != "eth_getLogs" or not isinstance(found, list):
+            return found
+        return [each | {"newField": 1} for each in found]
+
+    twin.change(after)
+
+
+def _balancer(behind: int) -> Callable[[ProviderTwin], None]:
+    """Two nodes behind one address, one of them so many blocks behind."""
+    drawn = Random(behind)
+    return lambda twin: twin.answer_by_two_nodes(behind, lambda _place: drawn.random() < 0.3)
+
+
+QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
+    **{
+        f"ranges of {most}: {name}": lambda twin, most=most, error=error: twin.limit_ranges(most, error)
+        for name, (most, error) in RANGE_LIMITS.items()
+    },
+    "ranges of 1": lambda twin: twin.limit_ranges(1, RANGE_LIMITS["infura"][1]),
+    "batches of 2": lambda twin: twin.limit_batches(2),
+    "batches of 10": lambda twin: twin.limit_batches(10),
+    "batches in another order": ProviderTwin.shuffle,
+    "no proofs": lambda twin: twin.lack(NO_METHOD, "eth_getProof"),
+    "proofs of the newest block": lambda twin: twin.prune(1, "eth_getProof", error=NO_PROOF),
+    "two nodes, 1 behind": _balancer(1),
+    "two nodes, 10 behind": _balancer(10),
+    "newest log missing now and then": _newest_log_missing,
+    "unknown fields": _unknown_fields,
+    "limited, with Retry-After": lambda twin: twin.limit_rate(9, 3, retry_after="3"),
+    "limited, without": lambda twin: twin.limit_rate(9, 3, retry_after=None),
+    "limited, by an error": lambda twin: twin.limit_rate(9, 3, retry_after=None, by_status=False),
+    "one of seven requests lost": lambda twin: twin.lose_one_of(7),
+    "a hang now and then": lambda twin: twin.hang_every(17),
+}
+UNFIT = {name for name in QUIRKS if name.startswith(("two nodes", "newest", "limited", "one", "a hang"))}
+"""At most one at once: behind two of them the index may need more steps than a test has."""
+
+
+@dataclass
+class Patience:
+    """A time that passes where the index waits."""
+
+    seconds: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    def sleep(self, seconds: float) -> None:
+        """As the index waits before it asks again."""
+        self.seconds += seconds
+
+
+@pytest.mark.parametrize("quirk", QUIRKS)
+def test_index_behind_a_provider_is_what_the_node_has(
+    world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, quirk: str
+) -> None:
+    _play(world, database_server, monkeypatch, [quirk], Random(quirk))
+
+
+@pytest.mark.parametrize("play", range(PLAYS))
+def test_index_behind_several_quirks_is_what_the_node_has(
+    world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, play: int
+) -> None:
+    random = source(f"provider quirks/{play}")
+    chosen = random.sample(list(QUIRKS), random.choice((2, 3)))
+    unfit = [name for name in chosen if name in UNFIT]
+    _play(world, database_server, monkeypatch, [name for name in chosen if name not in unfit[1:]], random)
+
+
+def _play(
+    world: World, server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, chosen: list[str], random: Random
+) -> None:
+    patience = Patience()
+    monkeypatch.setattr(time, "sleep", patience.sleep)
+    with provider_before(world.node.url, patience.monotonic) as twin, fresh_copy(world, server) as (writer, engine):
+        for name in chosen:
+            QUIRKS[name](twin)
+        timeout = urllib3.Timeout(connect=ANSWER_SECONDS, read=ANSWER_SECONDS)
+        rpc = Rpc([twin.url], timeout=timeout, answer_seconds=ANSWER_SECONDS, patient=True)
+        chain = RpcChain(rpc, world.hub_address)
+        start = BlockNumber(world.hub.deploy_block - 1)
+        follower = Follower(chain, writer, start, monotonic=patience.monotonic)
+        for happening in _history(world, random):
+            happening()
+            _catch_up(world, chain, follower, writer, patience)
+        world.index()
+        assert contents(engine) == contents(world.engine("service_indexer")), chosen
+
+
+def _history(world: World, random: Random) -> list[Callable[[], object]]:
+    """What happens on the chain, and the index gets to see."""
+
+    def bounties() -> None:
+        world.solver(1).forget_nonce()
+        for _ in range(random.choice((1, 3))):
+            world.submit(world.create(), world.solver(1))
+
+    return [
+        bounties,
+        lambda: world.node.mine(60),
+        bounties,
+        lambda: world.rpc.call("anvil_reorg", 1, []),
+        bounties,
+        lambda: world.node.mine(3),
+    ]
+
+
+def _catch_up(world: World, chain: RpcChain, follower: Follower, writer: Writer, patience: Patience) -> None:
+    """Step until the copy is final up to the chain's final block, and at its newest one."""
+    newest, final = world.tip(), header_at(world.rpc, "finalized").number
+    for _ in range(MOST_STEPS):
+        position = writer.position()
+        if position is not None and position.head.block_number == newest and position.head.finalized_number == final:
+            return
+        patience.seconds += 1
+        try:
+            follower.step()
+        except ChainUnavailable:
+            chain.distrust()
+    raise AssertionError("the index does not reach the newest block")
