@@ -17,7 +17,7 @@ from service_indexer.writer import Writer
 from tests.campaign import size, source
 from tests.cli.servers import Params
 from tests.indexer.replay import contents, fresh_copy
-from tests.providers import NO_METHOD, NO_PROOF, RANGE_LIMITS, ProviderTwin, provider_before
+from tests.providers import NO_METHOD, NO_PROOF, RANGE_LIMITS, Error, ProviderTwin, provider_before
 from tests.servers import DatabaseServer
 from tests.world import World
 
@@ -57,11 +57,12 @@ def _balancer(behind: int) -> Callable[[ProviderTwin], None]:
     return lambda twin: twin.answer_by_two_nodes(behind, lambda _place: drawn.random() < 0.3)
 
 
+def _short_ranges(most: int, error: Error) -> Callable[[ProviderTwin], None]:
+    return lambda twin: twin.limit_ranges(most, error)
+
+
 QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
-    **{
-        f"ranges of {most}: {name}": lambda twin, most=most, error=error: twin.limit_ranges(most, error)
-        for name, (most, error) in RANGE_LIMITS.items()
-    },
+    **{f"ranges of {most}: {name}": _short_ranges(most, error) for name, (most, error) in RANGE_LIMITS.items()},
     "ranges of 1": lambda twin: twin.limit_ranges(1, RANGE_LIMITS["infura"][1]),
     "batches of 2": lambda twin: twin.limit_batches(2),
     "batches of 10": lambda twin: twin.limit_batches(10),
