@@ -81,6 +81,7 @@ NIGHTLY = {
     "inspector": ("python", "tools/inspector.py"),
     "package": ("python", "-m", "tools.typescript_package"),
     "alerts": ("python", "tools/alerts.py"),
+    "world": ("python", "-m", "tools.world"),
     "bare-bookworm": ("python", "tools/bare_root.py", "bookworm"),
     "bare-trixie": ("python", "tools/bare_root.py", "trixie"),
 }

@@ -24,6 +24,7 @@ from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
 from tools.generate.vectors import VECTORS
+from tools.generate.world import WORLD
 
 DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, BOUNDS,
@@ -31,6 +32,6 @@ DERIVED: Final[tuple[Derived, ...]] = (
     DECISIONS, CLIENT_ERRORS, API_ERRORS,
     PROGRAMS, GAS, CALLS,
     QUERIES, WATCHTOWER_ALERTS, CHALLENGE,
-    DEPENDENCIES, OPENING, SEALING,
+    DEPENDENCIES, OPENING, SEALING, WORLD,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
