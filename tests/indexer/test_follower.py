@@ -1,12 +1,13 @@
 """The follower's rules on a chain in memory, with a real database: what it reads, when, and what it makes of it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import pytest
 from bounty_protocol.chain import events
 from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.types import BlockNumber, ChainId
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, ChainId
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
 from service_indexer import follower as rules
@@ -390,6 +391,24 @@ def test_history_that_lacks_the_newest_bounty_halts(database: Database) -> None:
         index.chain.mine([])
     with pytest.raises(Halted, match="bounty 2"):
         index.step()
+
+
+def test_reorg_while_history_is_compared_halts_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    _history(index.chain, 3)
+    shown = index.chain.open_bounties
+
+    def reorganized(ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
+        monkeypatch.setattr(index.chain, "open_bounties", shown)
+        index.chain.reorg(2)
+        index.chain.mine([])
+        index.chain.mine([bounty_created(4, 4)])
+        return shown(ids, block)
+
+    monkeypatch.setattr(index.chain, "open_bounties", reorganized)
+    index.step()
+    index.step()
+    assert index.position.head.halted is None
+    assert len(index.copied()) == 7
 
 
 def test_copy_of_another_hub_is_refused(index: Index) -> None:

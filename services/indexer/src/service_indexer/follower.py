@@ -121,10 +121,10 @@ class Follower:
         is_following = position.head.block_number > position.head.finalized_number
         self._is_history = self._is_history or not is_following
         change = self._difference(position, found, first)
+        change.finalized, change.tip = found.end, self._final
         if change.retract_from is not None:
             self._forget()  # rows above the leap went, too
-        change.finalized, change.tip = found.end, self._final
-        if found.end.number > position.head.block_number:
+        if change.retract_from is not None or found.end.number > position.head.block_number:
             change.newest = found.end
         self._apply(position, change)
 
@@ -171,7 +171,7 @@ class Follower:
         self._look_end = found.end
         self._settle(glimpse.root, changed=changed)
         if self._is_history:
-            self._check_history(found.end.number)
+            self._check_history(found.end)
 
     def _first_of_look(self, position: Position, last: BlockNumber) -> BlockNumber:
         """Return the block above which logs are read: the final one, unless that is long ago and the block at which
@@ -215,7 +215,7 @@ class Follower:
     def _apply(self, position: Position, change: CopyChange) -> None:
         self._version = self._copy.apply(position, change)
 
-    def _check_history(self, block: BlockNumber) -> None:
+    def _check_history(self, end: Header) -> None:
         """Compare the copied history with the Hub's own views: each open bounty, and that there is no further one."""
         reason = None
         try:
@@ -224,8 +224,10 @@ class Follower:
             reason = f"logs of a bounty are missing: {gap}; rebuild the copy"
         else:
             ids = [*kept, BountyId(count + 1)]
-            shown = self._chain.open_bounties(ids, block)
+            shown = self._chain.open_bounties(ids, end.number)
             wrong = [number for number, page in zip(ids, shown, strict=True) if page != kept.get(number)]
+            if wrong and self._chain.header(end.number).hash != end.hash:
+                return  # the chain was reorganized meanwhile: at the next look
             if wrong:
                 reason = f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy"
         if reason is not None:
