@@ -189,6 +189,8 @@ def test_log_missing_until_finality_takes_its_place_in_order(forgetful: Index) -
     assert forgetful.copied() == [(1, 0), (4, 0)]
     chain.hidden = None
     forgetful.mine(*[[]] * 18)
+    forgetful.step(5.0)
+    assert forgetful.copied() == [(1, 0), (3, 0), (4, 0)], "what is above the leap is read again at once"
     forgetful.mine([submission_recorded(1, 3, 3)], [])
     assert forgetful.copied()[:3] == [(1, 0), (3, 0), (4, 0)]
     assert forgetful.told()[:2] == [(1, 0), (2, None)] or forgetful.told()[:3] == [(1, 0), (4, 0), (2, None)]

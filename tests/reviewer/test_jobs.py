@@ -1,16 +1,17 @@
 """A review as a job: one row, whatever happens around it."""
 
 import os
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.rubric import Rubric, current_rubric
-from bounty_protocol.types import Address
+from bounty_protocol.types import Address, UnixSeconds
 from demo.examples import EXAMPLES
 from service_common.db.review import paid_calls, reviews
 from service_common.jobs import message
-from service_common.reviews import ReviewEnding, pack_page, review_id
+from service_common.reviews import Circumstances, ReviewEnding, pack_page, review_id
 from service_reviewer.jobs import review, sweep
 from sqlalchemy import insert, select
 
@@ -31,7 +32,8 @@ def configured(database: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
 def job(page: bytes = PAGE, rubric: Rubric | None = None, **changes: str) -> dict[str, object]:
     identifier = review_id(POSTER, spec_commitment(page), (rubric or current_rubric()).hash)
     fields = {"review_id": identifier, "poster": POSTER, "spec_commitment": spec_commitment(page), **changes}
-    return dict(message(**fields, page=pack_page(page)))
+    circumstances = Circumstances(UnixSeconds(int(time.time())), 0, "USDC", 6).to_fields()
+    return dict(message(**fields, **circumstances, has_bounty=False, page=pack_page(page)))
 
 
 def rows(database: Database) -> list[tuple[str, list[object]]]:

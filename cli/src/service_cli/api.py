@@ -324,7 +324,7 @@ class ApiClient:
                 warn(f"warning: {off}; set it, or times are shown wrong")
 
     def _require_hub(self, response: HttpAnswer) -> None:
-        """Refuse what an API of another Hub answers, errors included; a release before this header names none."""
+        """Refuse what an API of another Hub answers, errors included; a proxy before it names none."""
         served = response.headers.get(HUB_HEADER, "")[:100]
         if self._hub is not None and served and served.lower() != self._hub:
             message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."

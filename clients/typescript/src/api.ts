@@ -88,7 +88,7 @@ async function answered(request: Request, deployment: Deployment | undefined): P
   return new Response(text, { status: response.status, headers: response.headers });
 }
 
-/** Refuses what the API of another Hub answers, errors included; a release before this header names none. */
+/** Refuses what the API of another Hub answers, errors included; a proxy before it names none. */
 function requireHub({ headers }: Response, deployment: Deployment | undefined): void {
   const served = headers.get("X-Hub")?.slice(0, 100).toLowerCase();
   if (deployment === undefined || !served) return;

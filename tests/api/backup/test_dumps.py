@@ -116,8 +116,7 @@ def test_dump__that_the_bucket_has_otherwise__keeps_no_newer_one_from_it(folders
     assert copied(bucket) == [names(1)[1], names(2)[1]]
 
 
-def test_dumps__that_are_kept__are_the_newest_and_older_plain_ones_go(folders: Folders, bucket: GcsStore) -> None:
-    (folders[1] / names(1)[0]).write_bytes(b"of an earlier release")
+def test_dumps__that_are_kept__are_the_newest(folders: Folders, bucket: GcsStore) -> None:
     (folders[1] / "lost+found").mkdir()
     store(folders, bucket, *range(2, KEPT + 3))
     assert sorted(each.name for each in folders[1].glob("*.dump*")) == [names(day)[1] for day in range(3, KEPT + 3)]

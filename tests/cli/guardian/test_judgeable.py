@@ -119,7 +119,7 @@ def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every
     knows = False
     without = guardian.run(*words)
     assert "replacements" not in without.last
-    assert "may be of an earlier release" in without.words
+    assert "does not list replaced Verdicts" in without.words
 
 
 ADDRESS = "0x" + "ab" * 20

@@ -210,8 +210,7 @@ def _replacements(
         try:
             data = _ask(subgraph, path, replacements_query(len(some)), asked)
         except CommandRefused as error:
-            why = "it may be of an earlier release" if error.code == "invalid_request" else error.code
-            warn(f"the index does not list replaced Verdicts ({why}), so they are not shown; bounty:watch shows each")
+            warn(f"the index does not list replaced Verdicts ({error.code}): bounty:watch shows each")
             return found
         for n, bounty_id in enumerate(some):
             found[bounty_id] = tuple(_read(VerdictReplacement, each) for each in _list(data, f"r{n}"))

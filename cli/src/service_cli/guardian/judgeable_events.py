@@ -66,7 +66,7 @@ class JudgeableBounty(Event):
     those of its Submissions that were not opened on this machine. `replaced` is there, and true, where this machine
     recorded a Verdict before `own_verdict`, which it did not record: the one who did has the Guardian's key.
     `replacements` are Verdicts of this roster's Guardians that were recorded in the place of earlier ones, the latest
-    of each Guardian, the newest first; absent where there are none, or where the index is of an earlier release."""
+    of each Guardian, the newest first; absent where there are none, or where the index does not list them."""
 
     EVENT: ClassVar[str] = "guardian_judgeable.bounty"
     bounty_id: BountyId

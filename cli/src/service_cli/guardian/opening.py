@@ -368,11 +368,9 @@ def folder_name(one: RecordedSubmission) -> str:
 
 
 def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:
-    """Where an earlier run has opened it; under the whole commitment, too, as earlier releases named it."""
-    if not _is_opened(chain, bounty_id, one):
-        return None
-    places = (below / folder_name(one), below / one.commitment)
-    return next((place for place in places if place.is_dir() and any(place.iterdir())), None)
+    """Return where an earlier run has opened it; None where it has not, or the files are gone."""
+    place = below / folder_name(one)
+    return place if _is_opened(chain, bounty_id, one) and place.is_dir() and any(place.iterdir()) else None
 
 
 def default_output(bounty_id: BountyId) -> Path:

@@ -87,7 +87,7 @@ def _require_expected(work: Work, former: Bytes32 | None, in_place_of: Bytes32 |
 
 
 def _made_here(former: Bytes32, journal: Journal) -> bool:
-    """Whether this machine made it; journals of earlier releases do not list all of it."""
+    """Whether this machine made it."""
     kept = journal.get(SEALED)
     known = {journal.get(PREPARED), kept.commitment() if kept is not None else None, *(journal.get(MADE) or ())}
     return former in known or _step(former).was_attempted(journal)

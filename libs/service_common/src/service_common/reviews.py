@@ -61,7 +61,7 @@ class Circumstances:
 
     @staticmethod
     def from_fields(fields: Mapping[str, object]) -> "Circumstances | None":
-        """Read ``to_fields``; None where an earlier release wrote none."""
+        """Read ``to_fields``; None where they are not all there."""
         now, delay, decimals = fields.get("now"), fields.get("reveal_delay"), fields.get("token_decimals")
         if not (isinstance(now, int) and isinstance(delay, int) and isinstance(decimals, int)):
             return None

@@ -6,7 +6,6 @@ ends, so losing Redis loses nothing; any other ending is the job's return value,
 
 import os
 import time
-from datetime import UTC, datetime
 from typing import Final
 
 from bounty_protocol.clock import SystemClock
@@ -15,7 +14,7 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import Rubric, current_rubric
-from bounty_protocol.types import Bytes32, UnixSeconds, parse_address
+from bounty_protocol.types import Bytes32, parse_address
 from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job
 from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
@@ -110,12 +109,12 @@ def judge(provider: Provider, page: bytes, circumstances: Circumstances) -> Judg
 
 def _asked(received: Message) -> Asked:
     circumstances = Circumstances.from_fields(received)
-    if circumstances is None:  # enqueued by an earlier release
-        circumstances = Circumstances(UnixSeconds(int(datetime.now(UTC).timestamp())), 0, "USDC", 6)
+    if circumstances is None:
+        raise ValueError("a review without its circumstances")
     return Asked(
         Bytes32(str(received["review_id"])),
         parse_address(str(received["poster"])),
         unpack_page(str(received["page"])),
         circumstances,
-        has_bounty=received.get("has_bounty") is True,
+        has_bounty=received["has_bounty"] is True,
     )

@@ -34,8 +34,8 @@ class Asked:
     poster: Address
     page: bytes
     circumstances: Circumstances
-    has_bounty: bool = False
-    """Whether the Poster has a bounty on chain; an earlier release does not say."""
+    has_bounty: bool
+    """Whether the Poster has a bounty on chain."""
 
 
 @dataclass(frozen=True, slots=True)

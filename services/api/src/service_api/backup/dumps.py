@@ -137,9 +137,8 @@ def _copy(sealed: Path, locator: str, store: ObjectStore) -> None:
 
 
 def _prune(kept: Path) -> None:
-    """Leave the newest; also of those that an earlier release wrote, not encrypted."""
-    dumps = sorted(each for each in kept.iterdir() if _SEALED.fullmatch(each.name) or _DUMP.fullmatch(each.name))
-    for old in dumps[:-KEPT]:
+    """Leave the newest."""
+    for old in _sealed(kept)[:-KEPT]:
         old.unlink()
 
 
