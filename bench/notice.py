@@ -1,6 +1,6 @@
 """How soon people learn of a fact: from its block to the bounty's page and feed, and the agents' ``watch``.
 
-Each fact is a Submission by an account of its own, on a local stack with a block a second. A reader of each kind asks
+Each fact is a Submission by an account of its own, on a local stack with five a second. A reader of each kind asks
 again and again, as a browser or a program would that wants to be the first. Before every fourth fact the newest block,
 which holds another Submission, is replaced by an empty one: a reorg that all have to go through first. Everything runs
 on this machine, the readers included.

@@ -1,7 +1,8 @@
 """What an act on the pages asks of a person: presses of a button, questions of the wallet, and seconds.
 
-Counted from opening the page, with connecting the wallet, in headless Chromium on a local stack with a block a second;
-nobody reads meanwhile and the wallet answers at once, so that the seconds are those of the programs and the chain.
+Counted from opening the page, with connecting the wallet, in headless Chromium on a local stack with five blocks a
+second; nobody reads meanwhile and the wallet answers at once, so that the seconds are those of the programs and the
+chain.
 Filling in fields counts as no press, a button that is pressed again before the page went on as two.
 """
 

@@ -57,7 +57,7 @@ def run(report: Report) -> None:
         _warm_up(cast)
         _wait_for_rest(stack)
         idle = _idle(stack, LIVES_IDLE_SECONDS)
-        goal = f"<= 15, beside a block a second, which one process reads and writes with {_follow(stack) * 1000:.1f}"
+        goal = f"<= 15, beside 5 blocks a second, which one process reads and writes with {_follow(stack) * 1000:.1f}"
         report(Figure("service.idle_cpu", idle * 1000, "ms/s", goal, idle <= 0.015))
         before, began = _cpu(stack), time.perf_counter()
         bounty, submitted = _lifecycles(cast)

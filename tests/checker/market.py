@@ -17,6 +17,8 @@ SUBMISSION_SECONDS = 120
 UNLUCKY_SECONDS = 40
 """The judging window of bounties whose Guardians do not agree."""
 LONG_SECONDS = 3_000
+UNFINAL_BLOCKS = 10
+"""Of a chain of 0.2 s that is final after 2 s: a reorg may replace as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +145,12 @@ def lost_to_a_reorg(cast: Cast) -> None:
     hub, wallet = cast.stack.hub.hub, wallet_of(cast, "guardian-2")
     for _ in range(20):
         receipt = hub.transact(wallet, "heartbeat")
-        ends = time.monotonic() + 0.8  # of the second until the next block: the index has to see it first
-        while time.monotonic() < ends and not indexed(cast, receipt["blockNumber"]):
-            time.sleep(0.02)
-        depth = cast.stack.anvil.w3.eth.block_number - receipt["blockNumber"] + 1
-        if depth == 1:
-            cast.stack.anvil.rpc.call("anvil_reorg", 1, [])
+        number = receipt["blockNumber"]
+        wait_until(lambda number=number: indexed(cast, number))  # type: ignore[misc]
+        with cast.stack.no_blocks():
+            depth = cast.stack.anvil.w3.eth.block_number - number + 1
+            if depth <= UNFINAL_BLOCKS:
+                cast.stack.anvil.rpc.call("anvil_reorg", depth, [])
         wallet.forget_nonce()
         if retracted(cast):
             return

@@ -131,7 +131,7 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
 @contextmanager
 def watching(asked: CheckOptions, folder: Path) -> Iterator[str]:
     """The watch as anybody runs it, outside of the repository; its metrics' address. It prints into two files."""
-    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "8", "--sample", "3")
+    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "40", "--sample", "3")
     words = ("--hub", asked.hub, "--api", str(asked.api_url), *limits, "--watch", "1", "--metrics-port", "0")
     environment = {"SERVICE_RPC_URL": asked.rpc_url, "HOME": str(folder)}
     program = str(Path(sys.executable).parent / "service-audit")
@@ -235,6 +235,6 @@ def test_stack__broken_for_real__is_found_out(checked: Checked, tmp_path: Path) 
     # An index that stands still.
     stack.services["indexer-worker"].kill()
     stopped = anvil.w3.eth.block_number
-    wait_until(lambda: anvil.w3.eth.block_number > stopped + 8)
-    code, found = typed(checked, "--max-lag-blocks", "5")
+    wait_until(lambda: anvil.w3.eth.block_number > stopped + 40)
+    code, found = typed(checked, "--max-lag-blocks", "25")
     assert (code, "liveness.index" in found) == (1, True)

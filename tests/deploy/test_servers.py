@@ -205,6 +205,28 @@ def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
     assert heights == [10, 9, 8]
 
 
+def test_anvil__by_the_clock__gives_blocks_of_a_second_one_time(
+    runtime: Runtime, eventually: Callable[..., bool]
+) -> None:
+    with anvil.start(runtime, name="anvil-clock", mining="interval", durable=True) as node:
+        assert eventually(lambda: tip(node)[0] >= 15)
+        times = [header_at(node.rpc, BlockNumber(number)).time for number in range(1, 16)]
+        assert times == sorted(times)
+        assert len(set(times)) < len(times)
+
+        with node.no_blocks():
+            before = tip(node)
+            time.sleep(3 * anvil.BLOCK_SECONDS)
+            assert tip(node) == before
+        assert eventually(lambda: tip(node)[0] > before[0])
+
+        node.stop()
+        node.restart()
+        before = tip(node)
+        assert eventually(lambda: tip(node)[0] > before[0])
+        node.stop()
+
+
 def test_anvil__durable_and_killed__keeps_what_was_saved(runtime: Runtime) -> None:
     with anvil.start(runtime, name="anvil-durable", mining="manual", durable=True) as node:
         node.fund("0x" + "22" * 20, 9)

@@ -85,7 +85,7 @@ def test_chain__that_does_not_answer__refuses_signed_requests_with_503_and_keeps
     else:
         scene.stack.anvil.pause()
     try:
-        time.sleep(3.0)  # two block times: what is known of the chain is too old to judge freshness by
+        time.sleep(3.0)  # what is known of the chain is too old to judge freshness by
         refused = (503, "bounty_submission_content_authority_unavailable")
         assert scene.ask("GET", path, headers=approval) == refused
         for public in ("detail", "graphql", "deployment", "delivery_status", "alive"):

@@ -208,7 +208,7 @@ def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
     assert [each["typedData"]["primaryType"] for each in page.asked()] == ["ApiRequestApproval"]
     closed(page)
     wait_for(cast.stack.anvil.w3, payer.send(cast.stack.anvil.w3, safe.creation, to=safe.factory))
-    cast.wait_for(cast.chain_time() + 3)  # the API asks the account's code at a block that may be two block times old
+    cast.wait_for(cast.chain_time() + 3)  # the API asks the account's code at a block that may be two seconds old
     page = opened(cast, browser, wallet, "/publish")
     to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
     assert "The signature is good until" in page.wait("Sign the escrow")

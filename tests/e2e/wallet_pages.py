@@ -43,7 +43,7 @@ def choose_keys(page: Page, keys: Path) -> None:
 
 def begin_claim(cast: Cast, page: Page) -> None:
     """A claim begins by itself where nothing else can be done, else by its button; and by that again while the end's
-    block is not finalized yet, which takes two blocks here."""
+    block is not finalized yet, which takes two seconds here."""
     ready, button = "Function of the contract", "Claim it"
     while ready not in page.do("wait_any", texts=[ready, button]):
         cast.wait_for(cast.chain_time() + 1)

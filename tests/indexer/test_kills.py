@@ -110,9 +110,7 @@ def indexer() -> Iterator[Indexer]:
         server = stack.enter_context(postgres.start(runtime))
         redis = stack.enter_context(valkey.start(runtime))
         # Finality far enough behind that a node killed between two snapshots of its state loses nothing final.
-        node = stack.enter_context(
-            anvil.start(runtime, mining="interval", block_time=1, slots_in_an_epoch=8, durable=True)
-        )
+        node = stack.enter_context(anvil.start(runtime, mining="interval", slots_in_an_epoch=40, durable=True))
         node.mine()  # the copy starts above genesis, which anvil makes anew, with another hash, each time it starts
         databases = DatabaseServer.on(server)
         database = databases.new()
@@ -130,7 +128,7 @@ def indexer() -> Iterator[Indexer]:
             "SERVICE_CHAIN_ID": str(node.chain_id),
             "SERVICE_HUB_ADDRESS": hub.hub.address,
             "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
-            "SERVICE_BLOCK_TIME_SECONDS": "1",
+            "SERVICE_BLOCK_TIME_SECONDS": "0.2",
             "SERVICE_RPC_URLS": node.url,
             "SERVICE_DATABASE_URL": database.url("service_indexer"),
             "SERVICE_REDIS_URL": redis.url(),

@@ -11,7 +11,7 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
   fund pages that nobody published, record commitments without work or of somebody else, judge before their time.
   Strangers replay and malform signed requests, upload junk, and call what is not theirs. What fails is tried again
   until it is too late; what a reorg takes back is done again. The owner changes fees and quorum of bounties to come.
-- **Faults** come in two lanes at the same time. The chain: reorgs of up to four blocks, which is all that are
+- **Faults** come in two lanes at the same time. The chain: reorgs of up to four seconds, which is all that are
   not final, with some of their transactions lost; of three RPC endpoints, of which the index wants two to
   agree, one stalls, refuses or lies, or all are away. Processes: kill -9 or a pause of any process of the
   service, kill -9 of PostgreSQL, Redis (also with the loss of all its keys), the storage and the beacon; the
@@ -51,7 +51,7 @@ from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import StackSettings, running_stack
 
-from tools.market.drawn import FINAL_BLOCKS, DeedKind, FaultKind, RunPlan, draw
+from tools.market.drawn import FINAL_SECONDS, DeedKind, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking, demand_all_blocks
@@ -127,7 +127,7 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
             terms=LocalHubTerms(reveal_delay=3),
             solvers=6,
             guardians=5,
-            slots_in_an_epoch=FINAL_BLOCKS // 2,
+            finality_seconds=FINAL_SECONDS,
             rpc_urls=endpoints.before,
             variables={"SERVICE_RPC_QUORUM": "2"},
         )

@@ -13,8 +13,9 @@ POSTERS: Final = ("poster", "poster-2", "poster-3", "poster-4", "poster-5", "pos
 SOLVERS: Final = ("solver-1", "solver-2", "solver-3", "solver-4", "solver-5", "solver-6")
 GUARDIANS: Final = ("guardian-1", "guardian-2", "guardian-3", "guardian-4", "guardian-5")
 QUORUM: Final = 3
-FINAL_BLOCKS: Final = 4
-"""How many blocks the newest finalized one is behind the tip; a reorg may replace all after it."""
+FINAL_SECONDS: Final = 4
+FINAL_BLOCKS: Final = 5 * FINAL_SECONDS
+"""How many blocks of 0.2 s the newest finalized one is behind the tip; a reorg may replace all after it."""
 ENDPOINTS: Final = 3
 """RPC endpoints of the service, of which two have to agree."""
 

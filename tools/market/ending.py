@@ -19,7 +19,7 @@ from tools.market.people import NotMined, Town
 
 BOUND_SECONDS: Final = 150.0
 """From the last fault's end, or the last deadline, until nothing may be left to do."""
-LAG_BLOCKS: Final = 8
+LAG_BLOCKS: Final = 40
 _TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _MOST_CLAIMS: Final = 30
 

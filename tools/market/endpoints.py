@@ -10,7 +10,7 @@ from bounty_protocol.chain.rpc import Rpc, block_number
 from tests.endpoints import Endpoint, endpoint_before
 from tools.market.drawn import ENDPOINTS
 
-_BEHIND: Final = 12
+_BEHIND: Final = 60
 _MOST_BYTES: Final = 1 << 26
 
 

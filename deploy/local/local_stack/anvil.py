@@ -9,6 +9,9 @@ file. What a crash can lose is what was mined since the last answer: half a seco
 takes where the chain has grown so large that this is longer, and the answer's own time. A regular ``stop`` loses
 nothing that was mined, nor does a crash anything from before the last ``save``. The chain keeps its genesis: a node
 that loads a state adds a block 0 of its own to it, and without ``_keep_first_genesis`` a later one takes either.
+
+A chain that is mined by the clock gets each block from a thread of the owner: the node's own clock can be stopped, and
+afterwards set to whole seconds only.
 """
 
 import gzip
@@ -27,6 +30,7 @@ from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, block_n
 from service_common.web3_provider import Web3, make_web3
 
 from local_stack.ports import HOST
+from local_stack.process import Child
 from local_stack.runtime import Runtime, shared_or_own
 from local_stack.server import RESTART_SECONDS, HttpServer
 from local_stack.toolbox import ensure_anvil
@@ -34,7 +38,8 @@ from local_stack.toolbox import ensure_anvil
 LOCAL_CHAIN_ID: Final = 31_337
 ETHER: Final = 10**18
 Mining = Literal["interval", "automine", "manual"]
-_STILL_SECONDS: Final = 0.2
+BLOCK_SECONDS: Final = 0.2
+"""As on Base: five blocks share one time, since that is in whole seconds."""
 _SAVE_SECONDS: Final = 0.5
 _SAVE_SHARE: Final = 4
 """How many times longer than a save the pause after it is: the node has most of its time for others."""
@@ -45,16 +50,26 @@ _PROBE_TIMEOUT: Final = urllib3.Timeout(2.0)
 
 
 class AnvilServer(HttpServer):
-    """A running node. ``kept`` is where a durable one's state is kept."""
+    """A running node. ``kept`` is where a durable one's state is kept; ``block_time`` is None without a clock."""
 
     def __init__(
-        self, runtime: Runtime, directory: Path, program: Path, options: list[str], chain_id: int, kept: Path | None
+        self,
+        runtime: Runtime,
+        directory: Path,
+        program: Path,
+        options: list[str],
+        *,
+        chain_id: int,
+        kept: Path | None,
+        block_time: float | None,
     ) -> None:
         super().__init__(runtime, directory)
         self._program, self._options = program, options
         self.chain_id = chain_id
         self.kept = kept
         self._saving = threading.Lock()
+        self._block_time = block_time
+        self._clock = threading.RLock()
 
     @cached_property
     def rpc(self) -> Rpc:
@@ -74,15 +89,14 @@ class AnvilServer(HttpServer):
         """Mine empty or pending blocks now."""
         self.rpc.call("anvil_mine", hex(blocks))
 
-    def wait_still(self) -> None:
-        """Until no block is left that was being made when its mining by the clock ended; it mines one of its own.
+    @contextmanager
+    def no_blocks(self) -> Iterator[None]:
+        """Stop the clock for the length of the with statement: transactions wait, and no block is being made.
 
-        A reorg beside such a block leaves the node with a number that has no block, for ever.
+        A reorg beside a block that is being made leaves the node with a number that has no block, for ever.
         """
-        head = -1
-        self.rpc.call("evm_mine")  # waits for the one that is being made; more than one may wait behind it
-        while head != (head := block_number(self.rpc.call("eth_blockNumber"))):
-            time.sleep(_STILL_SECONDS)
+        with self._clock:
+            yield
 
     def missing_blocks(self, first: int = 0) -> list[int]:
         """The numbers from ``first`` to the newest for which the node has no block: none, where it is sound."""
@@ -100,14 +114,19 @@ class AnvilServer(HttpServer):
         if self.child is not None:
             self.child.send(signal.SIGCONT)
 
+    def launch(self, timeout: float) -> None:
+        """First start, on a free port."""
+        super().launch(timeout)
+        self._start_clock()
+
     def stop(self) -> None:
         """Regular shutdown; ``restart`` brings it back."""
-        if self.child is not None and self.kept is not None:
-            with suppress(ChainUnavailable, RpcRefused):  # a node that does not answer is ended all the same
-                self.rpc.call("evm_setIntervalMining", 0)
-                self.rpc.call("evm_setAutomine", False)
-                self.save()
-        super().stop()
+        with self.no_blocks():
+            if self.child is not None and self.kept is not None:
+                with suppress(ChainUnavailable, RpcRefused):  # a node that does not answer is ended all the same
+                    self.rpc.call("evm_setAutomine", False)
+                    self.save()
+            super().stop()
 
     def save(self) -> None:
         """Keep a durable node's state as it is now; ``ChainUnavailable`` when the node does not answer it whole."""
@@ -126,6 +145,7 @@ class AnvilServer(HttpServer):
         with self._saving:  # what the node answered before it ended is kept first
             self.child = self._spawn(self.port)
         self._runtime.family.wait(self.child, lambda: self._answers(self.port), timeout=RESTART_SECONDS)
+        self._start_clock()
 
     @contextmanager
     def saved(self) -> Iterator[None]:
@@ -148,6 +168,21 @@ class AnvilServer(HttpServer):
             with suppress(ChainUnavailable, RpcRefused):  # it is paused, or dead until ``restart``: what is kept stays
                 self.save()
             pause = max(_SAVE_SECONDS, _SAVE_SHARE * (time.monotonic() - started))
+
+    def _start_clock(self) -> None:
+        if self._block_time is not None and self.child is not None:
+            arguments = (self.child, self._block_time)
+            threading.Thread(target=self._mine_while, args=arguments, name="anvil's clock", daemon=True).start()
+
+    def _mine_while(self, child: Child, block_time: float) -> None:
+        """Mine a block each ``block_time`` seconds until this process of the node ends."""
+        rpc = Rpc([self.url], own=True)
+        due = time.monotonic()
+        while child.exit_status() is None:
+            with self.no_blocks(), suppress(ChainUnavailable, RpcRefused):  # it is paused, or ends
+                rpc.call("evm_mine")
+            due = max(due + block_time, time.monotonic())
+            time.sleep(max(0.0, due - time.monotonic()))
 
     def _command(self, port: int) -> list[str | Path]:
         state: list[str] = []
@@ -190,7 +225,7 @@ def start(
     name: str = "anvil",
     chain_id: int = LOCAL_CHAIN_ID,
     mining: Mining = "automine",
-    block_time: float = 1,
+    block_time: float = BLOCK_SECONDS,
     slots_in_an_epoch: int = 1,
     genesis_time: int | None = None,
     durable: bool = False,
@@ -208,9 +243,7 @@ def start(
     with shared_or_own(runtime) as inside:
         directory = inside.directory(name)
         options = ["--chain-id", str(chain_id), "--accounts", "0", "--slots-in-an-epoch", str(slots_in_an_epoch)]
-        if mining == "interval":
-            options += ["--block-time", f"{block_time:g}"]
-        elif mining == "manual":
+        if mining != "automine":
             options += ["--no-mining"]
         if genesis_time is not None:
             options += ["--timestamp", str(genesis_time)]
@@ -220,7 +253,15 @@ def start(
             options.append("--steps-tracing")
         program = ensure_anvil(checkpoint=inside.family.checkpoint)
         kept = directory / "state.json" if durable else None
-        server = AnvilServer(inside, directory, program, [*options, "--quiet", "--no-cors"], chain_id, kept)
+        server = AnvilServer(
+            inside,
+            directory,
+            program,
+            [*options, "--quiet", "--no-cors"],
+            chain_id=chain_id,
+            kept=kept,
+            block_time=block_time if mining == "interval" else None,
+        )
         server.launch(timeout)
         with server.saved() if durable else nullcontext():
             yield server

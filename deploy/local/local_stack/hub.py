@@ -1,8 +1,8 @@
 """The Hub and the test token on a local chain, ready for bounties.
 
 One script of transactions deploys both, publishes the roster and the delivery key and gives every account ether and
-tokens; the contracts' answers are then compared with what was wanted. Works on a chain that mines each second as on one
-that mines each transaction.
+tokens; the contracts' answers are then compared with what was wanted. Works on a chain that is mined by the clock as on
+one that mines each transaction.
 """
 
 from collections.abc import Callable, Sequence

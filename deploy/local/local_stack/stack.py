@@ -38,9 +38,8 @@ class StackSettings:
     solvers: int = 2
     guardians: int = 3
     tokens: int = 1_000_000 * TOKEN
-    block_time_seconds: int = 1
-    slots_in_an_epoch: int = 1
-    """Half of how many blocks ``finalized`` is behind the tip."""
+    block_time_seconds: float = anvil.BLOCK_SECONDS
+    finality_seconds: float = 2
     beacon_period_seconds: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     """Further SERVICE_ variables for every process of the service, over the stack's own."""
@@ -100,12 +99,8 @@ class Stack:
     @contextmanager
     def no_blocks(self) -> Iterator[None]:
         """The chain makes no block by itself, nor is one being made: transactions wait."""
-        self.anvil.rpc.call("evm_setIntervalMining", 0)
-        try:
-            self.anvil.wait_still()
+        with self.anvil.no_blocks():
             yield
-        finally:
-            self.anvil.rpc.call("evm_setIntervalMining", self.settings.block_time_seconds)
 
     def ready_event(self) -> dict[str, object]:
         """The line that shows a program where everything is; no secrets."""
@@ -171,7 +166,7 @@ def _bring_up(
             runtime,
             mining="interval",
             block_time=settings.block_time_seconds,
-            slots_in_an_epoch=settings.slots_in_an_epoch,
+            slots_in_an_epoch=max(1, round(settings.finality_seconds / settings.block_time_seconds / 2)),
             durable=True,
         ) as chain,
         beacon.start(runtime, period_seconds=settings.beacon_period_seconds) as drand,
