@@ -83,6 +83,25 @@ class ProviderTwin:
 
         self._befores.append(before)
 
+    def refuse_first(self, error: Error, method: str) -> None:
+        """Refuse this method once."""
+        left = [error]
+
+        def before(asked: str, _params: Params) -> dict[str, object] | None:
+            return _refused(left.pop()) if left and asked == method else None
+
+        self._befores.append(before)
+
+    def count_mined(self) -> None:
+        """Count no transaction that is in no block yet: `pending` is `latest`."""
+
+        def before(method: str, params: Params) -> dict[str, object] | None:
+            if method != "eth_getTransactionCount" or params[1] != "pending":
+                return None
+            return {"result": self._node.call(method, params[0], "latest")}
+
+        self._befores.append(before)
+
     def prune(self, kept: int, *methods: str, error: Error | None = PRUNED) -> None:
         """Of all but the newest ``kept`` blocks refuse what these methods show, or with no error answer null."""
 
@@ -147,9 +166,9 @@ class ProviderTwin:
         """Refuse each request of this number for having been queried too often."""
         self._refusals.append(lambda calls: None if self.requests % number else _too_often(calls, by_status=by_status))
 
-    def answer(self, status: int, body: bytes) -> None:
-        """Answer everything with this."""
-        self._refusals.append(lambda _calls: (status, body, {}))
+    def answer_each(self, number: int, status: int) -> None:
+        """Answer each request of this number with a status, and no body, as a CDN in front does."""
+        self._refusals.append(lambda _calls: None if self.requests % number else (status, b"", {}))
 
     def answer_by_two_nodes(self, behind: int, is_behind: Callable[[int], bool] = lambda place: place % 2 == 0) -> None:
         """Have each second request, or those of these places, answered by a node that is so many blocks behind."""
@@ -215,8 +234,7 @@ class ProviderTwin:
 
     def _blocks(self, params: Sequence[object]) -> Iterator[BlockNumber]:
         """The blocks that the parameters of a call name, by number or hash."""
-        for each in params:
-            place = each.get("blockHash", each.get("fromBlock")) if isinstance(each, dict) else each
+        for place in _places(params):
             if not isinstance(place, str) or not place.startswith("0x"):
                 continue
             if len(place) == 66:
@@ -228,6 +246,14 @@ class ProviderTwin:
                 yield block_number(place)
 
 
+def _places(params: Sequence[object]) -> Iterator[object]:
+    for each in params:
+        if isinstance(each, dict):
+            yield from (each[name] for name in ("blockHash", "fromBlock", "toBlock") if name in each)
+        else:
+            yield each
+
+
 @contextmanager
 def provider_before(node_url: str, monotonic: Callable[[], float] = lambda: 0.0) -> Iterator[ProviderTwin]:
     """A provider for the time of the block."""
@@ -236,6 +262,40 @@ def provider_before(node_url: str, monotonic: Callable[[], float] = lambda: 0.0)
         yield twin
     finally:
         twin.close()
+
+
+def _with_unknown_fields(_method: str, _params: Params, found: object) -> object:
+    """Fields of a fork that nobody here knows, and a type of transaction."""
+    return found | {"slotNumber": "0x1", "type": "0x79"} if isinstance(found, dict) else found
+
+
+def _by_lot(place: int) -> bool:
+    """Not in turn: a program with an even number of requests would always meet the same node."""
+    return Random(place).random() < 0.5
+
+
+QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
+    "single calls": lambda twin: twin.limit_batches(1),
+    "batches of ten": lambda twin: twin.limit_batches(10),
+    "batches in another order": ProviderTwin.shuffle,
+    "ranges of one block": lambda twin: twin.limit_ranges(1, RANGE_LIMITS["by results"][1]),
+    "ranges of two blocks": lambda twin: twin.limit_ranges(2, RANGE_LIMITS["alchemy"][1]),
+    "ranges of five blocks": lambda twin: twin.limit_ranges(5, RANGE_LIMITS["infura"][1]),
+    "a node three blocks behind": lambda twin: twin.answer_by_two_nodes(3, _by_lot),
+    "a node ten blocks behind": lambda twin: twin.answer_by_two_nodes(10, _by_lot),
+    "no estimates": lambda twin: twin.lack((-32000, "intrinsic gas too high"), "eth_estimateGas"),
+    "a full pool, once": lambda twin: twin.refuse_first((-32000, "txpool is full"), "eth_sendRawTransaction"),
+    "one transaction in flight, once": lambda twin: twin.refuse_first(
+        (-32000, "in-flight transaction limit reached for delegated accounts"), "eth_sendRawTransaction"
+    ),
+    "`pending` as `latest`": ProviderTwin.count_mined,
+    "unknown fields": lambda twin: twin.change(_with_unknown_fields),
+    "429": lambda twin: twin.refuse_each(3),
+    "a limit by an error": lambda twin: twin.refuse_each(3, by_status=False),
+    "520": lambda twin: twin.answer_each(3, 520),
+    "524": lambda twin: twin.answer_each(3, 524),
+}
+"""What a provider may refuse or do: rows that are played against each program that waits for nothing."""
 
 
 def _one_error(error: Error, status: int = 200, **headers: str) -> Reply:

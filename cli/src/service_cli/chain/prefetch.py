@@ -37,8 +37,9 @@ class PrefetchingRpc(Rpc):
                 self._answers.pop(key, None)
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
-        if len(calls) == 1 and (key := json.dumps(calls[0])) in self._answers:
-            return [self._answers.pop(key)]
+        keys = {json.dumps(call) for call in calls}
+        if len(keys) == len(calls) and keys <= self._answers.keys():
+            return [self._answers.pop(json.dumps(call)) for call in calls]
         return super().batch(calls)
 
 
