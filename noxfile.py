@@ -259,7 +259,8 @@ def nightly(session: nox.Session) -> None:
         make(session, ASSURANCE)
     fetch_chain_node(session)
     if any(name.startswith("hub") for name in parts):
-        run(session, TESTS, "python", "-m", "local_stack.toolbox", "contracts")
+        for folder in ("contracts", "contracts/usdc"):
+            run(session, TESTS, "python", "-m", "local_stack.toolbox", folder)
     for name in parts:
         run(session, TESTS, *NIGHTLY[name], SERVICE_CAMPAIGN="full")
 

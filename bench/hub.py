@@ -8,17 +8,17 @@ from bench.figures import Figure, Report
 
 SNAPSHOT: Final = Path(__file__).parents[1] / "contracts" / "snapshots" / "hub.gas.json"
 BUDGETS: Final = {
-    "hub.gas.create_with_authorization": 177_232,
-    "hub.gas.create": 145_056,
-    "hub.gas.submit": 57_000,
-    "hub.gas.verdict": 64_900,
-    "hub.gas.deciding_verdict": 49_750,
-    "hub.gas.claim": 58_629,
-    "hub.gas.refund": 58_229,
+    "hub.gas.create_with_authorization": 177_200,
+    "hub.gas.create": 145_000,
+    "hub.gas.submit": 56_900,
+    "hub.gas.verdict": 64_600,
+    "hub.gas.deciding_verdict": 49_400,
+    "hub.gas.claim": 58_800,
+    "hub.gas.refund": 58_200,
     "hub.gas.settle": 33_900,
-    "hub.gas.guardian_fee": 60_186,
-    "hub.gas.protocol_fee": 57_686,
-    "hub.gas.lifecycle": 506_011,
+    "hub.gas.guardian_fee": 60_500,
+    "hub.gas.protocol_fee": 57_950,
+    "hub.gas.lifecycle": 505_000,
 }
 
 

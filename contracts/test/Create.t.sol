@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {TestToken} from "../src/local/TestToken.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {Vm, vm} from "./support/Vm.sol";
 

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {LocalProxy} from "../src/local/LocalProxy.sol";
-import {LocalUsdc} from "../src/local/LocalUsdc.sol";
-import {TestToken} from "../src/local/TestToken.sol";
 import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 
-/// @notice The gas figures: each call is its own transaction (isolate), with the local USDC behind its proxy, a
-/// roster of three, quorum three, and recipients that already hold the token. The figures are kept in
+/// @notice The gas figures: each call is its own transaction (isolate), with USDC as Circle compiled it behind its
+/// proxy, a roster of three, quorum three, and recipients that already hold the token. The figures are kept in
 /// snapshots/hub.gas.json; tools/check.py prints them and fails when one has changed unnoticed. bench/hub.py has goals.
 /// forge-config: default.isolate = true
 contract GasTest is HubTest {
     uint256 private total;
-
-    /// @dev As a local stack has it: of this token, too, only functions of USDC are called.
-    function deployToken() internal override returns (TestToken) {
-        bytes memory behind = abi.encode(vm.deployCode("out/LocalUsdc.sol/LocalUsdc.json"));
-        LocalProxy proxy = LocalProxy(payable(vm.deployCode("out/LocalProxy.sol/LocalProxy.json", behind)));
-        proxy.changeAdmin(person("token admin"));
-        LocalUsdc usdc = LocalUsdc(address(proxy));
-        usdc.initialize("Test USD Coin", "tUSDC", "USD", 6, address(this), owner, owner, owner);
-        usdc.configureMinter(address(this), 2 ** 128);
-        return TestToken(address(usdc));
-    }
 
     function setUp() public override {
         super.setUp();

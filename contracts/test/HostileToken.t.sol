@@ -3,9 +3,9 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../src/IHub.sol";
 import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
-import {TestToken} from "../src/local/TestToken.sol";
 import {HostileToken} from "./support/HostileToken.sol";
 import {HubTest} from "./support/HubTest.sol";
+import {Usdc} from "./support/Usdc.sol";
 import {Vm, vm} from "./support/Vm.sol";
 import {Wallet} from "./support/Wallet.sol";
 
@@ -17,7 +17,7 @@ contract HostileTokenTest is HubTest {
     function setUp() public override {
         vm.warp(START);
         bad = new HostileToken();
-        token = TestToken(address(bad));
+        token = Usdc(address(bad));
         hub = newHub();
         guardians = sorted(person("guardian a"), person("guardian b"), person("guardian c"));
         rosterHash = publish(guardians, 2);

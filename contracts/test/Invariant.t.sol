@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {IHubTypes} from "../src/IHubTypes.sol";
 import {IHub} from "../src/IHub.sol";
-import {TestToken} from "../src/local/TestToken.sol";
 import {Handler} from "./support/Handler.sol";
+import {Usdc, UsdcCode} from "./support/Usdc.sol";
 import {vm} from "./support/Vm.sol";
 
 /// @notice What is always true, after every call of long random histories. `balance == total` alone would miss a
@@ -13,13 +13,13 @@ contract InvariantTest is IHubTypes {
     address private constant OWNER = address(0xE000);
     uint256 private constant WHOLE_HISTORY = 3_000; // moves: the depth in foundry.toml
 
-    TestToken private token;
+    Usdc private token;
     IHub private hub;
     Handler private handler;
 
     function setUp() public {
         vm.warp(1_800_000_000);
-        token = TestToken(vm.deployCode("out/TestToken.sol/TestToken.json"));
+        token = UsdcCode.deploy();
         HubConfig memory config = HubConfig({
             token: address(token),
             owner: OWNER,
@@ -36,6 +36,7 @@ contract InvariantTest is IHubTypes {
         });
         hub = IHub(vm.deployCode("src/Hub.sol:Hub", abi.encode(config)));
         handler = new Handler(hub, token, OWNER);
+        token.configureMinter(address(handler), type(uint256).max);
     }
 
     /// @dev forge calls only the handler, and of it what is a move.

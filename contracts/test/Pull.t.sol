@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {LocalUsdc} from "../src/local/LocalUsdc.sol";
 import {ClaimKind, Outcome} from "../src/IHubTypes.sol";
 import {HubTest} from "./support/HubTest.sol";
+import {Usdc} from "./support/Usdc.sol";
 import {vm} from "./support/Vm.sol";
 
 /// @notice Money out: to the entitled caller only, once, to the unit.
@@ -183,7 +183,7 @@ contract PullTest is HubTest {
         vm.expectEmit(address(hub));
         emit ProtocolFeeClaimed(second, solver, 25_000_000);
         vm.expectEmit(address(token));
-        emit LocalUsdc.Transfer(address(hub), solver, 2 * 970_000_001);
+        emit Usdc.Transfer(address(hub), solver, 2 * 970_000_001);
         (bool ok,) = claimList(solver, claims);
         vm.assertTrue(ok);
         vm.assertEq(hub.claimable(first, solver) + hub.claimable(second, solver), 0);
@@ -308,23 +308,23 @@ contract PullTest is HubTest {
     /// @custom:attack issuer | blocks one party | the others pull as before
     function test_pull__a_blacklisted_party__blocks_only_itself_and_can_pull_later() public {
         uint256 bountyId = awarded();
-        token.setBlacklisted(solver, true);
-        token.setBlacklisted(guardians[0], true);
+        token.blacklist(solver);
+        token.blacklist(guardians[0]);
         refused(solver, 0, bountyId, reason("Blacklistable: account is blacklisted"));
         refused(guardians[0], 2, bountyId, reason("Blacklistable: account is blacklisted"));
         paid(poster, 1, bountyId, 10_000_000);
         paid(guardians[1], 2, bountyId, 10_000_000);
         paid(treasury, 3, bountyId, 25_000_000);
-        token.setBlacklisted(solver, false);
+        token.unBlacklist(solver);
         paid(solver, 0, bountyId, 945_000_001);
     }
 
     function test_pull__a_paused_token__delays_and_loses_nothing() public {
         uint256 bountyId = awarded();
-        token.setPaused(true);
+        token.pause();
         refused(solver, 0, bountyId, reason("Pausable: paused"));
         vm.assertEq(hub.claimable(bountyId, solver), 945_000_001);
-        token.setPaused(false);
+        token.unpause();
         paid(solver, 0, bountyId, 945_000_001);
     }
 

@@ -69,7 +69,7 @@ contract SettleTest is HubTest {
 
     function test_settle__a_paused_token__does_not_delay_it() public {
         uint256 bountyId = create();
-        token.setPaused(true);
+        token.pause();
         submitAs(solver, bountyId, WORK);
         toReveal(bountyId);
         award(0, bountyId, solver, WORK);

@@ -3,7 +3,6 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../src/IHub.sol";
 import {Outcome, VerdictKind} from "../src/IHubTypes.sol";
-import {TestToken} from "../src/local/TestToken.sol";
 import {HubTest} from "./support/HubTest.sol";
 import {vm} from "./support/Vm.sol";
 import {Wallet} from "./support/Wallet.sol";

@@ -2,7 +2,7 @@
 """Builds contracts/artifacts from contracts/src, bit for bit the same on every machine.
 
 Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
-with the settings of SETTINGS or LOCAL_SETTINGS, those of foundry.toml. `--check` writes nothing, rebuilds, and
+with SETTINGS, those of foundry.toml. `--check` writes nothing, rebuilds, and
 exits 1 with one line for each file that differs.
 Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma, an argument or a
 value of the Hub's interface without NatSpec.
@@ -30,9 +30,6 @@ ARTIFACTS = CONTRACTS / "artifacts"
 SOURCES = {
     "Hub": "src/Hub.sol",
     "SignatureValidator": "src/SignatureValidator.sol",
-    "LocalUsdc": "src/local/LocalUsdc.sol",
-    "TestToken": "src/local/TestToken.sol",
-    "LocalProxy": "src/local/LocalProxy.sol",
 }
 SETTINGS: dict[str, typing.Any] = {
     "optimizer": {"enabled": True, "runs": 1_000_000},
@@ -40,8 +37,6 @@ SETTINGS: dict[str, typing.Any] = {
     "evmVersion": "cancun",
     "metadata": {"bytecodeHash": "ipfs", "appendCBOR": True},  # explorers then match comments and names, too
 }
-LOCAL_SETTINGS = {**SETTINGS, "optimizer": {"enabled": True, "runs": 10_000_000}, "viaIR": False}
-"""Of what stands for USDC, which was compiled this way, so that finding a function and the rest cost the same."""
 OUTPUTS = [
     "abi",
     "storageLayout",
@@ -85,13 +80,8 @@ def compiler_input(contract: str) -> dict[str, typing.Any]:
     return {
         "language": "Solidity",
         "sources": {name: {"content": text} for name, text in closure(SOURCES[contract]).items()},
-        "settings": {**settings_of(contract), "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
+        "settings": {**SETTINGS, "outputSelection": {SOURCES[contract]: {contract: OUTPUTS}}},
     }
-
-
-def settings_of(contract: str) -> dict[str, typing.Any]:
-    """How the contract is compiled, as the profiles of foundry.toml say."""
-    return LOCAL_SETTINGS if SOURCES[contract].startswith("src/local/") else SETTINGS
 
 
 def storage_words(layout: dict[str, typing.Any]) -> dict[str, typing.Any]:
@@ -124,7 +114,7 @@ def build(node: str, version: str, contract: str) -> dict[str, typing.Any]:
         "deployedBytecode": "0x" + built["evm"]["deployedBytecode"]["object"],
         "immutableReferences": built["evm"]["deployedBytecode"]["immutableReferences"],
         "storage": storage_words(built["storageLayout"]),
-        "compiler": {"version": version, "settings": settings_of(contract)},
+        "compiler": {"version": version, "settings": SETTINGS},
         "sourceHashes": {
             name: hashlib.sha256(text.encode()).hexdigest() for name, text in closure(SOURCES[contract]).items()
         },

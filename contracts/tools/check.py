@@ -5,7 +5,7 @@ Exit 0 only if the whole forge suite passes, no gas figure moved against contrac
 every line and branch of the Hub (`contracts/.local/hub.lcov`), and seven planted bugs of contracts/mutants are found.
 What forge kept of earlier failures is not played.
 Two lanes run side by side; each step's words are printed when it is done, with its time. Needs the npm packages of
-contracts/package-lock.json to be there or reachable.
+contracts and contracts/usdc to be there or reachable.
 
     check.py [format] [forge] [coverage] [mutants]   these four where none is named
     check.py all-mutants                               every planted bug, not only seven
@@ -86,6 +86,7 @@ def print_gas() -> None:
 
 
 def main(wanted: Sequence[str]) -> int:
+    ensure_npm_package(CONTRACTS / "usdc")
     known = commands(str(native_program(ensure_npm_package(CONTRACTS), "forge")))
     if unknown := [name for name in wanted if name not in known]:
         print(f"no such check: {', '.join(unknown)}; there are {', '.join(known)}", file=sys.stderr)

@@ -27,14 +27,15 @@ ENVIRONMENT = {
 
 
 def copy_tree(target: pathlib.Path) -> None:
-    """Copy what forge needs; the packages of npm are linked."""
+    """Copy what forge needs; the packages of npm are linked, the compiler and USDC."""
     for name in COPIED:
         source = CONTRACTS / name
         if source.is_dir():
             shutil.copytree(source, target / name)
         else:
             shutil.copy2(source, target / name)
-    (target / "node_modules").symlink_to(CONTRACTS / "node_modules")
+    for name in ("node_modules", "usdc"):
+        (target / name).symlink_to(CONTRACTS / name)
 
 
 def digest_of(tree: pathlib.Path) -> str:

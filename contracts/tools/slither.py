@@ -20,7 +20,7 @@ import typing
 
 CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 ANSWERS = CONTRACTS / "slither-answers.toml"
-FLAGS = ("--filter-paths", "local", "--exclude-informational", "--exclude-optimization", "--fail-none")
+FLAGS = ("--exclude-informational", "--exclude-optimization", "--fail-none")
 Finding = tuple[str, str]
 
 

@@ -1,4 +1,4 @@
-"""The committed Hub and test token on an EVM: calls in, values, logs or a named refusal out.
+"""The committed Hub, and USDC, on an EVM: calls in, values, logs or a named refusal out.
 
 Two EVMs run them through one small port: pyrevm in this process, and the project's own node, anvil. pyrevm is faster
 and is used where it has a wheel; ``SERVICE_TEST_EVM=anvil`` takes the node there, too, and ``both`` plays everything on
@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeVar
 from bounty_protocol.chain.abi import Abi, parse_abi
 from bounty_protocol.types import Bytes32
 from eth_abi.abi import encode
+from local_stack.token import NAME, SYMBOL, usdc_code
 
 ARTIFACTS: Final = Path(__file__).resolve().parents[2] / "contracts" / "artifacts"
 DEPLOYER: Final = "0x" + "de" * 20
@@ -142,6 +143,22 @@ class Chain:
         types, values = [kind for kind, _ in arguments], [value for _, value in arguments]
         return Contract(self, self.evm.deploy(DEPLOYER, code + encode(types, values)), abi)
 
+    def deploy_token(self, issuer: str) -> "Contract":
+        """USDC without its proxy; ``issuer`` has all roles and mints."""
+        code = usdc_code()
+        token = code.token(self.evm.deploy(DEPLOYER, code.library.bytecode))
+        made = Contract(self, self.evm.deploy(DEPLOYER, token.bytecode), _token_abi())
+        steps: tuple[tuple[str, *tuple[object, ...]], ...] = (
+            ("initialize", NAME, SYMBOL, "USD", 6, *[issuer] * 4),
+            ("initializeV2", NAME),
+            ("initializeV2_1", issuer),
+            ("initializeV2_2", [], SYMBOL),
+            ("configureMinter", issuer, 2**256 - 1),
+        )
+        for function, *arguments in steps:
+            assert isinstance(made.send(issuer, function, *arguments), Done), function
+        return made
+
     def read(self, views: Sequence["View"]) -> list[Any]:
         """The values of many views, asked at once."""
         answers = self.evm.read(DEPLOYER, [(view.contract.address, view.data) for view in views])
@@ -152,6 +169,11 @@ class Chain:
 def _artifact(name: str) -> tuple[bytes, Abi]:
     artifact = json.loads((ARTIFACTS / f"{name}.json").read_text(encoding="utf-8"))
     return bytes.fromhex(artifact["bytecode"][2:]), parse_abi(json.dumps(artifact["abi"]))
+
+
+@cache
+def _token_abi() -> Abi:
+    return parse_abi(json.dumps(usdc_code().abi))
 
 
 class Contract:

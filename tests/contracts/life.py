@@ -12,7 +12,7 @@ from hexbytes import HexBytes
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
 from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
-from local_stack.token import TOKEN, TokenCode
+from local_stack.token import TOKEN
 from service_common.web3_provider import Web3
 
 from tests.contracts.signing import authorization
@@ -63,8 +63,8 @@ class Life:
         return (b"\1" * 32, self.roster, TOKEN, self.now() + 900, 900, MAX, MAX, salt.to_bytes(32, "big"))
 
 
-def new_life(node: AnvilServer, code: TokenCode | None = None) -> Life:
-    """A Hub on the local token, or on this one."""
+def new_life(node: AnvilServer) -> Life:
+    """A Hub on USDC, and its people."""
     poster, solver, rival, treasury = (Wallet() for _ in range(4))
     judges = sorted((Wallet() for _ in range(3)), key=lambda wallet: int(wallet.address, 16))
     local = deploy_hub(
@@ -75,7 +75,6 @@ def new_life(node: AnvilServer, code: TokenCode | None = None) -> Life:
         quorum=3,
         holders=[poster, solver, rival, treasury, *judges],
         terms=LocalHubTerms(),
-        token_code=code,
     )
     life = Life(node, local, poster, solver, rival, judges)
     local.token.transact(poster, "transfer", local.hub.address, 1)

@@ -40,6 +40,7 @@ RECIPIENTS = [f"0x{0xD0 + number:040x}" for number in range(2)]
 OWNERS = [f"0x{0xE0 + number:040x}" for number in range(2)]
 EVERYONE = [*POSTERS, *SOLVERS, *GUARDIANS, *RECIPIENTS, *OWNERS]
 FORTUNE = 2**96
+ISSUER = f"0x{0xF0:040x}"
 KEYS = [bytes([9 + number]) + bytes(31) for number in range(5)]
 REACHED: Counter[str] = Counter()
 
@@ -73,7 +74,7 @@ class HubMachine(RuleBasedStateMachine):
 
     def deploy(self, protocol_bps: int, guardian_bps: int) -> None:
         self.chain = Chain(START, self.evm)
-        self.token = self.chain.deploy("TestToken")
+        self.token = self.chain.deploy_token(ISSUER)
         config = Config(
             self.token.address,
             OWNERS[0],
@@ -94,7 +95,7 @@ class HubMachine(RuleBasedStateMachine):
         self.donated = 0
         self.touched = 0
         for poster in POSTERS:
-            self.token.send(poster, "mint", poster, FORTUNE)
+            self.token.send(ISSUER, "mint", poster, FORTUNE)
             self.token.send(poster, "approve", self.hub.address, 2**256 - 1)
             self.model.balances[poster] = FORTUNE
 
@@ -268,7 +269,7 @@ class HubMachine(RuleBasedStateMachine):
     @rule(sender=guardians, other=anyone, strange=seldom, amount=st.integers(1, 1_000))
     def heartbeat_and_donation(self, sender: str, other: str, strange: bool, amount: int) -> None:
         self.play(other if strange else sender, "heartbeat", [], self.model.heartbeat, self.chain.time)
-        self.token.send(ZERO, "mint", self.hub.address, amount)
+        self.token.send(ISSUER, "mint", self.hub.address, amount)
         self.donated += amount
 
     # ------------------------------------------------------------ pull

@@ -20,7 +20,7 @@ KEYS: Final = [to_bytes(key) for key in ROSTER.encryption_public_keys]
 @pytest.fixture(scope="module")
 def hub() -> Contract:
     chain = Chain(1_800_000_000)
-    token = chain.deploy("TestToken")
+    token = chain.deploy_token(OWNER)
     return chain.deploy("Hub", (CONFIG, (token.address, OWNER, 10, 5, 10**6, 5, 10**6, 100, 1, 250, 500, PROTOCOL)))
 
 

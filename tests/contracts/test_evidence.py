@@ -74,7 +74,7 @@ def test_slither_that_did_not_finish_shows_nothing(tmp_path: Path) -> None:
         (REACHED.replace("DA:1,4", "DA:1,0"), "src/Hub.sol"),
         (REACHED.replace("BRDA:1,0,0,2", "BRDA:1,0,0,-"), "src/Hub.sol"),
         (REACHED.replace("DA:9,1", "DA:9,0"), "src/parts/Money.sol"),
-        (REACHED.replace("src/Hub.sol", "src/local/Token.sol"), "src/Hub.sol"),
+        (REACHED.replace("src/Hub.sol", "src/Token.sol"), "src/Hub.sol"),
     ],
     ids=["everything", "a line", "a branch", "a line of a part", "nothing is known of the Hub"],
 )

@@ -1,7 +1,4 @@
-"""The rehearsal of a deployment: the operator's commands put a Hub on USDC's own compiled code, and a bounty is paid.
-
-The same is done on the local token, so that what is rehearsed on a local stack is what happens on USDC.
-"""
+"""The rehearsal of a deployment: the operator's commands put a Hub on Circle's compiled USDC, and a bounty is paid."""
 
 import json
 from collections.abc import Iterator
@@ -14,13 +11,11 @@ from hub_operations.deploy import ARTIFACT
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Artifact, Contract, Wallet, deploy, read_artifact, wait_for
-from local_stack.hub import ARTIFACTS
-from local_stack.token import TOKEN, Issuer, TokenCode
+from local_stack.token import TOKEN, Issuer, usdc_code
 from service_common.web3_provider import Web3
 
 from tests.contracts.signing import authorization
 from tests.deploy.test_hub_operations import deployment_arguments, operate
-from tests.usdc.code import usdc_on
 
 MAX: Final = 2**128
 
@@ -54,14 +49,13 @@ def address_in(words: str) -> str:
     return next(line.split()[-1] for line in words.splitlines() if line.startswith("Hub address"))
 
 
-@pytest.fixture(scope="module", params=["usdc", "local"])
-def rehearsal(request: pytest.FixtureRequest) -> Iterator[Rehearsal]:
+@pytest.fixture(scope="module")
+def rehearsal() -> Iterator[Rehearsal]:
     with anvil.start(mining="automine") as node:
         operator, payer, issuer = Wallet(), Wallet(), Issuer(Wallet(), Wallet())
         for wallet in (operator, payer, issuer.wallet, issuer.admin):
             node.fund(wallet.address)
-        code = usdc_on(node.w3, payer) if request.param == "usdc" else TokenCode.local(ARTIFACTS)
-        token, sent = issuer.deploy(node.w3, code)
+        token, sent = issuer.deploy(node.w3)
         for each in sent:
             wait_for(node.w3, each)
         yield Rehearsal(node, token, issuer, operator, payer)
@@ -117,14 +111,19 @@ def test_rehearsal__with_an_allowance__funds_and_is_refunded(rehearsal: Rehearsa
     refunded(rehearsal, hub, poster)
 
 
+def implementation(rehearsal: Rehearsal) -> str:
+    """Deploy the code that stands behind a proxy, without one."""
+    w3, payer, code = rehearsal.node.w3, rehearsal.payer, usdc_code()
+    return deploy(w3, payer, code.token(deploy(w3, payer, code.library).address)).address
+
+
 def test_token__replaced_behind_its_proxy__is_paid_out_as_before(rehearsal: Rehearsal, hub: Contract) -> None:
     """What its issuer can do at any time: bounties do not notice."""
     poster = rehearsal.funded()
     rehearsal.token.transact(poster, "approve", hub.address, TOKEN)
     hub.transact(poster, "createBounty", terms(rehearsal, hub, 3))
-    proxy = TokenCode.local(ARTIFACTS).proxy.abi
-    other = deploy(rehearsal.node.w3, rehearsal.payer, TokenCode.local(ARTIFACTS).implementation).address
-    behind = Contract(rehearsal.node.w3, rehearsal.token.address, proxy)
+    other = implementation(rehearsal)
+    behind = Contract(rehearsal.node.w3, rehearsal.token.address, usdc_code().proxy.abi)
     behind.transact(rehearsal.issuer.admin, "upgradeTo", Web3.to_checksum_address(other))
     assert behind.call("implementation") == other
     refunded(rehearsal, hub, poster)
@@ -133,8 +132,7 @@ def test_token__replaced_behind_its_proxy__is_paid_out_as_before(rehearsal: Rehe
 def test_deploy__on_what_is_no_usdc__is_refused_before_anything_is_sent(rehearsal: Rehearsal) -> None:
     none = "is no token that takes signed authorizations"
     assert none in rehearsal.deploy("5", code=1, token="0x" + "99" * 20)
-    implementation = deploy(rehearsal.node.w3, rehearsal.payer, TokenCode.local(ARTIFACTS).implementation).address
-    assert "has 0 decimals, not 6" in rehearsal.deploy("5", code=1, token=implementation)
+    assert "has 0 decimals, not 6" in rehearsal.deploy("5", code=1, token=implementation(rehearsal))
     other = deploy(rehearsal.node.w3, rehearsal.payer, Artifact([], _answering_everything_with_six())).address
     assert none in rehearsal.deploy("5", code=1, token=other)
 

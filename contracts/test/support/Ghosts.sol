@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../../src/IHub.sol";
 import {IHubTypes, Reason} from "../../src/IHubTypes.sol";
-import {TestToken} from "../../src/local/TestToken.sol";
+import {Usdc} from "./Usdc.sol";
 import {vm} from "./Vm.sol";
 
 /// @notice Books kept beside the Hub, per bounty: what each must be, computed without asking it. `balance == total`
@@ -44,7 +44,7 @@ abstract contract Ghosts is IHubTypes {
     }
 
     IHub public immutable hub;
-    TestToken public immutable token;
+    Usdc public immutable token;
 
     uint256 public count;
     uint256 public donated;
@@ -56,7 +56,7 @@ abstract contract Ghosts is IHubTypes {
     address[] internal _solvers;
     address[] internal _guardians;
 
-    constructor(IHub hub_, TestToken token_) {
+    constructor(IHub hub_, Usdc token_) {
         (hub, token) = (hub_, token_);
     }
 

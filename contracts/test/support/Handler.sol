@@ -3,8 +3,8 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../../src/IHub.sol";
 import {ClaimKind, Reason, VerdictKind} from "../../src/IHubTypes.sol";
-import {TestToken} from "../../src/local/TestToken.sol";
 import {Ghosts} from "./Ghosts.sol";
+import {Usdc} from "./Usdc.sol";
 import {vm} from "./Vm.sol";
 
 /// @notice Plays all parties at random, biased so that most calls succeed, and writes the books. It never reads an
@@ -18,7 +18,7 @@ contract Handler is Ghosts {
     uint256 public touched; // the bounty of the last move
     mapping(bytes32 transition => uint256) public reached;
 
-    constructor(IHub hub_, TestToken token_, address owner_) Ghosts(hub_, token_) {
+    constructor(IHub hub_, Usdc token_, address owner_) Ghosts(hub_, token_) {
         _owner = owner_;
         for (uint256 i = 0; i < 3; ++i) {
             _posters.push(address(uint160(0xA000 + i)));
@@ -88,7 +88,7 @@ contract Handler is Ghosts {
 
     function donate(uint256 seed) external {
         seed = _shuffled(seed);
-        uint256 amount = seed % 1_000;
+        uint256 amount = 1 + seed % 1_000;
         token.mint(address(hub), amount);
         donated += amount;
     }

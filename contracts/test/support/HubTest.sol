@@ -3,7 +3,7 @@ pragma solidity 0.8.37;
 
 import {IHub} from "../../src/IHub.sol";
 import {IHubTypes, Outcome, Reason, VerdictKind} from "../../src/IHubTypes.sol";
-import {TestToken} from "../../src/local/TestToken.sol";
+import {Usdc, UsdcCode} from "./Usdc.sol";
 import {Vm, vm} from "./Vm.sol";
 
 /// @notice A deployed Hub with a roster of three (quorum two) and people with money: where every test starts.
@@ -26,7 +26,7 @@ abstract contract HubTest is IHubTypes {
     bytes32 internal constant REPORT = keccak256("report");
     uint256 internal constant POSTER_KEY = 0xA11CE;
 
-    TestToken internal token;
+    Usdc internal token;
     IHub internal hub;
     address internal owner = person("owner");
     address internal treasury = person("protocol fee recipient");
@@ -39,17 +39,13 @@ abstract contract HubTest is IHubTypes {
 
     function setUp() public virtual {
         vm.warp(START);
-        token = deployToken();
+        token = UsdcCode.deploy();
         hub = newHub();
         guardians = sorted(person("guardian a"), person("guardian b"), person("guardian c"));
         rosterHash = publish(guardians, 2);
         token.mint(poster, 1_000_000e6);
         vm.prank(poster);
         token.approve(address(hub), type(uint256).max);
-    }
-
-    function deployToken() internal virtual returns (TestToken) {
-        return TestToken(vm.deployCode("out/TestToken.sol/TestToken.json"));
     }
 
     function newHub() internal returns (IHub) {

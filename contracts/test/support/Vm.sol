@@ -29,6 +29,14 @@ interface Vm {
     function etch(address target, bytes calldata code) external;
     function label(address account, string calldata name) external;
     function toString(uint256 value) external pure returns (string memory);
+    function toString(address value) external pure returns (string memory);
+    function replace(string calldata text, string calldata from, string calldata to)
+        external
+        pure
+        returns (string memory);
+    function parseBytes(string calldata text) external pure returns (bytes memory);
+    function parseJsonString(string calldata json, string calldata key) external pure returns (string memory);
+    function readFile(string calldata path) external view returns (string memory);
     function envOr(string calldata name, string calldata otherwise) external view returns (string memory);
     function writeLine(string calldata path, string calldata line) external;
     function snapshotValue(string calldata group, string calldata name, uint256 value) external;

@@ -1,4 +1,4 @@
-"""The Hub and the test token on a local chain, ready for bounties.
+"""The Hub and USDC on a local chain, ready for bounties.
 
 One script of transactions deploys both, publishes the roster and the delivery key and gives every account ether and
 tokens; the contracts' answers are then compared with what was wanted. Works on a chain that is mined by the clock as on
@@ -15,7 +15,7 @@ from hexbytes import HexBytes
 from local_stack.anvil import ETHER, AnvilServer
 from local_stack.contract import Contract, Wallet, read_artifact, send_deployment, wait_for
 from local_stack.process import StackError
-from local_stack.token import TOKEN, Issuer, TokenCode
+from local_stack.token import TOKEN, Issuer
 from local_stack.toolbox import LOCAL
 
 ARTIFACTS: Final = LOCAL.parent.parent / "contracts" / "artifacts"
@@ -71,14 +71,13 @@ def deploy_hub(
     tokens: int = 1_000_000 * TOKEN,
     terms: LocalHubTerms | None = None,
     artifacts: Path = ARTIFACTS,
-    token_code: TokenCode | None = None,
     beside: LocalHub | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> LocalHub:
     """Deploy and prepare; ``holders`` get ether and ``tokens`` each. Without Guardians no roster is published.
 
-    ``quorum`` is more than half of the Guardians unless given. The token is the local one unless ``token_code`` is, or
-    that of the Hub ``beside``; then nobody gets more of it.
+    ``quorum`` is more than half of the Guardians unless given. The token is a new one, or that of the Hub ``beside``;
+    then nobody gets more of it.
     """
     terms = terms or LocalHubTerms()
     token_admin = Wallet() if beside is None else beside.token_admin
@@ -90,7 +89,7 @@ def deploy_hub(
 
     # 1. Everything at once, in order: the addresses follow from the owner's nonces, so one block can hold it all.
     if beside is None:
-        token, sent = Issuer(owner, token_admin).deploy(w3, token_code or TokenCode.local(artifacts))
+        token, sent = Issuer(owner, token_admin).deploy(w3)
     else:
         token, sent, holders = beside.token, list[HexBytes](), ()
     config = (

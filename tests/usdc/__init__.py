@@ -1,1 +1,0 @@
-"""USDC's own compiled contracts, against which the local token is tested."""
