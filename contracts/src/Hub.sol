@@ -101,13 +101,13 @@ contract Hub is Views {
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
         if (_seats[version][poster].number != 0) revert PosterOnRoster(poster, version);
         uint32 deadline = Narrow.toUint32(terms.submissionDeadline);
-        return ConditionsFields.pack(poster, deadline, Narrow.toUint32(terms.judgingWindow), version, size);
+        return ConditionsFields.pack(poster, deadline, uint32(terms.judgingWindow), version, size);
     }
 
     function _pinFees(Terms calldata terms) private view returns (Ledger ledger, address) {
         uint16 version = _counters.feePolicyVersion;
         FeePolicy storage policy = _feePolicies[version];
-        uint88 escrow = Narrow.toUint88(terms.escrowAmount);
+        uint88 escrow = uint88(terms.escrowAmount);
         ledger = LedgerFields.pack(escrow, policy.protocolFeeBps, policy.guardianFeeBps, version);
         uint256 protocolFee = Money.protocolFee(ledger);
         if (protocolFee > terms.maxProtocolFee) revert ProtocolFeeAboveMaximum(protocolFee, terms.maxProtocolFee);
@@ -120,13 +120,19 @@ contract Hub is Views {
         if (terms.specCommitment == 0) revert SpecCommitmentZero();
         if (terms.escrowAmount < minEscrow) revert EscrowTooSmall(terms.escrowAmount, minEscrow);
         if (terms.escrowAmount > type(uint88).max) revert EscrowTooLarge(terms.escrowAmount, type(uint88).max);
-        uint256 earliest = block.timestamp + minSubmissionWindow;
-        uint256 latest = block.timestamp + maxSubmissionWindow;
+        (uint256 earliest, uint256 latest) = _submissionDeadlines();
         if (terms.submissionDeadline < earliest || terms.submissionDeadline > latest) {
             revert SubmissionDeadlineOutOfRange(terms.submissionDeadline, earliest, latest);
         }
         if (terms.judgingWindow < minJudgingWindow || terms.judgingWindow > maxJudgingWindow) {
             revert JudgingWindowOutOfRange(terms.judgingWindow, minJudgingWindow, maxJudgingWindow);
+        }
+    }
+
+    /// @dev The earliest and the latest one of a bounty created now. Neither sum can overflow: see `LONGEST_TIME`.
+    function _submissionDeadlines() private view returns (uint256, uint256) {
+        unchecked {
+            return (block.timestamp + minSubmissionWindow, block.timestamp + maxSubmissionWindow);
         }
     }
 
@@ -219,7 +225,6 @@ contract Hub is Views {
         if (block.timestamp < revealAt) revert JudgingNotStarted(bountyId, revealAt, block.timestamp);
         if (block.timestamp >= judgingDeadline) revert JudgingEnded(bountyId, judgingDeadline, block.timestamp);
         if (!conditions.hasSubmissions()) revert NothingToJudge(bountyId);
-        assert(block.timestamp >= conditions.submissionDeadline()); // the active set is frozen
     }
 
     /// @dev The choice that a Verdict means, given the other Guardians' ballots.

@@ -171,13 +171,11 @@ contract FuzzTest is IHubTypes {
         return ballots.withChoice(seat, choice);
     }
 
-    function testFuzz_ballots__a_seat_or_choice_that_does_not_fit__is_refused(uint256 seat, uint256 choice) public {
-        if (seat < 15 && choice < 32) {
-            vm.assertEq(this.withChoice(0, seat, choice), choice * 32 ** seat);
-        } else {
-            vm.expectRevert();
-            this.withChoice(0, seat, choice);
-        }
+    function testFuzz_ballots__a_seat_that_does_not_fit__is_refused(uint256 seat, uint256 choice) public {
+        choice %= 32;
+        if (seat >= 15) vm.expectRevert();
+        uint80 ballots = this.withChoice(0, seat, choice);
+        if (seat < 15) vm.assertEq(ballots, choice * 32 ** seat);
     }
 
     // ---------------------------------------------------------------- narrowing
@@ -185,14 +183,13 @@ contract FuzzTest is IHubTypes {
     function narrow(uint256 bits, uint256 value) external pure returns (uint256) {
         if (bits == 16) return Narrow.toUint16(value);
         if (bits == 32) return Narrow.toUint32(value);
-        if (bits == 40) return Narrow.toUint40(value);
-        return Narrow.toUint88(value);
+        return Narrow.toUint40(value);
     }
 
     function testFuzz_narrow__keeps_the_value_or_refuses_it_by_name(uint256 value, uint256 shift) public {
         value >>= shift % 256;
-        uint256[4] memory widths = [uint256(16), 32, 40, 88];
-        for (uint256 i = 0; i < 4; ++i) {
+        uint256[3] memory widths = [uint256(16), 32, 40];
+        for (uint256 i = 0; i < 3; ++i) {
             uint256 limit = 2 ** widths[i];
             if (value >= limit) vm.expectRevert(abi.encodeWithSelector(ValueTooLarge.selector, value, limit - 1));
             uint256 kept = this.narrow(widths[i], value);
@@ -201,8 +198,8 @@ contract FuzzTest is IHubTypes {
     }
 
     function test_narrow__the_edge_of_each_width() public {
-        uint256[4] memory widths = [uint256(16), 32, 40, 88];
-        for (uint256 i = 0; i < 4; ++i) {
+        uint256[3] memory widths = [uint256(16), 32, 40];
+        for (uint256 i = 0; i < 3; ++i) {
             uint256 limit = 2 ** widths[i];
             vm.assertEq(this.narrow(widths[i], limit - 1), limit - 1);
             vm.expectRevert(abi.encodeWithSelector(ValueTooLarge.selector, limit, limit - 1));

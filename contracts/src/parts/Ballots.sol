@@ -28,13 +28,11 @@ library Ballots {
 
     /// @notice The same ballots with another choice for one seat.
     function withChoice(uint80 ballots, uint256 seat, uint256 choice) internal pure returns (uint80) {
-        assert(choice <= MASK);
         return uint80(without(ballots, seat) | (choice << _firstBit(seat)));
     }
 
     /// @notice How many seats chose exactly this, which is not NONE.
     function count(uint80 ballots, uint256 choice) internal pure returns (uint256) {
-        assert(choice <= MASK);
         unchecked {
             return SEATS - cast(ballots ^ uint80(choice * EACH)); // what is equal becomes zero
         }

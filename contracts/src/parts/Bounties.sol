@@ -57,12 +57,17 @@ abstract contract Bounties is Treasury {
         revert BountyOpen(bountyId);
     }
 
+    /// @dev Neither sum can overflow: a deadline and a window have 32 bits, and no delay of a deployment is above a year.
     function _revealAt(Conditions conditions) internal view returns (uint256) {
-        return conditions.submissionDeadline() + revealDelay;
+        unchecked {
+            return conditions.submissionDeadline() + revealDelay;
+        }
     }
 
     function _judgingDeadline(Conditions conditions) internal view returns (uint256) {
-        return _revealAt(conditions) + conditions.judgingWindow();
+        unchecked {
+            return _revealAt(conditions) + conditions.judgingWindow();
+        }
     }
 
     /// @notice The winner of an awarded bounty, otherwise zero.

@@ -21,11 +21,6 @@ library Narrow {
         return uint40(value);
     }
 
-    function toUint88(uint256 value) internal pure returns (uint88) {
-        _check(value, type(uint88).max);
-        return uint88(value);
-    }
-
     function _check(uint256 value, uint256 maximum) private pure {
         if (value > maximum) revert IHubTypes.ValueTooLarge(value, maximum);
     }

@@ -252,7 +252,7 @@ abstract contract Registry is IHub {
             revert FeeRecipientInvalid(recipient);
         }
         uint16 version = Narrow.toUint16(uint256(_counters.feePolicyVersion) + 1);
-        _feePolicies[version] = FeePolicy(recipient, Narrow.toUint16(protocolFeeBps), Narrow.toUint16(guardianFeeBps));
+        _feePolicies[version] = FeePolicy(recipient, uint16(protocolFeeBps), uint16(guardianFeeBps));
         _counters.feePolicyVersion = version;
         emit FeePolicyChanged(protocolFeeBps, guardianFeeBps, recipient);
     }
