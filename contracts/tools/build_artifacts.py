@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Builds contracts/artifacts from contracts/src, bit for bit the same on every machine.
+"""Builds contracts/artifacts from contracts/src and contracts/calls, bit for bit the same on every machine.
 
 Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
 with SETTINGS, those of foundry.toml. `--check` writes nothing, rebuilds, and
 exits 1 with one line for each file that differs.
-Refuses: an import outside src/, a compiler warning, another compiler version than the sources' pragma, an argument or a
+Refuses: an import outside these two, a compiler warning, another compiler version than the sources' pragma, an argument or a
 value of the Hub's interface without NatSpec.
 
     build_artifacts.py [--check] [--node NODE] [--abi-out FILE]
@@ -29,7 +29,7 @@ CONTRACTS = pathlib.Path(__file__).resolve().parent.parent
 ARTIFACTS = CONTRACTS / "artifacts"
 SOURCES = {
     "Hub": "src/Hub.sol",
-    "SignatureValidator": "src/SignatureValidator.sol",
+    "SignatureValidator": "calls/SignatureValidator.sol",
 }
 SETTINGS: dict[str, typing.Any] = {
     "optimizer": {"enabled": True, "runs": 1_000_000},
@@ -57,8 +57,8 @@ def closure(entry: str) -> dict[str, str]:
         name = waiting.pop()
         if name in found:
             continue
-        if not name.startswith("src/"):
-            raise SystemExit(f"{name} is imported but does not stand under src/")
+        if not name.startswith(("src/", "calls/")):
+            raise SystemExit(f"{name} is imported but stands neither under src/ nor calls/")
         found[name] = (CONTRACTS / name).read_text(encoding="utf-8")
         for target in IMPORT.findall(found[name]):
             beside = (CONTRACTS / name).parent / target

@@ -1,10 +1,11 @@
-"""The contracts' artifacts and the ABI in the packages, as the compiler makes them of contracts/src.
+"""The contracts' artifacts, and what the packages have of them, as the compiler makes them of contracts/src and calls.
 
 The compiler needs a quarter of a minute, so that its last results are kept in .local, named by everything that they are
 made of.
 """
 
 import hashlib
+import json
 import shutil
 import subprocess
 import sys
@@ -19,9 +20,10 @@ from tools.generate.derived import TOP, Derived
 
 _TOOL: Final = TOP / "contracts/tools/build_artifacts.py"
 _ARTIFACTS: Final = "contracts/artifacts"
-_INPUTS: Final = ("contracts/src/**/*", "contracts/tools/*", "contracts/package-lock.json")
+_INPUTS: Final = ("contracts/src/**/*", "contracts/calls/*", "contracts/tools/*", "contracts/package-lock.json")
 _KEPT: Final = TOP / ".local/hub"
 _ABI: Final = "libs/bounty_protocol/src/bounty_protocol/chain/abi/Hub.json"
+_VALIDATOR: Final = "libs/service_common/src/service_common/chain/SignatureValidator.hex"
 
 
 def _contents() -> Mapping[str, bytes]:
@@ -33,7 +35,8 @@ def _contents() -> Mapping[str, bytes]:
             _compile(Path(made) / "made")
             (Path(made) / "made").rename(kept)
     artifacts = {f"{_ARTIFACTS}/{path.name}": path.read_bytes() for path in sorted((kept / "artifacts").iterdir())}
-    return artifacts | {_ABI: (kept / "Hub.json").read_bytes()}
+    validator = json.loads(artifacts[f"{_ARTIFACTS}/SignatureValidator.json"])["bytecode"]
+    return artifacts | {_ABI: (kept / "Hub.json").read_bytes(), _VALIDATOR: f"{validator}\n".encode()}
 
 
 def _compile(folder: Path) -> None:
@@ -54,4 +57,4 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-HUB: Final = Derived("hub", f"{_ARTIFACTS} and the ABI in bounty_protocol", _contents, _ARTIFACTS)
+HUB: Final = Derived("hub", f"{_ARTIFACTS}, the ABI in bounty_protocol and the validator in service_common", _contents, _ARTIFACTS)

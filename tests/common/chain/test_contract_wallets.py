@@ -1,10 +1,8 @@
 """Accounts that are contracts, on a real node: the honest are accepted, the hostile are not, nothing gets stuck."""
 
-import json
 import secrets
 import time
 from collections.abc import Iterable
-from pathlib import Path
 from threading import Barrier, Event, Thread
 
 import pytest
@@ -50,12 +48,6 @@ def why_refused(node: AnvilServer, account: Address, signature: bytes) -> Reason
         verify(node, account, signature)
     assert (caught.value.code, caught.value.status) == ("unauthorized", 401)
     return caught.value.reason
-
-
-def test_validator__in_the_package__is_the_contract_folders() -> None:
-    artifact = Path(__file__).parents[3] / "contracts/artifacts/SignatureValidator.json"
-    packaged = contract_wallets._validator().hex()
-    assert json.loads(artifact.read_text())["bytecode"] == "0x" + packaged
 
 
 @pytest.mark.spec(314)
