@@ -5,18 +5,20 @@ import {IHub} from "./IHub.sol";
 import {ClaimKind, Reason, VerdictKind} from "./IHubTypes.sol";
 import {Activity} from "./parts/Activity.sol";
 import {Ballots} from "./parts/Ballots.sol";
+import {Bounties} from "./parts/Bounties.sol";
 import {Conditions, ConditionsFields} from "./parts/Conditions.sol";
 import {Ledger, LedgerFields} from "./parts/Ledger.sol";
 import {Money} from "./parts/Money.sol";
 import {Narrow} from "./parts/Narrow.sol";
 import {Registry} from "./parts/Registry.sol";
-import {Views} from "./parts/Views.sol";
 
 /// @title The Hub: the one contract that holds money
 /// @notice Immutable, no proxy, no pause, and no power of the owner over an existing bounty. A bounty's life reads
 /// from top to bottom of this file: create, submit, judge, settle, pull.
-/// @dev Layers: Registry (owner, rosters, fees) < Treasury (token) < Bounties (storage) < Views < Hub (transitions).
-contract Hub is Views {
+/// @dev Four contracts, each inherits the one before: Registry (all that the owner can reach), Treasury (the only code
+/// that calls the token), Bounties (what is stored, and the views), Hub (the transitions). Beside them are pure
+/// libraries: three packed words (Conditions, Ledger, Activity), Ballots, Money, Narrow, X25519Keys.
+contract Hub is Bounties {
     using Ballots for uint80;
 
     bytes32 private constant TERMS_TYPEHASH = keccak256(
@@ -24,9 +26,10 @@ contract Hub is Views {
         "uint256 escrowAmount,uint256 submissionDeadline,uint256 judgingWindow,uint256 maxProtocolFee,"
         "uint256 maxGuardianFee,bytes32 salt)"
     );
-    /// @dev No time of a deployment is longer, so that sums of times never overflow their fields.
+    /// @dev No delay or window of a deployment is longer. So a judging window fits into 32 bits, and sums of the
+    /// current time, a deadline (32 bits), delays and windows never overflow.
     uint256 private constant LONGEST_TIME = 365 days;
-    /// @dev A list of claims fits into a block, whatever it names.
+    /// @dev The most claims of one `claimMany`, so that each list fits into a block.
     uint256 private constant MOST_CLAIMS = 32;
 
     /// @inheritdoc IHub
@@ -84,8 +87,8 @@ contract Hub is Views {
         return keccak256(abi.encode(TERMS_TYPEHASH, block.chainid, address(this), poster, terms));
     }
 
-    /// @dev Refuses terms out of bounds or against the Poster's expectations; what it read is what gets pinned, so
-    /// that nothing the token does in between can change it.
+    /// @dev Refuses terms that are out of bounds, or that expect another roster or lower fees. The words that it
+    /// returns are what `_open` stores, so that nothing that happens inside the token's call changes what is pinned.
     function _pin(Terms calldata terms, address poster) private view returns (Conditions, Ledger, address) {
         if (poster == address(0)) revert PosterZero();
         _checkBounds(terms);
@@ -101,13 +104,14 @@ contract Hub is Views {
         if (terms.expectedRosterHash != rosterHash) revert RosterHashMismatch(terms.expectedRosterHash, rosterHash);
         if (_seats[version][poster].number != 0) revert PosterOnRoster(poster, version);
         uint32 deadline = Narrow.toUint32(terms.submissionDeadline);
-        return ConditionsFields.pack(poster, deadline, uint32(terms.judgingWindow), version, size);
+        uint32 window = uint32(terms.judgingWindow); // at most LONGEST_TIME
+        return ConditionsFields.pack(poster, deadline, window, version, size);
     }
 
     function _pinFees(Terms calldata terms) private view returns (Ledger ledger, address) {
         uint16 version = _counters.feePolicyVersion;
         FeePolicy storage policy = _feePolicies[version];
-        uint88 escrow = uint88(terms.escrowAmount);
+        uint88 escrow = uint88(terms.escrowAmount); // refused by EscrowTooLarge where it does not fit
         ledger = LedgerFields.pack(escrow, policy.protocolFeeBps, policy.guardianFeeBps, version);
         uint256 protocolFee = Money.protocolFee(ledger);
         if (protocolFee > terms.maxProtocolFee) revert ProtocolFeeAboveMaximum(protocolFee, terms.maxProtocolFee);
@@ -129,16 +133,17 @@ contract Hub is Views {
         }
     }
 
-    /// @dev The earliest and the latest one of a bounty created now. Neither sum can overflow: see `LONGEST_TIME`.
+    /// @dev The earliest and the latest submission deadline of a bounty created now; for the sums see `LONGEST_TIME`.
     function _submissionDeadlines() private view returns (uint256, uint256) {
         unchecked {
             return (block.timestamp + minSubmissionWindow, block.timestamp + maxSubmissionWindow);
         }
     }
 
-    /// @dev Writes a bounty that is already paid for. The effects come after the token's call because only what the
-    /// token is measured to have brought is an escrow. Until then nothing is written that a call from inside the token
-    /// could use: the guard refuses every function that calls the token, and no other function knows the bounty yet.
+    /// @dev Writes a bounty that is already paid for. The effects come after the token's call, because only what this
+    /// call was measured to bring is an escrow. Nothing is written before, and a call from inside the token gains
+    /// nothing: the guard refuses every function that calls the token, and for all others the bounty does not exist
+    /// yet.
     function _open(Terms calldata terms, Conditions conditions, Ledger ledger, address recipient, bytes32 nonce)
         private
         returns (uint256 bountyId)
@@ -208,8 +213,8 @@ contract Hub is Views {
         }
     }
 
-    /// @dev The caller's seat, from 0, and its roster's quorum. It marks the caller as active, since both are in the word
-    /// that it read; where the Verdict is refused later, that is undone with everything else.
+    /// @dev Returns the caller's seat, numbered from 0, and its roster's quorum. Writes the time into the caller's
+    /// activity, from which it read both; if the Verdict is refused later, this is undone with everything else.
     function _actAsGuardian(uint256 bountyId, Conditions conditions) private returns (uint256 seat, uint256 quorum) {
         Guardian storage guardian = _guardians[msg.sender];
         Activity activity = guardian.activity;
@@ -219,6 +224,7 @@ contract Hub is Views {
         return (seat - 1, quorum);
     }
 
+    /// @dev The reveal point is later than the submission deadline, so that here no Submission changes any more.
     function _requireJudgeable(uint256 bountyId, Conditions conditions) private view {
         uint256 revealAt = _revealAt(conditions);
         uint256 judgingDeadline = revealAt + conditions.judgingWindow();
@@ -227,7 +233,7 @@ contract Hub is Views {
         if (!conditions.hasSubmissions()) revert NothingToJudge(bountyId);
     }
 
-    /// @dev The choice that a Verdict means, given the other Guardians' ballots.
+    /// @dev The choice that stands for this Verdict in `Ballots`, given the other Guardians' ballots.
     function _choose(uint256 bountyId, uint80 others, uint8 kind, address solver, bytes32 submissionCommitment)
         private
         returns (uint256)
@@ -246,7 +252,8 @@ contract Hub is Views {
         return _candidateOf(bountyId, others, solver);
     }
 
-    /// @dev The number under which other Guardians already name this Solver, or the first number nobody uses.
+    /// @dev The number under which other Guardians already name this Solver, or else the lowest number that none of
+    /// them uses, which from now on is this Solver's. Above the highest number in use `chosen` has no bit.
     function _candidateOf(uint256 bountyId, uint80 others, address solver) private returns (uint256) {
         uint256 chosen = others.chosen();
         uint256 free = 0;
@@ -339,7 +346,8 @@ contract Hub is Views {
         _pay(msg.sender, amount);
     }
 
-    // What follows checks the caller, marks a part as paid and logs it; the caller of each pays what it returns.
+    // Each function from here checks the caller, marks one part as paid, logs it and returns the amount, which the
+    // function that called it pays.
 
     function _take(uint8 kind, uint256 bountyId) private returns (uint256) {
         if (kind == ClaimKind.AWARD) return _takeAward(bountyId);
@@ -388,7 +396,8 @@ contract Hub is Views {
         emit ProtocolFeeClaimed(bountyId, msg.sender, amount);
     }
 
-    /// @dev Each part of a bounty is paid once; its mark is written before the token is called.
+    /// @dev The ledger with one more part marked as paid; refuses a part that was paid before, or is zero. The callers
+    /// store it before the token is called.
     function _paid(uint256 bountyId, Ledger ledger, uint256 mark, uint256 amount) private view returns (Ledger) {
         if (ledger.isPaid(mark)) revert AlreadyClaimed(bountyId, msg.sender);
         if (amount == 0) revert NothingDue(bountyId, msg.sender);

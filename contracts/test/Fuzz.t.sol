@@ -90,6 +90,18 @@ contract FuzzTest is IHubTypes {
         }
     }
 
+    function test_conditions__the_widest_value_of_each_field() public pure {
+        Conditions packed = ConditionsFields.pack(
+            address(type(uint160).max), type(uint32).max, type(uint32).max, type(uint16).max, type(uint8).max
+        );
+        vm.assertEq(packed.poster(), address(type(uint160).max));
+        vm.assertEq(packed.submissionDeadline(), type(uint32).max);
+        vm.assertEq(packed.judgingWindow(), type(uint32).max);
+        vm.assertEq(packed.rosterVersion(), type(uint16).max);
+        vm.assertEq(packed.rosterSize(), type(uint8).max);
+        vm.assertFalse(packed.hasSubmissions());
+    }
+
     function testFuzz_ledger__each_field_is_what_was_packed(
         uint88 escrow,
         uint16 protocolBps,

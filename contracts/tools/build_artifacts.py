@@ -4,8 +4,8 @@
 Each artifact is compiled by the pinned compiler (tools/solc) from exactly the sources its contract imports,
 with SETTINGS, those of foundry.toml. `--check` writes nothing, rebuilds, and
 exits 1 with one line for each file that differs.
-Refuses: an import outside these two, a compiler warning, another compiler version than the sources' pragma, an argument or a
-value of the Hub's interface without NatSpec.
+Refuses: an import outside these two, a compiler warning, another compiler version than the sources' pragma, an argument
+or a value of the Hub's interface without NatSpec.
 
     build_artifacts.py [--check] [--node NODE] [--abi-out FILE]
     build_artifacts.py --input-out FILE        the standard JSON input with which a block explorer verifies the Hub

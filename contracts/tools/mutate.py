@@ -32,7 +32,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from planting import CONTRACTS, copy_tree, digest_of, run_forge
@@ -73,6 +73,8 @@ class Mutant:
     line: int
     before: str
     after: str
+    operator: str = field(compare=False, repr=False)
+    """What kind of change it is."""
 
     @property
     def key(self) -> str:
@@ -92,19 +94,19 @@ def mutants_of(name: str, text: str) -> Iterator[Mutant]:
             continue
         for old, new in SWAPS.items():
             for found in re.finditer(rf"\b{old}\b" if old.isalpha() else re.escape(old), code):
-                yield Mutant(name, number, line, code[: found.start()] + new + code[found.end() :])
+                yield Mutant(name, number, line, code[: found.start()] + new + code[found.end() :], "another operator")
         for found in NUMBER.finditer(code):
             value = str(int(found.group().replace("_", "")) + 1)
-            yield Mutant(name, number, line, code[: found.start()] + value + code[found.end() :])
+            yield Mutant(name, number, line, code[: found.start()] + value + code[found.end() :], "another number")
         for found in FIELD.finditer(code):
-            bits, field = int(found.group(1)), found.group()
-            narrower = [f"({field} & {2 ** (bits - 1) - 1})"]
+            bits, read = int(found.group(1)), found.group()
+            narrower = [f"({read} & {2 ** (bits - 1) - 1})"]
             if bits > 8:
-                narrower.append(f"uint{bits - 8}" + field.removeprefix(f"uint{bits}"))
+                narrower.append(f"uint{bits - 8}" + read.removeprefix(f"uint{bits}"))
             for one in narrower:
-                yield Mutant(name, number, line, code[: found.start()] + one + code[found.end() :])
+                yield Mutant(name, number, line, code[: found.start()] + one + code[found.end() :], "a narrower field")
         if STATEMENT.match(code) and code.count("(") == code.count(")"):
-            yield Mutant(name, number, line, "")
+            yield Mutant(name, number, line, "", "a statement less")
 
 
 def all_mutants(only: str, seed: int) -> list[Mutant]:
@@ -236,6 +238,9 @@ def report(mutants: list[Mutant], results: dict[Mutant, Result], controls: int, 
             refused.append(mutant.change)
     for file, before, after in refused:
         print(f"mutants/equivalent.toml lists what is not there or not equivalent: {file}\n  - {before}\n  + {after}")
+    for operator, of in Counter(mutant.operator for mutant in mutants).items():
+        alive = Counter(mutant.change in reasons for mutant in living if mutant.operator == operator)
+        print(f"{operator}: {of} mutants, {alive[False]} survived, {alive[True]} equivalent")
     counts = Counter(results.values())
     killed = counts[Result.KILLED] + counts[Result.TIMED_OUT]
     equivalent = sum(mutant.change in reasons for mutant in living)

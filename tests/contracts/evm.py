@@ -148,14 +148,14 @@ class Chain:
         code = usdc_code()
         token = code.token(self.evm.deploy(DEPLOYER, code.library.bytecode))
         made = Contract(self, self.evm.deploy(DEPLOYER, token.bytecode), _token_abi())
-        steps: tuple[tuple[str, *tuple[object, ...]], ...] = (
-            ("initialize", NAME, SYMBOL, "USD", 6, *[issuer] * 4),
-            ("initializeV2", NAME),
-            ("initializeV2_1", issuer),
-            ("initializeV2_2", [], SYMBOL),
-            ("configureMinter", issuer, 2**256 - 1),
-        )
-        for function, *arguments in steps:
+        steps: dict[str, tuple[object, ...]] = {
+            "initialize": (NAME, SYMBOL, "USD", 6, issuer, issuer, issuer, issuer),
+            "initializeV2": (NAME,),
+            "initializeV2_1": (issuer,),
+            "initializeV2_2": ([], SYMBOL),
+            "configureMinter": (issuer, 2**256 - 1),
+        }
+        for function, arguments in steps.items():
             assert isinstance(made.send(issuer, function, *arguments), Done), function
         return made
 

@@ -3,6 +3,7 @@
 from typing import Final
 
 from tools.generate.agents import AGENTS
+from tools.generate.audit import AUDIT
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
@@ -30,7 +31,7 @@ DERIVED: Final[tuple[Derived, ...]] = (
     HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, BOUNDS,
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, CLIENT_ERRORS, API_ERRORS,
-    PROGRAMS, GAS, CALLS,
+    PROGRAMS, GAS, CALLS, AUDIT,
     QUERIES, WATCHTOWER_ALERTS, CHALLENGE,
     DEPENDENCIES, OPENING, SEALING, WORLD,
 )  # fmt: skip

@@ -1,4 +1,5 @@
-"""The contracts' artifacts, and what the packages have of them, as the compiler makes them of contracts/src and calls.
+"""The contracts' artifacts, and what the packages have of them, as the compiler makes them of contracts/src and
+contracts/calls.
 
 The compiler needs a quarter of a minute, so that its last results are kept in .local, named by everything that they are
 made of.
@@ -57,4 +58,4 @@ def _digest() -> str:
     return digest.hexdigest()
 
 
-HUB: Final = Derived("hub", f"{_ARTIFACTS}, the ABI in bounty_protocol and the validator in service_common", _contents, _ARTIFACTS)
+HUB: Final = Derived("hub", f"{_ARTIFACTS}, and what the packages have of them", _contents, _ARTIFACTS)

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-/// @title The Verdicts of one bounty, five bits for each of at most fifteen seats
+// | unused 5 | choice of seat 14: 5 | choice of seat 13: 5 | ... | choice of seat 1: 5 | choice of seat 0: 5 |
+// 80         75                     70                     65   10                     5                     0
+
+/// @title The Verdicts of one bounty, five bits for each of at most fifteen seats, numbered from 0 here
 /// @notice A *choice* is 0 (no Verdict), 1 (no_valid_submission), or 2 to 16: the number of a candidate, whose
-/// Solver the Hub keeps beside. Fifteen Guardians name at most fifteen candidates at once, so choices never run out:
-/// a candidate that nobody names any more gives its number back.
+/// Solver the Hub keeps in `_candidates`. Fifteen Guardians name at most fifteen candidates at once, and a number that
+/// no seat chooses any more is used again, so that numbers never run out.
 library Ballots {
     uint256 internal constant SEATS = 15;
     uint256 internal constant NONE = 0;
@@ -13,7 +16,7 @@ library Ballots {
 
     uint256 private constant WIDTH = 5;
     uint256 private constant MASK = 31;
-    /// @dev One in each of the fifteen seats.
+    /// @dev The lowest bit of each of the fifteen seats is set. A choice times EACH is that choice in every seat.
     uint256 private constant EACH = (1 << (SEATS * WIDTH)) / MASK;
 
     /// @notice The choice of a seat (0 to 14).
@@ -31,20 +34,22 @@ library Ballots {
         return uint80(without(ballots, seat) | (choice << _firstBit(seat)));
     }
 
-    /// @notice How many seats chose exactly this, which is not NONE.
+    /// @notice How many seats chose exactly this. Not for NONE, and the choice is at most 31.
     function count(uint80 ballots, uint256 choice) internal pure returns (uint256) {
         unchecked {
-            return SEATS - cast(ballots ^ uint80(choice * EACH)); // what is equal becomes zero
+            return SEATS - cast(ballots ^ uint80(choice * EACH)); // xor makes zero of each seat with this choice
         }
     }
 
     /// @notice How many seats chose anything.
     function cast(uint80 ballots) internal pure returns (uint256) {
-        // The lowest bit of a seat becomes whether any of its five is set; then all seats are added up in the highest.
+        // First the lowest bit of each seat becomes whether any of its five bits is set. Then the product with EACH
+        // has, in the place of the highest seat, the sum of all seats: at most 15, so that no place carries into the
+        // next.
         uint256 set = ballots;
         set = (set | set >> 1 | set >> 2 | set >> 3 | set >> 4) & EACH;
         unchecked {
-            return (set * EACH) >> ((SEATS - 1) * WIDTH) & MASK; // two numbers of 75 bits
+            return (set * EACH) >> ((SEATS - 1) * WIDTH) & MASK; // 75 bits times 75 bits fit into 256
         }
     }
 
@@ -55,6 +60,8 @@ library Ballots {
         }
     }
 
+    /// @dev The assertion cannot fail, since a seat is below the size of its roster. It keeps a seat that is wrong from
+    /// writing into the fields of the ledger above the ballots.
     function _firstBit(uint256 seat) private pure returns (uint256) {
         assert(seat < SEATS);
         unchecked {

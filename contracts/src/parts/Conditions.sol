@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+// From the highest bit: each field with its width, and below the bit at each edge.
+// | hasSubmissions 8 | rosterSize 8 | rosterVersion 16 | judgingWindow 32 | submissionDeadline 32 | poster 160 |
+// 256                248            240                224                192                     160          0
+
 /// @notice The first word of a bounty: who posted it, until when, and who judges. Only `hasSubmissions` changes after
-/// creation; it is here so that a Submission touches no other word of the bounty. From the lowest bit: poster 160,
-/// submissionDeadline 32, judgingWindow 32, rosterVersion 16, rosterSize 8, hasSubmissions 8.
-/// @dev A word that is unpacked by hand is read once and stays on the stack. As a struct, the compiler reads it anew for
-/// each field, or copies it to memory field by field: 1,500 to 4,000 gas more in each call.
+/// creation; it is here so that a Submission touches no other word of the bounty.
+/// @dev Ledger and Activity are packed by hand, too: such a word is read once and stays on the stack. Of a struct the
+/// compiler reads storage again for each field, or copies it to memory field by field: 1,500 to 4,000 gas more in each
+/// call.
 type Conditions is uint256;
 
 using ConditionsFields for Conditions global;
 
 library ConditionsFields {
+    /// @dev The lowest bit of each field; the poster's is 0.
     uint256 private constant SUBMISSION_DEADLINE = 160;
     uint256 private constant JUDGING_WINDOW = 192;
     uint256 private constant ROSTER_VERSION = 224;
@@ -27,12 +32,12 @@ library ConditionsFields {
         return Conditions.wrap(uint160(poster_) | times | roster);
     }
 
-    /// @notice Zero where there is no bounty.
+    /// @notice Zero where no bounty has this id.
     function poster(Conditions self) internal pure returns (address) {
         return address(uint160(Conditions.unwrap(self)));
     }
 
-    /// @notice The last is in 2106: after it no bounty is created, and none that exists is stuck.
+    /// @notice At most in February 2106: no bounty is created with a later one, and those that exist end as usual.
     function submissionDeadline(Conditions self) internal pure returns (uint256) {
         return uint32(Conditions.unwrap(self) >> SUBMISSION_DEADLINE);
     }
@@ -45,11 +50,12 @@ library ConditionsFields {
         return uint16(Conditions.unwrap(self) >> ROSTER_VERSION);
     }
 
-    /// @notice Repeated from the pinned roster, so that settling and pulling read no word of it.
+    /// @notice A copy of the pinned roster's size, so that settling and pulling read no word of the roster.
     function rosterSize(Conditions self) internal pure returns (uint256) {
         return uint8(Conditions.unwrap(self) >> ROSTER_SIZE);
     }
 
+    /// @notice Whether anybody ever submitted.
     function hasSubmissions(Conditions self) internal pure returns (bool) {
         return Conditions.unwrap(self) >> HAS_SUBMISSIONS != 0;
     }

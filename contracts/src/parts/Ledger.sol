@@ -4,11 +4,17 @@ pragma solidity 0.8.37;
 import {Outcome, Reason} from "../IHubTypes.sol";
 import {Ballots} from "./Ballots.sol";
 
-/// @notice The second word of a bounty: its money and its progress. `reason` moves once, away from open; after that only
-/// `paid` moves. The fees are repeated from the pinned policy, so that a claim reads no other word. From the lowest bit:
-/// escrow 88, protocolFeeBps 16, guardianFeeBps 16, feePolicyVersion 16, ballots 80, reason 8, winningChoice 8, and paid
-/// 24: one bit a seat, then AWARD, REFUND, PROTOCOL_FEE.
-/// @dev Unpacked by hand for the same reason as Conditions.
+// |paid 24|winningChoice 8|reason 8|ballots 80|feePolicyVersion 16|guardianFeeBps 16|protocolFeeBps 16|escrow 88|
+// 256     232             224      216        136                 120               104               88        0
+//
+// Of these 24 bits of `paid`, the lowest fifteen are those of the seats:
+// | unused 6 | PROTOCOL_FEE 1 | REFUND 1 | AWARD 1 | seat 15 1 | ... 13 | seat 1 1 |
+// 24         18               17         16        15          14       1          0
+
+/// @notice The second word of a bounty: its money and its progress. `reason` changes once, from OPEN; from then on only
+/// `paid` changes, one bit for each part that was paid. `ballots` are packed as `Ballots` says. The two fees are copies
+/// of the pinned policy's, which never changes, so that a claim reads no other word.
+/// @dev Why it is packed by hand: see Conditions.
 type Ledger is uint256;
 
 using LedgerFields for Ledger global;
@@ -16,10 +22,12 @@ using LedgerFields for Ledger global;
 library LedgerFields {
     using Ballots for uint80;
 
+    /// @dev Marks, each a bit of `paid`; `markOf` has those of the seats.
     uint256 internal constant AWARD = 1 << 15;
     uint256 internal constant REFUND = 1 << 16;
     uint256 internal constant PROTOCOL_FEE = 1 << 17;
 
+    /// @dev The lowest bit of each field; the escrow's is 0.
     uint256 private constant PROTOCOL_FEE_BPS = 88;
     uint256 private constant GUARDIAN_FEE_BPS = 104;
     uint256 private constant FEE_POLICY_VERSION = 120;
@@ -30,7 +38,7 @@ library LedgerFields {
 
     // ---------------------------------------------------------------- fields
 
-    /// @notice Of a bounty that is open, without a Verdict.
+    /// @notice The ledger of a new bounty: open, without a Verdict, nothing paid.
     function pack(uint88 escrow_, uint16 protocolBps, uint16 guardianBps, uint16 version)
         internal
         pure
@@ -74,11 +82,12 @@ library LedgerFields {
         return uint8(Ledger.unwrap(self) >> WINNING_CHOICE);
     }
 
-    /// @notice Of an open bounty, ended.
+    /// @notice The ledger of an open bounty as it ends; both fields were zero until now.
     function ended(Ledger self, uint8 reason_, uint256 winningChoice_) internal pure returns (Ledger) {
         return Ledger.wrap(Ledger.unwrap(self) | uint256(reason_) << REASON | winningChoice_ << WINNING_CHOICE);
     }
 
+    /// @notice Whether the part of this mark was paid.
     function isPaid(Ledger self, uint256 mark) internal pure returns (bool) {
         return (Ledger.unwrap(self) >> PAID) & mark != 0;
     }
@@ -89,7 +98,7 @@ library LedgerFields {
 
     // ---------------------------------------------------------------- what follows from them
 
-    /// @notice Whether a final bounty has a winner; false while it is open.
+    /// @notice Whether a final bounty has a winner; false of an open one, whose `winningChoice` is zero.
     function isAwarded(Ledger self) internal pure returns (bool) {
         return winningChoice(self) >= Ballots.FIRST_CANDIDATE;
     }
@@ -99,11 +108,14 @@ library LedgerFields {
         return isAwarded(self) ? Outcome.AWARDED : Outcome.NO_VALID_SUBMISSION;
     }
 
-    /// @notice Whether a seat, from 1, recorded a Verdict whose share is not paid yet.
+    /// @notice Whether a seat, numbered from 1, recorded a Verdict and was not paid its share of the guardian fee.
     function isSeatDue(Ledger self, uint256 seatNumber) internal pure returns (bool) {
         return ballots(self).choiceOf(seatNumber - 1) != Ballots.NONE && !isPaid(self, markOf(seatNumber));
     }
 
+    /// @notice The mark of a seat, numbered from 1.
+    /// @dev The assertion cannot fail: a roster has at most fifteen seats. It keeps a seat's mark from being another
+    /// part's.
     function markOf(uint256 seatNumber) internal pure returns (uint256) {
         assert(seatNumber >= 1 && seatNumber <= Ballots.SEATS);
         return 1 << (seatNumber - 1);

@@ -4,7 +4,8 @@ pragma solidity 0.8.37;
 import {IHubTypes} from "../IHubTypes.sol";
 
 /// @title Checked narrowing
-/// @notice A value that is packed into a smaller field passes here first, so it is refused by name and never cut.
+/// @notice A value that may be too large for the field it is packed into passes here first: it is refused by name,
+/// never cut. A plain cast stands only after a bound that names the same value.
 library Narrow {
     function toUint16(uint256 value) internal pure returns (uint16) {
         _check(value, type(uint16).max);

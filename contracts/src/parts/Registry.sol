@@ -9,23 +9,31 @@ import {Narrow} from "./Narrow.sol";
 import {X25519Keys} from "./X25519Keys.sol";
 
 /// @title Everything the owner can reach
-/// @notice Owner, roster versions, fee policy versions, delivery key, and the Guardians' liveness. Published versions
-/// never change: a bounty pins the version numbers that are current when it is created, so nothing here can touch
-/// an existing bounty. Rosters and delivery keys are announced, and take effect after a delay that everybody can see.
+/// @notice Owner, roster versions, fee policy versions, delivery key, and the Guardians' liveness. A bounty pins the
+/// version numbers that are current when it is created, and what a version says of members, keys, quorum or fees never
+/// changes, so that nothing here can touch an existing bounty. Of a roster only `effectiveFrom` can change, to 0, while
+/// it is announced and no bounty pins it. Rosters and delivery keys take effect after a delay that everybody can see.
 /// No function in this file moves money.
 abstract contract Registry is IHub {
+    /// @dev Of a roster, `submit` and creation compare the hash; everything else is only shown, by `getRoster`.
     struct Roster {
         bytes32 hash;
         uint8 quorum;
-        uint40 effectiveFrom; // 0 once another replaced it before its time
+        uint40 effectiveFrom; // 0 after another version replaced it before its time
         address[] accounts;
         bytes32[] encryptionKeys;
     }
 
-    /// @dev A member's place in one roster version. It repeats the roster's quorum, so that a Verdict reads one word.
-    /// What the newest version that names an account gave it is repeated in its `Activity`.
+    /// @dev A member's place in one roster version. Quorum and size of a roster are stored in several words, all
+    /// written by `publishRoster` from the same values. These copies decide:
+    ///
+    /// - Quorum: that of the caller's `Activity` where it names the bounty's roster version, otherwise that of its
+    ///   `Seat` of this version (`Bounties._seatOf`). `Roster.quorum` is only shown.
+    /// - Seat number: the same two in `recordVerdict`; everywhere else the `Seat`.
+    /// - Size: `Conditions.rosterSize`, taken from `Counters` when the bounty was created. The length of
+    ///   `Roster.accounts` is only shown.
     struct Seat {
-        uint8 number; // from 1; 0 for an account that is not on the roster
+        uint8 number; // from 1; 0 for an account that is not on this roster
         uint8 quorum;
     }
 
@@ -35,8 +43,10 @@ abstract contract Registry is IHub {
         uint16 guardianFeeBps;
     }
 
-    /// @dev What a new bounty takes its numbers from: one word, read and written once in a creation. The newest version
-    /// is current from `newestFrom` on; until then the former one is.
+    /// @dev What a new bounty takes its numbers from: one word, so that a creation changes one. The newest roster is
+    /// current from `newestFrom` on; until then the former one is.
+    // |bounties 64|feePolicyVersion 16|newestFrom 40|newestSize 8|newestVersion 16|formerSize 8|formerVersion 16|
+    // 168         104                 88            48           40               24           16               0
     struct Counters {
         uint16 formerVersion;
         uint8 formerSize;
@@ -54,6 +64,8 @@ abstract contract Registry is IHub {
         uint40 newestFrom; // 0 only before the first publication
     }
 
+    /// @dev A struct of one field: with a mapping straight to `Activity` each Verdict and each heartbeat takes 62 gas
+    /// more, because the compiler hashes the key for reading and again for writing.
     struct Guardian {
         Activity activity;
     }
@@ -155,19 +167,20 @@ abstract contract Registry is IHub {
         }
     }
 
-    /// @dev The version and the size of the roster that a bounty created now pins; zeros before the first.
+    /// @dev The version and the size of the roster that a bounty created now pins; zeros before the first version.
     function _currentRoster() internal view returns (uint16 version, uint8 size) {
         Counters storage counters = _counters;
         if (block.timestamp >= counters.newestFrom) return (counters.newestVersion, counters.newestSize);
         return (counters.formerVersion, counters.formerSize);
     }
 
-    /// @dev Nothing can rely on what was before the first publication, so that the first waits for nothing.
+    /// @dev The first roster and the first delivery key are in effect at once: before them no bounty or delivery exists
+    /// that a surprise could harm.
     function _effectiveFrom(bool isFirst) private view returns (uint40) {
         return Narrow.toUint40(isFirst ? block.timestamp : block.timestamp + publicationDelay);
     }
 
-    /// @dev Both places of a seat are written here and nowhere else, so that they agree wherever both name the version.
+    /// @dev Both copies of a seat are written here and nowhere else, so that they agree wherever both name a version.
     function _seat(uint16 version, address account, uint8 number, uint8 quorum) private {
         _seats[version][account] = Seat(number, quorum);
         Guardian storage guardian = _guardians[account];
@@ -208,7 +221,8 @@ abstract contract Registry is IHub {
         (bytes32 announced, uint256 from) = announcedDeliveryKey();
         if (key == 0 || (key != current && key != announced)) revert DeliveryKeyNotPublished(key);
         if (key == current) current = 0;
-        // What is announced and stays keeps its time; otherwise what is current now is all there is.
+        // If another key is announced, it stays announced for its time. Otherwise the current one, or none, is all
+        // there is.
         if (announced == 0 || key == announced) (announced, from) = (current, block.timestamp);
         _deliveryKeys = DeliveryKeys(current, announced, Narrow.toUint40(from));
         emit DeliveryKeyWithdrawn(key);

@@ -58,7 +58,7 @@ abstract contract Treasury is Registry {
         _requireReceived(before, amount);
     }
 
-    /// @notice Pays; the caller has written every effect before.
+    /// @notice Pays. The caller has written every effect before.
     function _pay(address to, uint256 amount) internal {
         if (!IEscrowToken(token).transfer(to, amount)) revert TokenTransferFailed(address(this), to, amount);
     }

@@ -53,8 +53,11 @@ def usdc_code() -> UsdcCode:
             "v2/FiatTokenV2_2.sol/FiatTokenV2_2.json",
         )
     )
-    artifacts = (Artifact(each["abi"], bytes.fromhex(each["bytecode"][2:])) for each in (library, proxy))
-    return UsdcCode(*artifacts, token["abi"], token["bytecode"][2:])
+    return UsdcCode(_artifact(library), _artifact(proxy), token["abi"], token["bytecode"][2:])
+
+
+def _artifact(content: dict[str, Any]) -> Artifact:
+    return Artifact(content["abi"], bytes.fromhex(content["bytecode"][2:]))
 
 
 @dataclass(frozen=True, slots=True)

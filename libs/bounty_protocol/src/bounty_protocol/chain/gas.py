@@ -45,7 +45,7 @@ class GasNeed:
 
 GAS_NEEDS: Final[Mapping[str, GasNeed]] = {
     "approve": GasNeed(56_000, reaches_token=True),
-    "createBounty": GasNeed(146_000, reaches_token=True),
+    "createBounty": GasNeed(145_000, reaches_token=True),
     "createBountyWithAuthorization": GasNeed(178_000, reaches_token=True),
     "submit": GasNeed(57_000, reaches_token=False),
     "recordVerdict": GasNeed(67_000, reaches_token=False),
