@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pytest
-from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.canonical_json import canonical_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
@@ -23,7 +22,6 @@ from service_indexer.rebuild import rebuild_copy
 from sqlalchemy import Engine, Executable, delete, select, update
 
 from tests.api.conftest import Service
-from tests.endpoints import Refusal, endpoint_before
 from tests.indexer.test_rebuild import config_of
 from tests.servers import DatabaseServer
 from tests.world import ChainClock, World, make_world
@@ -52,7 +50,6 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
-    rpc: Rpc
 
 
 @pytest.fixture
@@ -64,11 +61,11 @@ def world(service: Service) -> Iterator[World]:
     database.close()
 
 
-def detail(world: World, bounty_id: BountyId, *, late: bool = False, rpc: Rpc | None = None) -> dict[str, object]:
+def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str, object]:
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock, 10)
-    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock), rpc or world.rpc))
+    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock)))
     found = to_json(show_bounty(reading, bounty_id).value)
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
@@ -144,23 +141,6 @@ def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after
 
 
 @pytest.mark.attack
-def test_record_of_logs_without_agreement_is_served_not_kept(world: World) -> None:
-    bounty_id = awarded(world)
-    world.finalize()
-    with endpoint_before(world.node.url) as true, endpoint_before(world.node.url) as other:
-        rpc = Rpc([true.url, other.url])
-        other.change = lambda method, _params, result: result[:-2] if method == "eth_getLogs" else result
-        served = detail(world, bounty_id, rpc=rpc)["verification_record"]
-        assert kept(world) == []
-        other.change = lambda method, _params, result: Refusal(-32005, "range") if method == "eth_getLogs" else result
-        assert detail(world, bounty_id, rpc=rpc)["verification_record"] == served
-        assert kept(world) == []
-        other.change = lambda _method, _params, result: result
-        assert detail(world, bounty_id, rpc=rpc)["verification_record"] == served
-        assert kept(world)[0][0] == canonical_bytes(served)
-
-
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "change",
     [
@@ -210,7 +190,6 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     world.finalize()
     detail(world, bounty_id)
     before = kept(world)
-    logs = world.rpc.call("eth_getLogs", {"address": world.hub_address, "fromBlock": "0x0", "toBlock": "latest"})
     world.node.mine(2)
     world.index()
     world.rpc.call("anvil_reorg", 6, [])
@@ -231,24 +210,10 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     assert kept(world) == [(stale, before[0][1])]
     with world.engine("service_indexer").begin() as connection:
         connection.execute(update(hub_index.finalizations).values(reason=1))
-    with endpoint_before(world.node.url) as other_chain:
-        other_chain.change = lambda method, params, result: listed(logs, params) if method == "eth_getLogs" else result
-        rpc = Rpc([other_chain.url])
-        served = detail(world, bounty_id, rpc=rpc)["verification_record"]
-        assert kept(world) == [(canonical_bytes(served), other)]
-        assert served != json.loads(stale)
-        assert detail(world, bounty_id, rpc=rpc)["verification_record"] == served
-
-
-def listed(logs: Any, params: Any) -> list[Any]:
-    """Those of a range, with the second topic that is named."""
-    place = params[0]
-    first, last = int(place["fromBlock"], 16), int(place["toBlock"], 16)
-    return [
-        entry
-        for entry in logs
-        if first <= int(entry["blockNumber"], 16) <= last and entry["topics"][1:2] == place["topics"][1:]
-    ]
+    served = detail(world, bounty_id)["verification_record"]
+    assert kept(world) == [(canonical_bytes(served), other)]
+    assert served != json.loads(stale)
+    assert detail(world, bounty_id)["verification_record"] == served
 
 
 @pytest.mark.spec(49, 332)

@@ -106,8 +106,7 @@ class Dependencies:
     downloads: Recent[str, KeptDownload] = field(init=False)
     """Download URLs by storage locator: none is returned that has less than half its life left."""
     records: Recent[tuple[BountyId, bytes, int], bool] = field(init=False)
-    """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts;
-    and whether the endpoints list no other logs, by the digest of the copy's."""
+    """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
     paces: Recent[ChainId, float] = field(init=False)

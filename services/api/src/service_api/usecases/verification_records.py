@@ -3,9 +3,8 @@
 Nothing is derived before the finalizing block is finalized, so a cached record can never be reorged away; every later
 read serves the cached bytes, as long as they are what the facts make: now and then they are derived again and compared.
 A record that its facts contradict is never served; it stays, for whoever looks into it, until the next rebuild of the
-index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. No
-record is served of a bounty that the index knows it is wrong about. A failure is a value (``RecordError``), never an
-error of the read; a record that cannot be kept, or whose logs an RPC endpoint lists otherwise, is served and derived
+index, and is derived anew then. So is one of another block, as a rebuild over another chain leaves it, at once. A
+failure is a value (``RecordError``), never an error of the read; a record that cannot be kept is served and derived
 again later.
 """
 
@@ -16,7 +15,7 @@ from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.record import VerificationRecord, derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Bytes32, to_bytes
+from bounty_protocol.types import to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
@@ -30,7 +29,6 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounty_pages import IndexedBounty, KeptRecord
 from service_api.dependencies import Dependencies
-from service_api.usecases.confirming import is_confirmed
 
 log = get_logger(__name__)
 
@@ -63,28 +61,25 @@ def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: I
     kept, bounty = page.record, page.bounty
     if kept is not None and _is_of_this_ending(kept, bounty):
         key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)
-        if deps.records.get(key, lambda: _derived(source, head, bounty)[0] == kept.content):
+        if deps.records.get(key, lambda: _derived(source, head, bounty) == kept.content):
             return kept.content
         if kept.rebuilds >= head.rebuilds:
             raise _NotDerivable("the record that is kept is another")
-    content, digest = _derived(source, head, bounty)
-    asked = (bounty.bounty_id, to_bytes(digest), head.rebuilds)
-    if deps.records.get(asked, lambda: is_confirmed(deps.rpc, head.hub_address, bounty, digest)):
-        try:
-            _keep(deps.engine, bounty, content, head.rebuilds)
-        except DatabaseUnavailable:
-            log.exception("record not kept", bounty_id=bounty.bounty_id)
+    content = _derived(source, head, bounty)
+    try:
+        _keep(deps.engine, bounty, content, head.rebuilds)
+    except DatabaseUnavailable:
+        log.exception("record not kept", bounty_id=bounty.bounty_id)
     return content
 
 
-def _derived(source: FactSource, head: Head, bounty: Bounty) -> tuple[bytes, Bytes32]:
-    """The record's bytes, and its log digest, of the same copy: a final ending is the same at any later moment."""
+def _derived(source: FactSource, head: Head, bounty: Bounty) -> bytes:
+    """Return the record's bytes, of the same copy: a final ending is the same at any later moment."""
     with source.open() as facts:
         if facts.head.rebuilds != head.rebuilds or not facts.head.is_finalized(bounty.changed_at.block_number):
             raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state was replaced meanwhile.", retry_after=1)
         try:
-            record = _derive(facts, bounty)
-            return record.canonical_bytes(), record.log_digest
+            return _derive(facts, bounty).canonical_bytes()
         except ServiceError as error:
             raise _NotDerivable from error
 
