@@ -83,7 +83,6 @@ class Reading:
     engine: Engine
     facts: FactSource
     records: Recent[Any, bool]
-    rpc: Rpc
 
 
 @contextmanager
