@@ -109,6 +109,18 @@ def test_same_fact_in_another_block_is_replaced(index: Index) -> None:
     assert index.copied() == [(2, 0)]
 
 
+def test_same_fact_is_compared_while_finality_moves(index: Index) -> None:
+    index.chain.finality_depth = 4
+    index.mine([], [], [], [], [], [], [bounty_created(1, 1)], [])
+    index.chain.reorg(2)
+    index.chain.mine([])
+    index.chain.mine([bounty_created(1, 1)])
+    index.step(6.0)
+    index.chain.mine([])
+    index.step(6.0)
+    assert index.copied() == [(8, 0)]
+
+
 def test_log_without_another_root_is_copied_at_finality(index: Index) -> None:
     """Two heartbeats, or a Verdict repeated, within one second leave the storage as it was."""
     index.mine([heartbeat(1)], [], [])
@@ -238,10 +250,18 @@ def test_endpoint_that_is_behind_takes_nothing_back(index: Index) -> None:
 def test_chain_that_stays_shorter_is_believed(index: Index) -> None:
     index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)], [])
     index.chain.reorg(2)
-    index.step()
-    index.step(40.0)
+    for _ in range(35):
+        index.step()
     assert index.copied() == [(1, 0)]
     assert index.position.head.block_number == 1
+
+
+def test_endpoint_behind_before_and_after_an_outage_takes_nothing_back(index: Index) -> None:
+    index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)], [])
+    index.chain.reorg(2)
+    index.step()
+    index.step(60.0)  # no endpoint answered meanwhile
+    assert index.copied() == [(1, 0), (2, 0)]
 
 
 def test_chain_that_stands_still_is_looked_at(index: Index) -> None:
@@ -350,12 +370,74 @@ def _history(chain: FakeChain, bounties: int) -> None:
 
 def test_history_is_read_in_leaps(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "LONGEST_LEAP", 8)
+    monkeypatch.setattr(rules, "FIRST_LEAP", 4)
+    index.restart()
     _history(index.chain, 20)
     index.step()
     lengths = [last - first + 1 for first, last in index.chain.asked]
-    assert lengths[:6] == [8, 8, 8, 8, 8, 20]
+    assert lengths[:7] == [4, 8, 8, 8, 8, 4, 20]
     assert len(index.copied()) == 40
     assert index.position.head.block_number == index.chain.headers_[-1].number
+
+
+def test_slow_history_is_read_in_shorter_leaps(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rules, "FIRST_LEAP", 16)
+    index.restart()
+    _history(index.chain, 20)
+    logs = index.chain.logs
+
+    def slowly(first: BlockNumber, last: BlockNumber) -> LogRange:
+        index.moment += (last - first + 1) * 1.0
+        return logs(first, last)
+
+    monkeypatch.setattr(index.chain, "logs", slowly)
+    index.step()
+    lengths = [last - first + 1 for first, last in index.chain.asked]
+    assert lengths[:4] == [16, 8, 4, 8]
+    assert len(index.copied()) == 40
+
+
+def test_root_that_comes_back_starts_no_minute(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.mine([bounty_created(1, 1)], [], [])
+    true, counted = index.chain.root, rules.UNEXPLAINED._value.get()
+    monkeypatch.setattr(index.chain, "root", lambda: word("of a node that is behind"))
+    index.step()
+    monkeypatch.setattr(index.chain, "root", true)
+    for _ in range(70):
+        index.step()
+    monkeypatch.setattr(index.chain, "root", lambda: word("another"))
+    index.step()
+    assert rules.UNEXPLAINED._value.get() == counted
+
+
+def test_proofs_that_come_back_are_settled_at_once(index: Index) -> None:
+    index.mine([bounty_created(1, 1)], [], [])
+    index.chain.proves = False
+    index.mine([], [])
+    index.chain.proves = True
+    index.step()
+    index.chain.asked.clear()
+    distrusted = index.chain.distrusted
+    index.mine([], [])
+    assert (index.chain.asked, index.chain.distrusted) == ([], distrusted)
+
+
+def test_history_is_compared_before_it_counts(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    _history(index.chain, 3)
+    shown = index.chain.open_bounties
+
+    def lacking(ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
+        raise ChainUnavailable("header not found")
+
+    monkeypatch.setattr(index.chain, "open_bounties", lacking)
+    with pytest.raises(ChainUnavailable):
+        index.step()
+    with pytest.raises(ChainUnavailable):
+        index.step()
+    assert not index.follower.has_history
+    monkeypatch.setattr(index.chain, "open_bounties", shown)
+    index.step()
+    assert index.follower.has_history
 
 
 def test_many_logs_are_read_in_parts(index: Index) -> None:

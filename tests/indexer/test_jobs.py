@@ -73,7 +73,9 @@ def test_follower_steps_aside_for_another_writer(
 
 
 def test_halted_follower_says_so(world: World, follow: Callable[[], str]) -> None:
-    world.writer.halt("a reason")
+    position = world.writer.position()
+    assert position is not None
+    world.writer.halt(position.version, "a reason")
     assert follow() == "Halted"
 
 

@@ -1,6 +1,6 @@
 """The chain as the index reads it: what each step asks, and of how many endpoints.
 
-The newest block, the Hub's storage root and which block is final are what one endpoint says, or the middle of several;
+The newest block and the Hub's storage root are what one endpoint says, and final is what ``quorum`` of them call final;
 logs and the headers of their blocks count once ``quorum`` endpoints answer the same about one named range. An endpoint
 whose answers do not fit together gives none. ``ChainUnavailable`` is raised where too few are left.
 """
@@ -70,7 +70,7 @@ class FollowedChain(Protocol):
         """Return a block's header."""
 
     def logs(self, first: BlockNumber, last: BlockNumber) -> LogRange:
-        """Return the Hub's logs of a range, both ends included, or of its beginning where there are many."""
+        """Return the Hub's logs of a range, both ends included; if there are many, those up to an earlier ``end``."""
 
     def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
         """Return each bounty's page commitment by the Hub itself at a block; None where it is not open there."""
@@ -114,14 +114,14 @@ class RpcChain:
     def reached(self, newest: Header) -> BlockNumber:
         if self._quorum == 1:
             return newest.number
-        return self._middle(_header_call("latest"))
+        return self._reached_by_quorum(_header_call("latest"))
 
     def final(self) -> BlockNumber:
         if self._depth is None:
-            return self._middle(_header_call("finalized"))
-        return BlockNumber(max(0, self._middle(_header_call("latest")) - self._depth))
+            return self._reached_by_quorum(_header_call("finalized"))
+        return BlockNumber(max(0, self._reached_by_quorum(_header_call("latest")) - self._depth))
 
-    def _middle(self, call: Call) -> BlockNumber:
+    def _reached_by_quorum(self, call: Call) -> BlockNumber:
         """Return the newest number that ``quorum`` endpoints have come to."""
         if self._quorum == 1:
             return _header(self._rpc.batch([call])[0]).number

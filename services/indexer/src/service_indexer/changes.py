@@ -47,7 +47,7 @@ def keep_up(connection: Connection) -> None:
 
 
 def note_retraction(connection: Connection, last_block: BlockNumber) -> None:
-    """Every log above ``last_block`` is gone: note it for who follows the changes, where there was one."""
+    """Record that all logs above ``last_block`` were retracted, if there were any."""
     c = t.changes.c
     gone = connection.execute(delete(t.changes).where(c.block_number > last_block, c.log_index.is_not(None)))
     if gone.rowcount:

@@ -24,7 +24,7 @@ from psycopg import DataError, IntegrityError
 from service_common.log import get_logger
 
 from service_indexer.chain import FollowedChain, Glimpse, LogRange
-from service_indexer.writer import CopyChange, FactBlock, Position, Writer
+from service_indexer.writer import BlockId, CopyChange, Position, Writer
 
 FINALITY_SECONDS: Final = 5.0
 """How often the chain's finality is asked for, and the newest block with an unfinal fact."""
@@ -33,9 +33,10 @@ BEHIND_SECONDS: Final = 30.0
 UNEXPLAINED_SECONDS: Final = 60.0
 """For how long the logs are read again because of a storage root that they do not explain."""
 LONGEST_LOOK: Final = 10_000
-"""Blocks above the final one that are all read again at each look; of more, those above the last look's end."""
+"""Blocks above the final one that are all read at each look; beyond that, only those after the last look's end."""
+FIRST_LEAP: Final = 2_000
 LONGEST_LEAP: Final = 20_000
-"""Blocks of history in one transaction."""
+"""Blocks of history in one transaction; half as many after a leap that took longer than a few seconds."""
 UNEXPLAINED: Final = Counter(
     "service_index_unexplained_roots_total", "Changes of the Hub's storage that no log explained within a minute"
 )
@@ -48,16 +49,17 @@ class Halted(Exception):
 
 
 class Follower:
-    """Keeps a copy equal to the chain. What it remembers between steps saves questions and decides nothing: a new one
-    reads the unfinal logs once more. A copy begins at the block ``start``, before the Hub's first."""
+    """Keeps a copy equal to the chain. A new follower reads the unfinal logs once more; what it remembers then saves
+    questions. A copy begins at the block ``start``, before the Hub's first."""
 
     def __init__(
         self, chain: FollowedChain, copy: Writer, start: BlockNumber, *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._chain, self._copy, self._start, self._monotonic = chain, copy, start, monotonic
         self._final, self._ask_final_at = BlockNumber(0), float("-inf")
-        self._is_history = False
-        self._behind_since: float | None = None
+        self._compare_fact_at = float("-inf")
+        self._leap, self._is_history = FIRST_LEAP, False
+        self._behind_since = self._behind_at = float("-inf")
         self._version: datetime | None = None
         self._forget()
 
@@ -66,7 +68,7 @@ class Follower:
         self._settled: Bytes32 | None = None
         """The storage root that the copied logs explain."""
         self._explained = True
-        """Whether a look found something new since the root was another one."""
+        """Whether the next look that finds nothing may settle the root."""
         self._unsettled_since: float | None = None
         self._look_end: Header | None = None
 
@@ -81,8 +83,7 @@ class Follower:
         if position.version != self._version:  # another writer, a rebuild, or a database that lost its last seconds
             self._forget()
             self._version = position.version
-        is_due = self._monotonic() >= self._ask_final_at
-        if is_due:
+        if self._monotonic() >= self._ask_final_at:
             self._final = self._chain.final()
             self._require_final_block(position)
             self._ask_final_at = self._monotonic() + FINALITY_SECONDS
@@ -91,11 +92,11 @@ class Follower:
             if is_behind:
                 self._read_final(position)
             else:
-                self._follow_tip(position, position.newest_fact if is_due else None)
+                self._follow_tip(position)
         except UnknownLog as unknown:
             reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
             if unknown.block <= self._final:  # an unfinal one may still go
-                self._copy.halt(reason)
+                self._copy.halt(position.version, reason)
             raise Halted(reason) from unknown
         except (ValueError, DataError, IntegrityError) as error:
             why = type(error).__name__
@@ -111,13 +112,15 @@ class Follower:
                 f"the chain shows another block {number} than the one this copy saw finalized; "
                 "check the RPC endpoints, then rebuild the copy"
             )
-            self._copy.halt(reason)
+            self._copy.halt(position.version, reason)
             raise Halted(reason)
 
     def _read_final(self, position: Position) -> None:
         """Copy the next leap of final blocks."""
-        first = BlockNumber(position.head.finalized_number + 1)
-        found = self._chain.logs(first, BlockNumber(min(self._final, first + LONGEST_LEAP - 1)))
+        began, first = self._monotonic(), BlockNumber(position.head.finalized_number + 1)
+        found = self._chain.logs(first, BlockNumber(min(self._final, first + self._leap - 1)))
+        is_slow = self._monotonic() - began > FINALITY_SECONDS
+        self._leap = max(1, self._leap // 2) if is_slow else min(LONGEST_LEAP, self._leap * 2)
         is_following = position.head.block_number > position.head.finalized_number
         self._is_history = self._is_history or not is_following
         change = self._difference(position, found, first)
@@ -128,17 +131,25 @@ class Follower:
             change.newest = found.end
         self._apply(position, change)
 
-    def _follow_tip(self, position: Position, fact: FactBlock | None) -> None:
-        """Move to the newest block; ``fact`` is the block of a log of which the hash is compared."""
+    @property
+    def has_history(self) -> bool:
+        """Whether all history is copied, and compared with the Hub."""
+        return not self._is_history
+
+    def _follow_tip(self, position: Position) -> None:
+        """Move to the newest block, or read again what is not final."""
+        fact = None
+        if self._monotonic() >= self._compare_fact_at:
+            fact, self._compare_fact_at = position.newest_fact, self._monotonic() + FINALITY_SECONDS
         glimpse = self._chain.glimpse(fact.number if fact else None)
         is_behind = glimpse.newest.number < position.head.block_number
         is_behind = is_behind or (fact is not None and glimpse.fact_hash is None)
         if is_behind and not self._is_shorter_chain():
             return
-        if not is_behind:
-            self._behind_since = None
         is_same = fact is None or glimpse.fact_hash == fact.hash
-        if is_same and not is_behind and glimpse.root is not None and glimpse.root == self._settled:
+        is_settled = glimpse.root is not None and glimpse.root == self._settled and not self._is_history
+        if is_same and is_settled and not is_behind:
+            self._unsettled_since = None
             self._apply(position, CopyChange(newest=glimpse.newest))
             return
         self._look(position, glimpse, shorter=is_behind)
@@ -146,8 +157,9 @@ class Follower:
     def _is_shorter_chain(self) -> bool:
         """Whether the newest blocks were below the copy's for so long that the chain itself got shorter."""
         now = self._monotonic()
-        if self._behind_since is None:
+        if now - self._behind_at > FINALITY_SECONDS:
             self._behind_since = now
+        self._behind_at = now
         self._chain.distrust()
         return now - self._behind_since >= BEHIND_SECONDS
 
@@ -155,9 +167,17 @@ class Follower:
         """Read the logs above the final block, and replace what differs."""
         last = self._chain.reached(glimpse.newest)
         first = BlockNumber(self._first_of_look(position, last) + 1)
-        if last < first:
-            self._settle(glimpse.root, changed=False)
-            return
+        changed, end = False, BlockId(position.head.finalized_number, position.finalized_hash)
+        if last >= first:
+            changed, end = self._replace(position, glimpse, first, last, shorter=shorter)
+        if self._is_history:
+            self._check_history(end)
+        self._settle(glimpse.root, changed=changed)
+
+    def _replace(
+        self, position: Position, glimpse: Glimpse, first: BlockNumber, last: BlockNumber, *, shorter: bool
+    ) -> tuple[bool, BlockId]:
+        """Replace what differs in a range; return whether something did, and the block up to which it was read."""
         found = self._chain.logs(first, last)
         while found.end.number < last:
             more = self._chain.logs(BlockNumber(found.end.number + 1), last)
@@ -166,12 +186,9 @@ class Follower:
         if shorter or last >= position.head.block_number or change.retract_from is not None:
             change.newest = found.end
         change.tip = glimpse.newest.number
-        changed = change.retract_from is not None or bool(change.logs)
         self._apply(position, change)
         self._look_end = found.end
-        self._settle(glimpse.root, changed=changed)
-        if self._is_history:
-            self._check_history(found.end)
+        return change.retract_from is not None or bool(change.logs), BlockId(found.end.number, found.end.hash)
 
     def _first_of_look(self, position: Position, last: BlockNumber) -> BlockNumber:
         """Return the block above which logs are read: the final one, unless that is long ago and the block at which
@@ -182,13 +199,13 @@ class Follower:
         return end.number if self._chain.header(end.number).hash == end.hash else final
 
     def _settle(self, root: Bytes32 | None, *, changed: bool) -> None:
-        """Note whether the logs explain the root: once a look finds nothing more after one that did. A root may be of
+        """Settle the root after a look that finds nothing new, if it follows one that found logs. A root may be of
         another moment than the logs, or of another node of the same endpoint."""
         now = self._monotonic()
         if changed:
             self._explained, self._unsettled_since = True, None
         elif self._explained or root is None:
-            self._settled, self._explained = root, False
+            self._settled, self._explained = root, root is None
         else:
             self._unsettled_since = self._unsettled_since or now
             self._chain.distrust()
@@ -200,8 +217,8 @@ class Follower:
     def _difference(
         self, position: Position, found: LogRange, first: BlockNumber, *, shorter: bool = False
     ) -> CopyChange:
-        """Return what makes the copied logs of a range those that the chain has. Rows and their order follow from the
-        logs in the order of the chain, so one that was missing takes all later ones with it."""
+        """Return the change that makes the copied logs of a range equal the chain's. Rows and their order follow from
+        the logs in the order of the chain, so one that was missing takes all later ones with it."""
         kept = self._copy.logs(first, None if shorter else found.end.number)
         same = _common_length(kept, found.logs)
         new, fact = found.logs[same:], position.newest_fact
@@ -215,7 +232,7 @@ class Follower:
     def _apply(self, position: Position, change: CopyChange) -> None:
         self._version = self._copy.apply(position, change)
 
-    def _check_history(self, end: Header) -> None:
+    def _check_history(self, end: BlockId) -> None:
         """Compare the copied history with the Hub's own views: each open bounty, and that there is no further one."""
         reason = None
         try:
@@ -231,7 +248,7 @@ class Follower:
             if wrong:
                 reason = f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy"
         if reason is not None:
-            self._copy.halt(reason)
+            self._copy.halt(self._version, reason)
             raise Halted(reason)
         self._is_history = False
 

@@ -60,11 +60,11 @@ def _settler(environment: Environment) -> None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
         REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
-    due = settle_when_due(config, _serve_state(config, config.chain.rpc().endpoints))
+    due = settle_when_due(config, _serve_state(config, None))
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
 
-def _serve_state(config: IndexerConfig, endpoints: Endpoints) -> Engine:
+def _serve_state(config: IndexerConfig, endpoints: Endpoints | None) -> Engine:
     """Serve the internal port, which shows how far the copy is; return the connections of that."""
     redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)

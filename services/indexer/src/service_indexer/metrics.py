@@ -28,13 +28,14 @@ from service_indexer.due import read_due
 class IndexCollector(Collector):
     """Blocks, lag, reorgs and halt of one chain's copy, and the conduct of the process's own endpoints."""
 
-    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock, endpoints: Endpoints) -> None:
+    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock, endpoints: Endpoints | None) -> None:
         self._engine, self._chain_id, self._clock, self._endpoints = engine, chain_id, clock, endpoints
 
     def collect(self) -> Iterator[Metric]:
         """Return the figures of this moment; none of the copy while the database does not answer."""
         yield from self._copy()
-        yield from self._conduct()
+        if self._endpoints is not None:
+            yield from self._conduct(self._endpoints)
 
     def _copy(self) -> Iterator[Metric]:
         try:
@@ -84,7 +85,7 @@ class IndexCollector(Collector):
             "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg
         )
 
-    def _conduct(self) -> Iterator[Metric]:
+    def _conduct(self, endpoints: Endpoints) -> Iterator[Metric]:
         preferred = GaugeMetricFamily(
             "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
         )
@@ -94,17 +95,17 @@ class IndexCollector(Collector):
         contradictions = GaugeMetricFamily(
             "service_rpc_endpoint_contradictions", "Times an endpoint was outvoted by the quorum", labels=["endpoint"]
         )
-        for each in self._endpoints.all:
+        for each in endpoints.all:
             place = [str(each.place)]
-            preferred.add_metric(place, float(each is self._endpoints.preferred))
+            preferred.add_metric(place, float(each is endpoints.preferred))
             failures.add_metric(place, each.failures)
             contradictions.add_metric(place, each.contradictions)
         yield from (preferred, failures, contradictions)
 
 
 def archived_seconds(connection: Connection) -> float | None:
-    """Seconds; ``None`` where nothing is archived, or only what fills a file. Of a database that nothing writes to it
-    grows, as there is nothing to archive."""
+    """Return the seconds since the last archived WAL file; None if archiving is off or untimed. They grow while nothing
+    is written."""
     age = connection.execute(
         text(
             "SELECT extract(epoch FROM clock_timestamp() - coalesce(last_archived_time, stats_reset)) "

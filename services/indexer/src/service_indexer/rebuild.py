@@ -67,9 +67,11 @@ def _read_history(chain: FollowedChain, writer: Writer, start: BlockNumber, say:
     follower, failures, reported = Follower(chain, writer, start), 0, time.monotonic()
     while True:
         try:
-            if not follower.step():
+            is_busy, failures = follower.step(), 0
+            if not is_busy and follower.has_history:
                 return
-            failures = 0
+            if not is_busy:
+                time.sleep(1)  # an endpoint is behind
             if time.monotonic() - reported > 2 and (position := writer.position()) is not None:
                 reported = time.monotonic()
                 say(f"read up to block {position.head.block_number}")

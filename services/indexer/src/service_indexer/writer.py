@@ -33,8 +33,8 @@ class NoCopy(ValueError):
     """The database has no copy of this Hub."""
 
 
-class FactBlock(NamedTuple):
-    """The block of a log, by number and hash."""
+class BlockId(NamedTuple):
+    """A block by number and hash."""
 
     number: BlockNumber
     hash: Bytes32
@@ -46,7 +46,7 @@ class Position:
 
     head: Head
     finalized_hash: Bytes32
-    newest_fact: FactBlock | None
+    newest_fact: BlockId | None
     version: datetime
 
 
@@ -88,7 +88,7 @@ class Writer:
             return None
         if row["hub_address"] != self._hub:
             raise NoCopy("the copy in this database is of another Hub")
-        fact = None if row["fact_number"] is None else FactBlock(row["fact_number"], row["fact_hash"])
+        fact = None if row["fact_number"] is None else BlockId(row["fact_number"], row["fact_hash"])
         return Position(head_of_row(row), row["finalized_hash"], fact, row["updated_at"])
 
     def begin(self, start: Header) -> None:
@@ -161,10 +161,12 @@ class Writer:
                 keep_up(connection)
             return self._move_head(connection, position.head, change)
 
-    def halt(self, reason: str) -> None:
-        """Record why the copy no longer moves; readers answer 503 until an operator acts."""
+    def halt(self, version: datetime | None, reason: str) -> None:
+        """Record why the copy of this version no longer moves; readers answer 503 until an operator acts."""
+        h = t.head.c
         with writing(self._engine) as connection:
-            connection.execute(update(t.head).where(t.head.c.chain_id == self._chain_id).values(halted=reason))
+            ours = (h.chain_id == self._chain_id) & (h.updated_at == version)
+            connection.execute(update(t.head).where(ours).values(halted=reason))
 
     def _move_head(self, connection: Connection, head: Head, change: CopyChange) -> datetime:
         newest = change.newest.number if change.newest is not None else head.block_number

@@ -9,7 +9,7 @@ from bounty_protocol.chain.rpc import AnswerTooLarge, ChainUnavailable, OneEndpo
 from bounty_protocol.types import Address, BlockNumber, Bytes32
 
 ENOUGH_LOGS: Final = 2_000
-"""At the block of this log a range ends early: it bounds memory, and the transaction that writes them."""
+"""End a range early at the block of this log: it bounds memory, and the transaction that writes them."""
 
 
 def logs_of_range(
@@ -32,6 +32,8 @@ def logs_of_range(
             answer = one.call("eth_getLogs", wanted if topics is None else wanted | {"topics": list(topics)})
         except (RpcRefused, ChainUnavailable) as error:
             if not _may_be_of_the_range(error):
+                if isinstance(error, ChainUnavailable) and error.silent:
+                    one.endpoint.blocks.refused(end - start + 1)  # the next query is for less
                 raise
             if start < end:
                 one.endpoint.blocks.refused(end - start + 1)
