@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {Ballots} from "../src/parts/Ballots.sol";
 import {HubStorage} from "./support/HubStorage.sol";
 
 /// @notice Proofs by halmos, each from an *arbitrary* storage of the Hub: not only the states that tests reach.
@@ -249,23 +250,64 @@ contract HubProofs is HubStorage {
         assert(guardianWord(caller) == seat << 40 | time);
     }
 
-    /// @dev Of its two members and of everybody else; what an account holds of a former version stays where it is.
-    function check_seat__a_publication_keeps_both_places_alike(address[2] calldata members, address other, uint16 newest)
-        public
-    {
+    /// @dev Of every size and quorum. The first two members are any accounts of the lower half, those after them stand at
+    /// the upper end; `other` is any account that is not among them. The solver has time to see that no old list is
+    /// cleared; else it would follow such loops until their bound.
+    /// @custom:halmos --solver-timeout-branching 1000
+    function check_seat__a_publication_keeps_both_places_alike(
+        address[2] calldata first,
+        uint256 size,
+        uint256 quorum,
+        address other,
+        uint16 newest
+    ) public {
         vm.store(address(hub), bytes32(COUNTERS), bytes32(uint256(newest) << 24));
         unwritten(uint256(newest) + 1);
-        vm.assume(members[0] != address(0) && members[0] < members[1]);
-        vm.assume(agrees(members[0]) && agrees(members[1]) && agrees(other));
-        uint256 otherSeat = guardianWord(other);
-        (address[] memory accounts, bytes32[] memory keys) = listsOf(members);
-        vm.prank(hub.owner());
-        hub.publishRoster(accounts, keys, 2);
-        for (uint256 i = 0; i < 2; ++i) {
-            assert(agrees(members[i]) && guardianWord(members[i]) >> 40 == (uint256(newest) + 1 | (i + 1) << 16 | 2 << 24));
+        vm.assume(first[0] != address(0) && first[0] < first[1] && first[1] < address(2 ** 159));
+        vm.assume(agrees(other) && size >= 1 && size <= Ballots.SEATS);
+        publication(first, size, 1, Ballots.SEATS, quorum, other, uint256(newest) + 1);
+    }
+
+    /// @dev Halves the sizes until one is left, since a list in memory has a known length.
+    function publication(
+        address[2] calldata first,
+        uint256 size,
+        uint256 least,
+        uint256 most,
+        uint256 quorum,
+        address other,
+        uint256 version
+    ) private {
+        uint256 middle = (least + most) / 2;
+        if (least == most) keepsBothPlacesAlike(membersOf(first, least), quorum, other, version);
+        else if (size <= middle) publication(first, size, least, middle, quorum, other, version);
+        else publication(first, size, middle + 1, most, quorum, other, version);
+    }
+
+    function membersOf(address[2] calldata first, uint256 size) private pure returns (address[] memory members) {
+        members = new address[](size);
+        for (uint256 i = 0; i < size; ++i) {
+            members[i] = i < 2 ? first[i] : address(uint160(2 ** 160 - size + i));
         }
+    }
+
+    function keepsBothPlacesAlike(address[] memory members, uint256 quorum, address other, uint256 version) private {
+        bytes32[] memory keys = new bytes32[](members.length);
+        for (uint256 i = 0; i < members.length; ++i) {
+            keys[i] = bytes32(9 + i << 248);
+            vm.assume(other != members[i]);
+        }
+        uint256 before = guardianWord(other);
+        vm.prank(hub.owner());
+        hub.publishRoster(members, keys, quorum);
+        uint256 differing = guardianWord(other) ^ before;
+        for (uint256 i = 0; i < members.length; ++i) {
+            uint256 seat = i + 1 | quorum << 8;
+            differing |= seatWord(version, members[i]) ^ seat;
+            differing |= guardianWord(members[i]) >> 40 ^ (version | seat << 16);
+        }
+        assert(differing == 0);
         assert(agrees(other));
-        assert(other == members[0] || other == members[1] || guardianWord(other) == otherSeat);
     }
 
     // ---------------------------------------------------------------- delays
