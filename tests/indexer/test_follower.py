@@ -208,6 +208,24 @@ def test_log_missing_until_finality_takes_its_place_in_order(forgetful: Index) -
     assert forgetful.told()[:2] == [(1, 0), (2, None)] or forgetful.told()[:3] == [(1, 0), (4, 0), (2, None)]
 
 
+def test_log_found_below_later_facts_takes_its_place(forgetful: Index) -> None:
+    chain = forgetful.chain
+    assert isinstance(chain, Forgetful)
+    chain.hidden = (3, 0)
+    forgetful.mine([bounty_created(1, 1)], [], [submission_recorded(1, 1, 1)], [submission_recorded(1, 2, 2)], [])
+    chain.hidden, chain.final_ = None, 3  # a leap that ends between the two
+    forgetful.step(5.0)
+    assert forgetful.copied() == [(1, 0), (3, 0), (4, 0)]
+    assert forgetful.told() == [(1, 0), (2, None), (3, 0), (4, 0)]
+
+
+def test_look_that_ends_below_the_copy_moves_it_not_back(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    index.mine([bounty_created(1, 1)], [], [])
+    monkeypatch.setattr(index.chain, "reached", lambda _newest: BlockNumber(2))
+    index.mine([submission_recorded(1, 1, 1)])
+    assert index.position.head.block_number == 3
+
+
 def test_root_without_a_log_is_asked_for_a_minute(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     index.mine([bounty_created(1, 1)], [], [])
     counted = rules.UNEXPLAINED._value.get()  # the counter's figure
