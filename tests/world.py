@@ -83,7 +83,7 @@ class World:
 
     def facts(self, role: str = "service_api") -> FactSource:
         """Facts as a service reads them, its clock the chain's."""
-        return FactSource(self.engine(role), self.chain_id, self.hub_address, ChainClock(self.rpc), 10)
+        return FactSource(self.engine(role), self.chain_id, self.hub_address, ChainClock(self.rpc))
 
     def time(self) -> UnixSeconds:
         """The newest block's time."""

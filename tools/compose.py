@@ -357,7 +357,7 @@ def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
         "SERVICE_RPC_QUORUM": "1",
         "SERVICE_STORAGE_ENDPOINT": f"https://{STORAGE_HOST}:{_tls_port(stack.gcs)}",
     }
-    chain = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK", "SERVICE_BLOCK_TIME_SECONDS")
+    chain = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
     beacon = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
     for name, variables in (
         ("chain", (*chain, *beacon)),

@@ -71,7 +71,6 @@ def variables(database: Database, redis_url: str, storage: Path) -> Mapping[str,
     return {
         "SERVICE_CHAIN_ID": str(CHAIN),
         "SERVICE_HUB_ADDRESS": HUB,
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_RPC_URLS": NOBODY,
         "SERVICE_PUBLIC_HOST": "bounties.example",
         "SERVICE_DATABASE_URL": database.url("service_api"),

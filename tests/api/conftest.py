@@ -168,7 +168,6 @@ def api_variables(
     return {
         "SERVICE_CHAIN_ID": str(world.chain_id),
         "SERVICE_HUB_ADDRESS": world.hub_address,
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_RPC_URLS": world.node.url,
         "SERVICE_PUBLIC_HOST": HOST,
         "SERVICE_DATABASE_URL": database.url("service_api"),

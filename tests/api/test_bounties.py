@@ -3,12 +3,10 @@
 import base64
 
 import pytest
-from bounty_protocol.chain.blocks import pace
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.wire.cursor import BountySort, Cursor, parse_cursor
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.recent import Recent
 from sqlalchemy import delete, update
 
 from tests.api.conftest import Service, error_of
@@ -161,19 +159,6 @@ def test_index__that_has_fallen_behind__says_so_instead_of_404(service: Service)
     assert service.get("/api/bounties/4711").status_code == 404
 
 
-def test_pace__is_the_chains_own_while_it_answers(service: Service) -> None:
-    deps = service.dependencies
-    deps.paces = Recent(60, 1, deps.clock)
-    assert deps.block_time() == pace(deps.rpc) != deps.config.chain.block_time_seconds
-    service.world.node.pause()
-    try:
-        deps.paces = Recent(60, 1, deps.clock)
-        assert deps.block_time() == deps.config.chain.block_time_seconds
-    finally:
-        service.world.node.resume()
-        deps.paces = Recent(60, 1, deps.clock)
-
-
 def test_deployment__describes_the_hub_it_serves(service: Service) -> None:
     shown = service.get("/api/deployment").json
     assert shown is not None
@@ -182,5 +167,6 @@ def test_deployment__describes_the_hub_it_serves(service: Service) -> None:
     assert shown["fee_policy"]["protocol_fee_bps"] == 100
     assert shown["reveal_delay_seconds"] == 60
     assert shown["freshness_window_seconds"] == 300
-    assert shown["block_time_seconds"] == service.dependencies.block_time()
+    with service.dependencies.facts.open() as facts:
+        assert shown["block_time_seconds"] == facts.head.seconds_per_block
     assert shown["beacon"]["chain_hash"] == service.beacon.chain_hash

@@ -206,7 +206,7 @@ def test_bounty__that_a_late_index_lacks__is_never_said_not_to_exist(service: Se
     world = service.world
     world.finalize()
     assert service.get("/api/bounties/987654").status_code == 404
-    world.advance_to(world.time() + 17)  # eight blocks of two seconds, and one
+    world.advance_to(world.time() + 17)
     assert (service.get("/api/status").json or {})["state"] == "following"
     answer = service.get("/api/bounties/987654")
     assert (answer.status_code, answer.get_json()["error"]["code"]) == (503, "bounty_projection_unavailable")

@@ -138,7 +138,7 @@ def test_signed_route__about_a_bounty_that_a_late_index_lacks__is_to_be_asked_ag
     service: Service, make: Callable[[Service, Wrong], Sent], code: str
 ) -> None:
     sent = make(service, Wrong(bounty=True))
-    service.world.advance_to(service.world.time() + 17)  # eight blocks of two seconds, and one
+    service.world.advance_to(service.world.time() + 17)
     answer = send(service, sent, Wrong(bounty=True))
     assert (answer.status_code, error_of(answer)["code"]) == (503, code)
     assert 1 <= int(answer.headers["Retry-After"]) <= 10

@@ -337,7 +337,7 @@ def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
     deployment: tuple[Dependencies, Statements], statements: Statements
 ) -> None:
     chain = deployment[0].config.chain
-    facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock(), 10**9)
+    facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock())
     with statements.listening(), facts.open() as moment:
         bounty = moment.bounty(FINAL)
         moment.roster(bounty)

@@ -64,7 +64,7 @@ def world(service: Service) -> Iterator[World]:
 def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str, object]:
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
-    source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock, 10)
+    source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock)
     reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock)))
     found = to_json(show_bounty(reading, bounty_id).value)
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1

@@ -149,9 +149,7 @@ def _details(ledger: Ledger, database: Database, ids: list[str]) -> dict[str, by
         pass
     engine = database.engine("service_api")
     clock = ChainClock(rpc)
-    reading = cast(
-        "Dependencies", Reading(engine, FactSource(engine, chain_id, hub, clock, 10), Recent(30.0, 64, clock))
-    )
+    reading = cast("Dependencies", Reading(engine, FactSource(engine, chain_id, hub, clock), Recent(30.0, 64, clock)))
     return {bounty: json.dumps(to_json(show_bounty(reading, BountyId(int(bounty))).value)).encode() for bounty in ids}
 
 

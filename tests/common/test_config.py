@@ -21,7 +21,6 @@ from tests.protocol.auth.signing import Key
 INDEXER = {
     "SERVICE_CHAIN_ID": "31337",
     "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
-    "SERVICE_BLOCK_TIME_SECONDS": "1",
     "SERVICE_RPC_URLS": "http://127.0.0.1:8545",
     "SERVICE_DATABASE_URL": "postgresql://service_indexer:secret@127.0.0.1:5432/service",
     "SERVICE_REDIS_URL": "rediss://:secret@127.0.0.1:6379/0",

@@ -126,7 +126,6 @@ def environment_of(database_url: str, port: int, folder: Path) -> dict[str, str]
         "SERVICE_CHAIN_ID": "31337",
         "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
         "SERVICE_DEPLOY_BLOCK": "1",
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_PUBLIC_HOST": "bounties.example",
         "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
     }

@@ -134,7 +134,6 @@ def running_delivery(node: AnvilServer, database: Database, folder: Path) -> Ite
         variables = {
             "SERVICE_CHAIN_ID": str(world.chain_id),
             "SERVICE_HUB_ADDRESS": world.hub_address,
-            "SERVICE_BLOCK_TIME_SECONDS": "2",
             "SERVICE_RPC_URLS": node.url,
             "SERVICE_PUBLIC_HOST": HOST,
             "SERVICE_DATABASE_URL": database.url("service_delivery"),

@@ -197,7 +197,6 @@ def variables(tmp_path: Path, text: str, mode: int = 0o600) -> dict[str, str]:
     return {
         "SERVICE_CHAIN_ID": "31337",
         "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20,
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_RPC_URLS": "http://127.0.0.1:9",
         "SERVICE_PUBLIC_HOST": HOST,
         "SERVICE_DATABASE_URL": "postgresql://nobody@127.0.0.1:9/none",

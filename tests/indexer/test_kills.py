@@ -128,7 +128,6 @@ def indexer() -> Iterator[Indexer]:
             "SERVICE_CHAIN_ID": str(node.chain_id),
             "SERVICE_HUB_ADDRESS": hub.hub.address,
             "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
-            "SERVICE_BLOCK_TIME_SECONDS": "0.2",
             "SERVICE_RPC_URLS": node.url,
             "SERVICE_DATABASE_URL": database.url("service_indexer"),
             "SERVICE_REDIS_URL": redis.url(),

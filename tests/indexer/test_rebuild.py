@@ -17,7 +17,6 @@ def variables(world: World, *urls: str, quorum: int = 1) -> dict[str, str]:
         "SERVICE_CHAIN_ID": str(world.chain_id),
         "SERVICE_HUB_ADDRESS": world.hub_address,
         "SERVICE_DEPLOY_BLOCK": str(world.hub.deploy_block),
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_RPC_URLS": ",".join(urls or (world.node.url,)),
         "SERVICE_RPC_QUORUM": str(quorum),
         "SERVICE_DATABASE_URL": world.database.url("service_indexer"),

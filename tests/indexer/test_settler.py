@@ -268,7 +268,6 @@ def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them
     variables = {
         "SERVICE_CHAIN_ID": str(world.chain_id),
         "SERVICE_HUB_ADDRESS": world.hub_address,
-        "SERVICE_BLOCK_TIME_SECONDS": "2",
         "SERVICE_RPC_URLS": world.node.url,
         "SERVICE_DATABASE_URL": world.database.url("service_indexer"),
         "SERVICE_REDIS_URL": valkey_server.url(),

@@ -18,7 +18,7 @@ from tests.world import ChainClock, World
 
 
 def settings(world: World, *urls: str) -> ChainSettings:
-    return ChainSettings(world.chain_id, world.hub_address, BlockNumber(0), 2, urls or (world.node.url,))
+    return ChainSettings(world.chain_id, world.hub_address, BlockNumber(0), urls or (world.node.url,))
 
 
 def said(answer: object, method: str, _params: list[Any], result: object) -> object:

@@ -284,11 +284,13 @@ def test_record__that_contradicts_the_facts__is_not_shown(pages: Pages) -> None:
     assert "Digest of the log" not in shown
 
 
-def test_finality__of_a_young_block__is_said_in_minutes(pages: Pages) -> None:
-    pages.ledger.add(block=5_000)
-    pages.ledger.add(block=4_990)
-    assert "The terms of this bounty can still change for about 20 seconds" in pages.text("/bounties/1")
-    assert "The terms of this bounty cannot change any more" in pages.text("/bounties/2")
+def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
+    pages.ledger.add(block=5_000, created_at=NOW - 3)
+    pages.ledger.add(block=4_991, created_at=NOW - 20)  # a block of the finalized one's second
+    pages.ledger.add(block=4_990, created_at=NOW - 20)
+    assert "The terms of this bounty can still change for about 17 seconds" in pages.text("/bounties/1")
+    assert "The terms of this bounty can still change for about 1 second:" in pages.text("/bounties/2")
+    assert "The terms of this bounty cannot change any more" in pages.text("/bounties/3")
 
 
 def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each_moment_once(pages: Pages) -> None:

@@ -11,7 +11,7 @@ ROLES: Final = ("service_api", "service_indexer", "service_reviewer", "service_d
 """Login roles of PostgreSQL beside the migrator, which owns the database; `grants.sql` gives them their rights."""
 MIGRATOR: Final = "service_migrator"
 
-_CHAIN: Final = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK", "SERVICE_BLOCK_TIME_SECONDS")
+_CHAIN: Final = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
 _RPC: Final = (*_CHAIN, "SERVICE_RPC_URLS")
 _BEACON: Final = ("SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH", "SERVICE_BEACON_PUBLIC_KEY")
 _STORAGE: Final = ("SERVICE_STORAGE_BUCKET", "SERVICE_STORAGE_ENDPOINT")

@@ -299,7 +299,6 @@ def _common(
         "SERVICE_API_BASE_URL": api,
         "SERVICE_SUBGRAPH_ENDPOINT": f"{api}/subgraph",
         "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": str(settings.terms.reveal_delay),
-        "SERVICE_BLOCK_TIME_SECONDS": str(settings.block_time_seconds),
         "SERVICE_BEACON_URLS": drand.url,
         "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,

@@ -7,7 +7,7 @@ import pytest
 from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, verify_request
-from bounty_protocol.chain.blocks import block_to_sign, header_at, pace
+from bounty_protocol.chain.blocks import block_to_sign, blocks_in, header_at, pace
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import ServiceError
@@ -199,6 +199,13 @@ def test_chain__that_stopped_for_hours__is_signed_at_once() -> None:
 def test_pace__is_measured_by_two_headers() -> None:
     for block_time in (0.2, 1.0, 2.0):
         assert pace(PacedChain(HandClock(), block_time)) == pytest.approx(block_time, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("made", "passed", "blocks"), [(150, 300, 3), (150, 30, 30), (5, 0, 30), (0, 0, 0), (7, 2, 21)]
+)
+def test_seconds__are_blocks_at_the_pace_of_two_headers(made: int, passed: int, blocks: int) -> None:
+    assert blocks_in(6, made=made, passed=passed) == blocks
 
 
 @pytest.mark.parametrize("used", [0, 1, 3])

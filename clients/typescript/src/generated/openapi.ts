@@ -751,7 +751,7 @@ export interface components {
         /** @description The facts of this deployment that a client needs. */
         Deployment: {
             beacon: components["schemas"]["BeaconInfo"];
-            /** @description The chain's present pace, measured by two headers. */
+            /** @description The chain's pace since its final block. */
             block_time_seconds: number;
             chain_id: number;
             escrow_token: components["schemas"]["TokenDescription"];

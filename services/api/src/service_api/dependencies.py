@@ -13,16 +13,15 @@ import urllib3
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.beacons import beacon_info
-from bounty_protocol.chain.blocks import pace
 from bounty_protocol.chain.hub_constants import HubConstants, read_agreed_constants
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import TimelyHttp
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+from bounty_protocol.types import Address, BountyId, Bytes32
 from flask import Flask, current_app
 from redis import Redis
 from service_common.budgets import Budgets
@@ -58,8 +57,6 @@ FORWARDED_SECONDS: Final = 20.0
 MAX_KEPT: Final = 512
 WORKING_READS: Final = 6
 """Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
-PACE_SECONDS: Final = 60.0
-"""For how long the pace of the chain is not measured again."""
 PENDING_SECONDS: Final = 30.0
 """For how long the sum of what waits for its transaction is not made again: what is written meanwhile passes it."""
 
@@ -109,12 +106,9 @@ class Dependencies:
     """Whether a VerificationRecord is what the facts make, by the hash of its bytes and the copy that has the facts."""
     pending: Recent[str, int] = field(init=False)
     """The bytes of each kind that wait for their transaction."""
-    paces: Recent[ChainId, float] = field(init=False)
-    """Seconds between two blocks."""
 
     def __post_init__(self) -> None:
         self.records = Recent(RECORD_SECONDS, MAX_KEPT, self.clock)
-        self.paces = Recent(PACE_SECONDS, 1, self.clock)
         self.contents = Recent(CONTENT_SECONDS, MAX_KEPT, self.clock)
         self.pending = Recent(PENDING_SECONDS, MAX_KEPT, self.clock)
         self.downloads = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, self.clock)
@@ -133,18 +127,6 @@ class Dependencies:
     def head_rpc(self) -> Rpc:
         """The chain, for its newest block in the midst of a request."""
         return self.rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
-
-    def block_time(self) -> float:
-        """Return the seconds between two blocks: measured, or as configured if the chain does not answer."""
-        chain = self.config.chain
-
-        def measure() -> float:
-            try:
-                return pace(self.head_rpc)
-            except (ChainUnavailable, RpcRefused):
-                return chain.block_time_seconds
-
-        return self.paces.get(chain.chain_id, measure)
 
     @cached_property
     def callers(self) -> Callers:

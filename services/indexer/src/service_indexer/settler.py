@@ -20,11 +20,10 @@ from datetime import timedelta
 from itertools import count
 from typing import Any, Final, TypeVar, cast
 
-from bounty_protocol.chain.endpoints import TOLERATED_LAG
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, quantity
-from bounty_protocol.types import Address, BlockNumber, BountyId, ChainId
+from bounty_protocol.types import Address, BountyId, ChainId
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
@@ -53,7 +52,11 @@ T = TypeVar("T")
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 """The most that is offered as a tip at first: raised with each of ``MAX_ATTEMPTS`` it stays within its bound."""
-_RECENT_BLOCKS: Final = 20
+_BEHIND_SECONDS: Final = 6
+"""How far behind the copy's newest block nonces are read, so that each endpoint knows the block."""
+_TIPS_SECONDS: Final = 40
+_MOST_TIPS: Final = 1_024
+"""Blocks of one answer of ``eth_feeHistory``: a node gives no more."""
 _FAILED: Final = "0x0"
 """The status of a transaction that was mined and did nothing."""
 _LACKS_ETHER: Final = ("insufficient funds", "insufficientfunds", "upfront cost")
@@ -144,27 +147,25 @@ class Settler:
                 log.warning("cannot settle", reason="the index in this database is of another Hub")
                 return 0
             due = read_due(connection, head)
-        # What is mined later is of a row that is kept: one goes when its bounty's ending is final.
-        at = BlockNumber(min(head.block_number, max(head.finalized_number, head.block_number - TOLERATED_LAG)))
         self._forget_other_keys()
-        self._forget_final(head, at)
+        self._forget_final(head)
         with reading(self.engine) as connection:
             sent = _read_sent(connection)
-        done = sum(self._send_first(bounty_id, at) for bounty_id in due if bounty_id not in sent)
+        done = sum(self._send_first(bounty_id, head) for bounty_id in due if bounty_id not in sent)
         # Rows below a due one are sent, too, also where somebody else settled the bounty: that only uses the nonce.
         newest = max((nonce for bounty_id, nonce in sent.items() if bounty_id in due), default=-1)
-        return done + sum(self._resend(bounty_id, at) for bounty_id, nonce in sent.items() if nonce <= newest)
+        return done + sum(self._resend(bounty_id, head) for bounty_id, nonce in sent.items() if nonce <= newest)
 
-    def _send_first(self, bounty_id: BountyId, at: BlockNumber) -> bool:
+    def _send_first(self, bounty_id: BountyId, head: Head) -> bool:
         if not self._would_succeed(bounty_id):
             return False
         with writing(self.engine) as connection:
             # Committed before it is sent: a settler that dies in between finds the row and sends the same bytes.
-            row = self._signed(bounty_id, self._next_nonce(connection, at), self._current_fees())
+            row = self._signed(bounty_id, self._next_nonce(connection, head), self._current_fees(head))
             connection.execute(insert(settlements).values(bounty_id=bounty_id, attempts=1, **row))
         return self._broadcast(bounty_id, str(row["raw_transaction"]), "sent")
 
-    def _resend(self, bounty_id: BountyId, at: BlockNumber) -> bool:
+    def _resend(self, bounty_id: BountyId, head: Head) -> bool:
         """The same bytes again, or after a while a replacement with a higher fee; nothing where most endpoints show
         that it is mined, unless it failed and would not again. Where as many do as do not, it is neither replaced nor
         overtaken."""
@@ -185,25 +186,25 @@ class Settler:
                 if not (has_failed and row.may_pay and self._would_succeed(bounty_id, by_most=True)):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
-                raw = self._attempted(connection, row, self._next_nonce(connection, at), self._current_fees())
-            elif is_unmined and self._used(at) > row.nonce:
+                raw = self._attempted(connection, row, self._next_nonce(connection, head), self._current_fees(head))
+            elif is_unmined and self._used(head) > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
                 connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
             elif is_unmined and (row.may_change or not row.attempts):
-                raw = self._replacement(connection, row, at)
+                raw = self._replacement(connection, row, head)
                 event = "replaced" if row.attempts else event
         return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
 
-    def _replacement(self, connection: Connection, row: Row[Any], at: BlockNumber) -> str:
+    def _replacement(self, connection: Connection, row: Row[Any], head: Head) -> str:
         """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
         where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
-        fees = self._current_fees()
+        fees = self._current_fees(head)
         if row.attempts:  # else no node has one that would have to be outbid
             raised = GasFees.of(row.raw_transaction).raised()
             fees = GasFees.capped(max(raised.max_fee, fees.max_fee), max(raised.tip, fees.tip))
-        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, at)), fees)
+        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, head)), fees)
 
     def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
         """A further attempt in the place of the row's; its bytes."""
@@ -272,20 +273,25 @@ class Settler:
         log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusals[0]).code)
         return False
 
-    def _next_nonce(self, connection: Connection, at: BlockNumber) -> Nonce:
+    def _next_nonce(self, connection: Connection, head: Head) -> Nonce:
         """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
-        return next(Nonce(nonce) for nonce in count(self._used(at)) if nonce not in kept)
+        return next(Nonce(nonce) for nonce in count(self._used(head)) if nonce not in kept)
 
-    def _used(self, at: BlockNumber) -> int:
-        """How many nonces are at a block: the middle of what the endpoints say, of two the lower."""
+    def _used(self, head: Head) -> int:
+        """How many nonces are at a block that each endpoint has: the middle of what they say, of two the lower.
+
+        What is mined later is of a row that is kept: one goes when its bounty's ending is final.
+        """
+        at = max(head.finalized_number, head.block_number - head.blocks_in(_BEHIND_SECONDS))
         counted: Call = ("eth_getTransactionCount", [self.account.address, hex(at)])
         found = sorted(self._read(lambda answers: quantity(answers[0]), counted))
         return found[(len(found) - 1) // 2]
 
-    def _current_fees(self) -> GasFees:
+    def _current_fees(self, head: Head) -> GasFees:
         """The middle of what the endpoints suggest, of two the higher."""
-        history: Call = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])
+        blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
+        history: Call = ("eth_feeHistory", [hex(blocks), "latest", [50]])
         found = sorted(self._read(_suggested, ("eth_maxPriorityFeePerGas", []), history))
         return found[len(found) // 2]
 
@@ -314,13 +320,13 @@ class Settler:
                 connection.execute(delete(settlements).where(c.bounty_id.in_(others)))
                 log.info("settlements that another key signed are signed anew", account=account, bounties=len(others))
 
-    def _forget_final(self, head: Head, at: BlockNumber) -> None:
+    def _forget_final(self, head: Head) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
         c, ending = settlements.c, hub_index.finalizations.c
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
             waiting = connection.execute(select(func.max(c.nonce)).where(~final)).scalar()
-            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(at))
+            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(head))
             confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 

@@ -1,4 +1,4 @@
-"""Block headers as the chain reports them, its pace, and the block to sign a request with."""
+"""Block headers as the chain reports them, seconds as blocks at its pace, and the block to sign a request with."""
 
 import math
 from collections.abc import Container
@@ -71,6 +71,14 @@ def pace(rpc: ChainNode) -> float:
     return round((newest.time - earlier.time) / max(1, newest.number - earlier.number), 3)
 
 
+def blocks_in(seconds: int, *, made: int, passed: int) -> int:
+    """Return how many blocks a chain makes in so many seconds, at least, if it ``made`` so many in ``passed`` seconds.
+
+    Blocks may share one time, which is in whole seconds: then they were made in a second.
+    """
+    return math.ceil(seconds * made / max(1, passed))
+
+
 def block_to_sign(rpc: ChainNode, used: Container[BlockNumber] = ()) -> Header:
     """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
 
@@ -81,7 +89,7 @@ def block_to_sign(rpc: ChainNode, used: Container[BlockNumber] = ()) -> Header:
     passed = newest.time - block.time
     behind = newest.number - block.number
     if not SIGNING_OFFSET_SECONDS - 2 <= passed <= 2 * SIGNING_OFFSET_SECONDS:
-        behind = math.ceil(SIGNING_OFFSET_SECONDS * behind / max(1, passed))
+        behind = blocks_in(SIGNING_OFFSET_SECONDS, made=behind, passed=passed)
     for start in (max(0, newest.number - behind), newest.number):
         nearest = chain(range(start, -1, -1), range(start + 1, newest.number + 1))
         number = next((BlockNumber(each) for each in nearest if each not in used), newest.number)

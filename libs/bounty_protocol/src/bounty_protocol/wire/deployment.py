@@ -53,7 +53,7 @@ class Deployment:
     guardian_roster: Roster | None
     limits: HubLimits
     reveal_delay_seconds: int
-    block_time_seconds: Annotated[float, Note("The chain's present pace, measured by two headers.")]
+    block_time_seconds: Annotated[float, Note("The chain's pace since its final block.")]
     freshness_window_seconds: Annotated[
         int, Note("How much older than the newest block the block of a signed request may be, by header times.")
     ]

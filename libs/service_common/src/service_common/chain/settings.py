@@ -4,9 +4,7 @@ What the deployment record of the chain knows need not be set; a missing value t
 name.
 """
 
-import math
 from dataclasses import dataclass, field
-from typing import Final
 
 from bounty_protocol import web_address
 from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of
@@ -14,9 +12,6 @@ from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
 from service_common.config import EnvironmentReader
-
-_UNKNOWN_BLOCKS: Final = 8
-_LEAST_UNKNOWN_SECONDS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +21,6 @@ class ChainSettings:
     chain_id: ChainId
     hub_address: Address
     deploy_block: BlockNumber
-    block_time_seconds: float
     rpc_urls: tuple[str, ...] = field(repr=False)
     finality_depth: int | None = None
     """Blocks behind the newest one that are final, on a chain without a ``finalized`` tag; None where there is one."""
@@ -35,11 +29,6 @@ class ChainSettings:
     def first_block(self) -> BlockNumber:
         """The block before the Hub's own, from where it is followed."""
         return BlockNumber(max(0, self.deploy_block - 1))
-
-    @property
-    def unknown_after_seconds(self) -> int:
-        """The age of the index's newest block from which it may lack what exists: a few blocks, and their reading."""
-        return max(_LEAST_UNKNOWN_SECONDS, math.ceil(_UNKNOWN_BLOCKS * self.block_time_seconds))
 
     def rpc(self) -> Rpc:
         """A client of the chain."""
@@ -68,12 +57,6 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
                 "the block the Hub was deployed in",
                 shown="the record's, else 0",
             )
-        ),
-        block_time_seconds=reader.recorded(
-            "SERVICE_BLOCK_TIME_SECONDS",
-            parse_seconds,
-            record.block_time_seconds if record is not None else None,
-            "seconds between blocks, by which the index paces its reads",
         ),
         finality_depth=reader.optional(
             "SERVICE_FINALITY_DEPTH",
@@ -113,17 +96,6 @@ def parse_urls(text: str) -> tuple[str, ...]:
     if len({web_address.place_of(url) for url in urls}) < len(urls):
         raise ValueError(wanted)
     return urls
-
-
-def parse_seconds(text: str) -> float:
-    """A positive duration in seconds, such as ``2`` or ``0.5``."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        raise ValueError("a number of seconds") from None
-    if not 0 < seconds < 86_400:
-        raise ValueError("a positive number of seconds, at most a day")
-    return seconds
 
 
 def _deploy_block(record: DeploymentRecord | None) -> int:

@@ -32,6 +32,8 @@ from service_common.db.hub_reads import (
 
 MAX_LAG_SECONDS: Final = 60
 """A copy whose newest block is older than this is behind the chain, as the status says it."""
+UNKNOWN_AFTER_SECONDS: Final = 16
+"""A copy whose newest block is older than this cannot show that something does not exist."""
 _ASK_AGAIN_SECONDS: Final = 5
 INDEX_UNAVAILABLE: Final = "bounty_projection_unavailable"
 _CHAIN_STATE: Final = "bounty_chain_state_unavailable"
@@ -45,14 +47,11 @@ class FactSource:
     chain_id: ChainId
     hub_address: Address
     clock: Clock
-    unknown_after_seconds: int
-    """A copy whose newest block is older than this cannot show that something does not exist
-    (``ChainSettings.unknown_after_seconds``)."""
 
     @classmethod
     def of(cls, engine: Engine, chain: ChainSettings, clock: Clock) -> "FactSource":
         """As a deployment sets it."""
-        return cls(engine, chain.chain_id, chain.hub_address, clock, chain.unknown_after_seconds)
+        return cls(engine, chain.chain_id, chain.hub_address, clock)
 
     @contextmanager
     def open(self) -> Iterator["HubFacts"]:
@@ -86,7 +85,7 @@ class FactSource:
 
     def may_lack(self, head: Head) -> bool:
         """Whether the copy lags so far that it cannot show that something does not exist."""
-        return self.clock.now() - head.block_time > self.unknown_after_seconds
+        return self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS
 
 
 def unreadable() -> ServiceError:
@@ -97,7 +96,7 @@ def unreadable() -> ServiceError:
 def no_such_bounty(may_lack: bool) -> ServiceError:
     """404 for a bounty that the copy does not have, 503 while it is too far behind to know."""
     if may_lack:
-        message = "The indexed Hub state is some blocks behind the chain; the bounty may exist."
+        message = "The indexed Hub state is behind the chain; the bounty may exist."
         return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS)
     return ServiceError("bounty_not_found", "This deployment's Hub has no such bounty.")
 

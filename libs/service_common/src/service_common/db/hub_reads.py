@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
 from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.blocks import blocks_in
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.delivery_keys import DeliveryKeys, delivery_keys_at
 from bounty_protocol.domain.hub_events import (
@@ -121,6 +122,18 @@ class Head:
     def finality_lag_seconds(self) -> int:
         """How long a fact takes from its block to finality, measured at this moment."""
         return max(1, self.block_time - self.finalized_time)
+
+    def blocks_in(self, seconds: int) -> int:
+        """Return how many blocks the chain makes in so many seconds, at its pace since the final block."""
+        return blocks_in(
+            seconds, made=self.block_number - self.finalized_number, passed=self.block_time - self.finalized_time
+        )
+
+    @property
+    def seconds_per_block(self) -> float:
+        """The chain's pace since the final block."""
+        made = max(1, self.block_number - self.finalized_number)
+        return round((self.block_time - self.finalized_time) / made, 3)
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,8 @@ def _describe(deps: Dependencies) -> Deployment:
     """The answer: the Hub's limits and current terms, and how this deployment is set up."""
     chain, hub = deps.config.chain, deps.hub
     with deps.facts.open() as facts:
-        now = facts.head.block_time
-        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
+        head = facts.head
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, head.block_time)
     return Deployment(
         chain_id=chain.chain_id,
         hub_address=chain.hub_address,
@@ -79,7 +79,7 @@ def _describe(deps: Dependencies) -> Deployment:
             max_ciphertext_bytes=MAX_CIPHERTEXT_BYTES,
         ),
         reveal_delay_seconds=hub.reveal_delay,
-        block_time_seconds=deps.block_time(),
+        block_time_seconds=head.seconds_per_block,
         freshness_window_seconds=FRESHNESS_SECONDS,
         beacon=deps.beacon,
         public_host=deps.config.web.public_host,

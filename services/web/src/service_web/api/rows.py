@@ -119,6 +119,7 @@ class BountyActivity:
     """Events on chain beside a bounty's own facts."""
 
     time: UnixSeconds
+    settled_at: UnixSeconds | None
     tx_hash: Bytes32
     block_number: BlockNumber
     submissions: tuple[SubmissionRow, ...]

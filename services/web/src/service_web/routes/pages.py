@@ -213,7 +213,7 @@ def get_deployment() -> Response:
             key = None
         now, found, head = deps.clock.now(), deps.api.deployment().value, _head()
         stated = status.status_of(deps, found)
-        health = status.health_of(stated, head, found, now)
+        health = status.health_of(stated, head, now)
         return {
             "key": key, "found": found, "now": now, "status": stated, "health": health, "figures": stated.figures,
             "pages_version": status.PAGES_VERSION,

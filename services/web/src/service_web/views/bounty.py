@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.domain.bounty import TermDifference, term_differences
+from bounty_protocol.domain.halts import BASE_FINALITY_SECONDS
 from bounty_protocol.domain.hub_events import BountyTerms
 from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
 from bounty_protocol.domain.record import VerificationRecord
@@ -22,6 +23,7 @@ from service_web.texts import gettext, marked
 from service_web.views.freshness import finality, finality_seconds
 from service_web.views.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_web.views.stage import Deadline, Stage, next_deadline, stage_of
+from service_web.views.status import status_of
 from service_web.written import Lacking, Written
 
 SHOWN_SUBMISSIONS: Final = 100
@@ -107,7 +109,7 @@ class BountyPage:
 def bounty_page(deps: Dependencies, detail: BountyDetail) -> BountyPage:
     """The page of a bounty as it was answered."""
     now = deps.clock.now()
-    deployment, head = deps.api.deployment().value, deps.api.head().value
+    deployment = deps.api.deployment().value
     history = deps.api.history(detail.bounty_id).value
     challenge = deps.challenges.of(detail)
     facts, roster = detail.facts, detail.guardian_roster
@@ -116,7 +118,9 @@ def bounty_page(deps: Dependencies, detail: BountyDetail) -> BountyPage:
     replaced = deps.api.replacements(frozenset({detail.bounty_id}))
     made = payments(record.amounts, history.claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
-    block_time = deployment.block_time_seconds
+    position = status_of(deps, deployment).position
+    finalized = now - BASE_FINALITY_SECONDS if position is None else position.finalized_block_time
+    unfinal = finality_seconds(detail, history.settled_at or history.time, finalized)
     return BountyPage(
         detail=detail,
         deployment=deployment,
@@ -127,8 +131,8 @@ def bounty_page(deps: Dependencies, detail: BountyDetail) -> BountyPage:
         deadline=next_deadline(facts, stage),
         milestones=milestones_of(detail, history, made, now),
         now=now,
-        finality=finality(facts.status, detail.block.number, head, block_time),
-        finality_seconds=finality_seconds(detail.block.number, head, block_time),
+        finality=finality(facts.status, unfinal),
+        finality_seconds=unfinal,
         endings=_endings(detail),
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,

@@ -9,8 +9,10 @@ from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import ChainHead, Deployment
+from bounty_protocol.wire.values import Finality
 
 from service_web.api.client import current_reader
 from service_web.api.rows import IndexHead
@@ -63,7 +65,7 @@ def notices(
                 ),
             )
         )
-    elif head is not None and is_late(head, deployment, chain.block_time if chain is not None and is_still else now):
+    elif head is not None and is_late(head, chain.block_time if chain is not None and is_still else now):
         at = head.block.timestamp
         text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(now - at))
         found.append(Notice(gettext("The index is behind the chain"), text))
@@ -100,22 +102,23 @@ def _of_a_chain_that_stands_still(chain: ChainHead, now: int) -> Notice:
     return Notice(gettext("The chain makes no new block"), text)
 
 
-def is_late(head: IndexHead, deployment: Deployment | None, now: int) -> bool:
+def is_late(head: IndexHead, now: int) -> bool:
     """Whether the newest indexed block is older than it should be at ``now``."""
-    block_time = deployment.block_time_seconds if deployment is not None else 0
-    return now - head.block.timestamp > max(STANDS_STILL_SECONDS, 20 * block_time)
+    return now - head.block.timestamp > STANDS_STILL_SECONDS
 
 
-def finality_seconds(block: BlockNumber, head: IndexHead, block_time: float) -> int:
-    """About how long a block can still be replaced; 0 once it is finalized."""
-    return round(max(0, block - head.finalized_block_number) * block_time)
+def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
+    """Return about how long a bounty's newest fact can still change, if finality goes on as far behind; 0 once final.
+
+    By the times of the fact's block and of the finalized one, which may share one.
+    """
+    return 0 if detail.finality is Finality.FINALIZED else max(1, changed_at - finalized_at)
 
 
-def finality(status: BountyStatus, block: BlockNumber, head: IndexHead, block_time: float) -> str:
+def finality(status: BountyStatus, seconds: int) -> str:
     """How final a bounty's newest fact is, as a sentence: its terms while it is open, then its outcome."""
     is_open = status is BountyStatus.OPEN
-    if block <= head.finalized_block_number:
+    if seconds == 0:
         return gettext(_FINAL_TERMS if is_open else _FINAL_OUTCOME)
-    seconds = finality_seconds(block, head, block_time)
-    about = span(seconds) if seconds >= 60 else counted(max(1, seconds), "second")
+    about = span(seconds) if seconds >= 60 else counted(seconds, "second")
     return gettext(_OPEN_TERMS if is_open else _OPEN_OUTCOME, span=about)

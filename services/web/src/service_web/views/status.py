@@ -93,7 +93,7 @@ def status_of(deps: Dependencies, deployment: Deployment) -> Status:
     return Status(_figures(stated), position, stated.state, version, stated.announced, stated.chain_head)
 
 
-def health_of(status: Status, head: IndexHead | None, deployment: Deployment, now: UnixSeconds) -> Health:
+def health_of(status: Status, head: IndexHead | None, now: UnixSeconds) -> Health:
     """The worst of what the API states and what is seen here."""
     if status.state is IndexState.HALTED or (head is not None and head.hasIndexingErrors):
         return STOPPED
@@ -106,7 +106,7 @@ def health_of(status: Status, head: IndexHead | None, deployment: Deployment, no
     is_running = is_following or status.state is IndexState.BEHIND
     if is_running and status.chain_head is not None and stands_still(status.chain_head, now):
         return STILL
-    if is_following and head is not None and is_late(head, deployment, now):
+    if is_following and head is not None and is_late(head, now):
         return LATE
     return _STATED[status.state]
 
