@@ -230,3 +230,11 @@ def test_logs_of_other_blocks_than_the_headers_are_refused(world: World, endpoin
     chain = RpcChain(Rpc([endpoints[0].url]), world.hub_address)
     with pytest.raises(ChainUnavailable):
         chain.logs(BlockNumber(1), world.tip())
+
+
+def test_another_block_than_the_requested_one_is_refused(world: World, endpoints: list[Endpoint]) -> None:
+    world.node.mine(3)
+    before = world.rpc.call("eth_getBlockByNumber", hex(world.tip() - 1), False)
+    endpoints[0].change = lambda method, _params, result: before if method == "eth_getBlockByNumber" else result
+    with pytest.raises(ChainUnavailable):
+        RpcChain(Rpc([endpoints[0].url]), world.hub_address).header(world.tip())
