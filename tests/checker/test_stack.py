@@ -131,7 +131,7 @@ def typed(checked: Checked, *words: str) -> tuple[int, dict[str, str]]:
 @contextmanager
 def watching(asked: CheckOptions, folder: Path) -> Iterator[str]:
     """The watch as anybody runs it, outside of the repository; its metrics' address. It prints into two files."""
-    limits = ("--max-unsettled-seconds", "86400", "--max-lag-blocks", "40", "--sample", "3")
+    limits = ("--max-unsettled-seconds", "86400", "--max-lag-seconds", "8", "--sample", "3")
     words = ("--hub", asked.hub, "--api", str(asked.api_url), *limits, "--watch", "1", "--metrics-port", "0")
     environment = {"SERVICE_RPC_URL": asked.rpc_url, "HOME": str(folder)}
     program = str(Path(sys.executable).parent / "service-audit")
@@ -236,5 +236,5 @@ def test_stack__broken_for_real__is_found_out(checked: Checked, tmp_path: Path) 
     stack.services["indexer-worker"].kill()
     stopped = anvil.w3.eth.block_number
     wait_until(lambda: anvil.w3.eth.block_number > stopped + 40)
-    code, found = typed(checked, "--max-lag-blocks", "25")
+    code, found = typed(checked, "--max-lag-seconds", "5")
     assert (code, "liveness.index" in found) == (1, True)

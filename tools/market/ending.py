@@ -19,7 +19,7 @@ from tools.market.people import NotMined, Town
 
 BOUND_SECONDS: Final = 150.0
 """From the last fault's end, or the last deadline, until nothing may be left to do."""
-LAG_BLOCKS: Final = 40
+LAG_SECONDS: Final = 8
 _TRANSFER: Final = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 _MOST_CLAIMS: Final = 30
 
@@ -32,7 +32,7 @@ class MarketEnd:
         self._left: dict[str, Callable[[], object]] = {
             "bounties that are not settled": self._unsettled,
             "units that nobody was paid": self._unpaid,
-            "blocks that the index is behind": self._lag,
+            "seconds that the index is behind": self._lag,
             "jobs that fail": lambda: failed_jobs(town.stack),
             "processes that are not ready": self._unready,
         }
@@ -111,8 +111,9 @@ class MarketEnd:
         answer = self._town.request("GET", "/api/status")
         if answer.status != 200:
             raise ValueError(f"/api/status: {answer.status}")
-        behind = self._town.head() - int(answer.json()["position"]["block_number"])
-        return behind if behind > LAG_BLOCKS else 0
+        newest = self._town.stack.anvil.w3.eth.get_block("latest")["timestamp"]
+        behind = newest - int(answer.json()["position"]["block_time"])
+        return behind if behind > LAG_SECONDS else 0
 
     def _unready(self) -> list[str]:
         return [name for name, service in self._town.stack.services.items() if not service.is_ready()]
@@ -138,7 +139,7 @@ def checked(town: Town) -> CheckReport:
             api_url=stack.api_base_url,
             pages_url=stack.pages_url,
             every_block=True,
-            max_lag_blocks=LAG_BLOCKS,
+            max_lag_seconds=LAG_SECONDS,
             max_unsettled_seconds=int(BOUND_SECONDS),
             searched=places,
             canaries=[each.encode() for each in (NOTE, *keys, *identities)],

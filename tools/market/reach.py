@@ -22,7 +22,7 @@ from tools.market.people import Town
 _COMMAND_SECONDS: Final = 600.0
 _CHECK_SECONDS: Final = 600.0
 _ANY_LAG: Final = 1_000_000
-"""Blocks or seconds: while people act and things break, what is late is no finding."""
+"""Seconds: while people act and things break, what is late is no finding."""
 Row = tuple[Any, ...]
 
 
@@ -115,7 +115,7 @@ class InsiderReach:
     def _options(self) -> CheckOptions:
         stack = self.town.stack
         return CheckOptions(
-            rpc_url=stack.anvil.url, hub=stack.hub.hub.address, api_url=stack.api_base_url, max_lag_blocks=_ANY_LAG,
+            rpc_url=stack.anvil.url, hub=stack.hub.hub.address, api_url=stack.api_base_url, max_lag_seconds=_ANY_LAG,
             max_unsettled_seconds=_ANY_LAG, sample=1, max_seconds=_CHECK_SECONDS, memory=self.memory,
         )  # fmt: skip
 

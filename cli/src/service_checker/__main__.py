@@ -159,7 +159,7 @@ def parsed(
     sample = found.sample if found.sample is not None else SAMPLE if interval else None
     asked = CheckOptions(
         rpc_url=rpc, hub=hub.lower(), api_url=api, pages_url=found.pages, from_block=found.from_block,
-        every_block=found.every_block, max_lag_blocks=found.max_lag_blocks,
+        every_block=found.every_block, max_lag_seconds=found.max_lag_seconds,
         max_unsettled_seconds=found.max_unsettled_seconds, max_seconds=found.max_check_seconds,
         searched=found.search, canaries=canaries, sample=sample or None,
     )  # fmt: skip
@@ -195,7 +195,7 @@ def _parser(program: str) -> argparse.ArgumentParser:
     )  # fmt: skip
     limits = parser.add_argument_group("limits")
     limits.add_argument(
-        "--max-lag-blocks", type=_count, default=30, metavar="N", help="how far the index may be behind (30)"
+        "--max-lag-seconds", type=_count, default=60, metavar="N", help="how far the index may be behind (60)"
     )
     limits.add_argument(
         "--max-unsettled-seconds", type=_count, default=600, metavar="N",

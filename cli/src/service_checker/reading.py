@@ -5,14 +5,15 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from service_checker.asking import HttpReply, PublicApi, Unread
-from service_checker.chain import Chain
+from service_checker.chain import Chain, ChainBlock
 from service_checker.expected import Json, Moment
 from service_checker.money import replayed_until
 from service_checker.report import CheckReport, alike
 
 STALE_SECONDS: Final = 2
 """An answer may be a second older than the copy that it names, and a block's time is a whole second."""
-MAX_MOMENTS: Final = 8
+MAX_MOMENTS: Final = 16
+"""Blocks of 0.2 s in as long."""
 KEPT_MOMENTS: Final = 64
 
 
@@ -27,7 +28,7 @@ class AnswerCheck:
     api: PublicApi
     chain: Chain
     findings: CheckReport
-    max_lag_blocks: int
+    max_lag_seconds: int
     final_for_sure: int = 0
     """The finalized block of the index when the pass began: what is up to there has to be shown as final."""
     indexed: int | None = None
@@ -84,8 +85,13 @@ class AnswerCheck:
 
     def is_recent(self, number: int, where: str) -> None:
         """The index is no further behind than the limit."""
-        least = self.chain.head.number - self.max_lag_blocks
-        self.findings.holds("liveness.index", where, f"block {least} or later", number >= least, number)
+        behind = self.seconds_behind(number, self.chain.head)
+        wanted = f"a block of the last {self.max_lag_seconds} s"
+        self.findings.holds("liveness.index", where, wanted, behind <= self.max_lag_seconds, number)
+
+    def seconds_behind(self, number: int, newest: ChainBlock) -> int:
+        """How much later a block is than the one at a number, by their times; 0 where that is none earlier."""
+        return 0 if number >= newest.number else newest.time - self.chain.block_at(number).time
 
     def get(self, path: str) -> tuple[Any, list[Moment]]:
         """An answer of REST with the moments it may be of; one of another status than 200 is a ``ValueError``."""

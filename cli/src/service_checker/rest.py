@@ -59,8 +59,8 @@ def check_status(reading: AnswerCheck) -> None:
     latest = reading.chain.block("finalized").number
     sound = type(finalized) is int and finalized <= latest
     findings.holds("status.position", "/api/status finalized_block_number", f"at most {latest}", sound, finalized)
-    behind = finalized >= reading.chain.finalized.number - reading.max_lag_blocks
-    findings.holds("liveness.index", "/api/status finalized_block_number", "no long way behind", behind, finalized)
+    follows = sound and reading.seconds_behind(finalized, reading.chain.finalized) <= reading.max_lag_seconds
+    findings.holds("liveness.index", "/api/status finalized_block_number", "no long way behind", follows, finalized)
     reading.final_for_sure, reading.indexed = finalized, number
     reading.fields("status.totals", "/api/status totals", moments, totals, found["totals"])
     for name, value in (("chain_id", moments[0].world.chain_id), ("hub_address", reading.chain.hub)):

@@ -44,7 +44,7 @@ class CheckOptions:
     pages_url: str | None = None
     from_block: int = 0
     every_block: bool = False
-    max_lag_blocks: int = 30
+    max_lag_seconds: int = 60
     max_unsettled_seconds: int = 600
     searched: Sequence[Path] = ()
     canaries: Sequence[bytes] = ()
@@ -133,7 +133,7 @@ def of_the_answers(
         api = PublicApi(url, asked.exchange, seen)
         pages = PublicApi(asked.pages_url, asked.exchange, seen) if asked.pages_url else None
         before = [log.place for log in chain.logs]
-        reading = AnswerCheck(api, chain, found, asked.max_lag_blocks, shown_before=asked.memory.shown_before)
+        reading = AnswerCheck(api, chain, found, asked.max_lag_seconds, shown_before=asked.memory.shown_before)
         differing = set[int | str]()
         with found.reading("checked", "the answers"):
             _AnswerParts(reading, pages, sample, differing).run()
