@@ -12,7 +12,7 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
-from bounty_protocol.chain.endpoints import TOLERATED_LAG
+from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
@@ -23,7 +23,7 @@ from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
-from service_cli.chain.receipts import RECENT_BLOCKS
+from service_cli.chain.receipts import RECENT_SECONDS
 from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
 from service_cli.poster.funding import MARGIN_SECONDS
 from service_cli.shell.text import CLOCK_SECONDS
@@ -161,10 +161,10 @@ def _witnesses() -> str:
         f"export const AUTHORIZATION_SECONDS = {AUTHORIZATION_SECONDS}n;\n"
         "/** How long before its end an authorization is used no more, in seconds. */\n"
         f"export const MARGIN_SECONDS = {MARGIN_SECONDS}n;\n"
-        f"/** How far back the Hub's log is read for what cannot be much older. */\n"
-        f"export const RECENT_BLOCKS = {RECENT_BLOCKS}n;\n"
-        "/** By so many blocks a node's parts may be apart. */\n"
-        f"export const TOLERATED_LAG = {TOLERATED_LAG}n;\n"
+        f"/** How far back the Hub's log is read for what cannot be older, in seconds. */\n"
+        f"export const RECENT_SECONDS = {RECENT_SECONDS}n;\n"
+        "/** How far a node's parts may be apart, in seconds. */\n"
+        f"export const TOLERATED_SECONDS = {TOLERATED_SECONDS}n;\n"
         f"/** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */\n"
         f"export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = {{ {delays} }};\n\n"
         f"/** Asks the API for the bounties of an account on a page. */\n"

@@ -7,7 +7,7 @@ import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "vie
 import { erc20Abi, parseEventLogs } from "viem";
 import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
-import { hubAbi, RECENT_BLOCKS, ServiceError, TOLERATED_LAG } from "../src/acting.js";
+import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -57,6 +57,8 @@ type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> 
   name
 >;
 
+/** Blocks of six seconds of Base: from there on the pace is known. */
+const FIRST_LEAP = 30n;
 /** Blocks of one question about logs; a node that takes fewer is asked about half as many, and again. */
 const LOG_RANGE = 5_000n;
 const LEAST_RANGE = 100n;
@@ -215,6 +217,27 @@ export class Node {
     return undefined;
   }
 
+  /**
+   * A block at least so many seconds older than another, and not much more, or the chain's first: by leaps, each at the
+   * pace that the last one showed.
+   */
+  async blockBefore(head: bigint, seconds: bigint): Promise<bigint> {
+    const newest = await this.getBlock({ blockNumber: head });
+    const behind = (blocks: bigint) => this.getBlock({ blockNumber: head > blocks ? head - blocks : 0n });
+    const passed = (block: Block) => (newest.timestamp > block.timestamp ? newest.timestamp - block.timestamp : 0n);
+    const wanted = (block: Block) => {
+      const made = passed(block) > 0n ? passed(block) : 1n;
+      return (seconds * (head - block.number) + made - 1n) / made;
+    };
+    let block = await behind(FIRST_LEAP);
+    if (passed(block) > 2n * seconds) block = await behind(wanted(block));
+    while (block.number > 0n && passed(block) < seconds) {
+      const least = ((head - block.number) * 3n) / 2n + 1n;
+      block = await behind(wanted(block) > least ? wanted(block) : least);
+    }
+    return block.number;
+  }
+
   /** All such events since a block, the newest first. */
   async findAll(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent[]> {
     const all: FoundEvent[] = [];
@@ -230,8 +253,11 @@ export class Node {
 
   async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
     const head = await this.getBlockNumber();
-    if (head < fromBlock && fromBlock <= head + TOLERATED_LAG) return;
-    const since = fromBlock <= head ? fromBlock : head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
+    let since = fromBlock;
+    if (head < fromBlock) {
+      if (fromBlock - head <= head - (await this.blockBefore(head, TOLERATED_SECONDS))) return;
+      since = await this.blockBefore(head, RECENT_SECONDS);
+    }
     yield* this.#eventsIn(expected, head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n, head);
   }
 

@@ -11,7 +11,7 @@ import {
   hourBegins,
   isOver,
   MOST_LISTED,
-  RECENT_BLOCKS,
+  RECENT_SECONDS,
   requireClosed,
   requireRecordedDelay,
   requireRevealPoint,
@@ -133,7 +133,7 @@ function isListed(row: unknown): row is ListedRow {
 
 async function loggedBy({ node, account }: Context, page: Hex): Promise<readonly Escrow[]> {
   const head = await node.getBlockNumber();
-  const since = head > RECENT_BLOCKS ? head - RECENT_BLOCKS : 0n;
+  const since = await node.blockBefore(head, RECENT_SECONDS);
   const expected = { eventName: "BountyCreated", args: { poster: account, specCommitment: page } } as const;
   const found = await node.findAll(expected, since);
   return found.map(({ args }) => ({ id: args["bountyId"] as bigint, nonce: args["authorizationNonce"] as Hex }));

@@ -419,6 +419,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
   const seen = { finds: [], confirmed: [], shown: "", store };
   const chain = {
     getBlockNumber: async () => 1_000_000n,
+    blockBefore: async () => 1n,
     find: async () => undefined,
     receipt: async () => undefined,
     among: () => undefined,
@@ -679,14 +680,20 @@ for (const [what, most, oldest, expected] of [
   });
 }
 
-for (const [what, fromBlock, expected] of [
-  ["is a few blocks behind has nothing of since then", 20_003n, undefined],
-  ["is another one is asked for the last day", 20_004n, 9n],
+for (const [what, pace, fromBlock, expected] of [
+  ["is six seconds behind has nothing of since then", 2, 20_003n, undefined],
+  ["is six seconds of quick blocks behind has nothing of since then", 0.2, 20_030n, undefined],
+  ["is another one is asked for the last day", 2, 20_004n, 9n],
+  ["is another one of quick blocks is asked for the last day", 0.2, 20_031n, 9n],
 ]) {
   test(`a node that ${what}`, async () => {
     const topics = encodeEventTopics({ abi: actions.hubAbi, eventName: "GuardianHeartbeat", args: { guardian: HERE } });
     const log = { address: ADDRESS, topics, data: "0x", blockNumber: "0x9", transactionHash: SENT };
-    const read = async (method) => (method === "eth_blockNumber" ? "0x4e20" : [log]); // 20,000
+    const read = async (method, [which]) => {
+      if (method === "eth_blockNumber") return "0x4e20"; // 20,000
+      const timestamp = () => `0x${Math.floor(Number(which) * pace).toString(16)}`;
+      return method === "eth_getBlockByNumber" ? { number: which, hash: SENT, timestamp: timestamp() } : [log];
+    };
     const node = new actions.Node({ read }, ADDRESS.toLowerCase());
     const found = await node.find({ eventName: "GuardianHeartbeat", args: { guardian: HERE } }, fromBlock);
     assert.equal(found?.blockNumber, expected);

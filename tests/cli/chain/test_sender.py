@@ -7,12 +7,10 @@ from typing import cast
 
 import pytest
 from bounty_protocol.chain import rpc as layer
-from bounty_protocol.chain.blocks import Header
-from bounty_protocol.chain.deployment import NETWORKS, deployment_of
-from bounty_protocol.chain.endpoints import TOLERATED_LAG
+from bounty_protocol.chain.blocks import block_before, header_at
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from bounty_protocol.chain.rpc import mapping
-from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
+from bounty_protocol.types import BlockNumber
 from service_cli.chain import sender
 from service_cli.chain.session import ChainClient
 
@@ -22,6 +20,8 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
+from tests.clocks import HandClock
+from tests.common.chain.paced import PacedChain
 from tests.providers import NO_CREDITS
 
 Answer = dict[str, object] | None
@@ -318,9 +318,10 @@ def test_claim__through_an_endpoint_that_is_a_block_behind__reads_no_more_than_t
     rpc.lose_first_transaction()
     rpc.after = after
     monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    head = int(str(ledger.node.rpc.call("eth_blockNumber")), 16)
+    newest = header_at(ledger.node.rpc, "latest")
+    oldest = block_before(ledger.node.rpc, header_at(ledger.node.rpc, BlockNumber(newest.number - 1)), 6).number
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert min(read) >= head - 1 - TOLERATED_LAG
+    assert min(read) >= oldest
     assert purse.received() == (AWARD, 1)
 
 
@@ -329,7 +330,7 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch,
     moved: bool,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
     monkeypatch.setattr(sender, "STUCK_SECONDS", 60.0 if moved else 1.0)
     monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
     ledger.node.mine(2)  # nothing but an empty block goes with the claim's own
@@ -358,7 +359,7 @@ def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
 @pytest.fixture
 def three_blocks(ledger: Ledger, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client waits for three blocks, and soon takes a transaction for stuck; the last two blocks are empty."""
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
     monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
     monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
     ledger.node.mine(2)
@@ -474,7 +475,7 @@ def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_t
 def test_claim__found_in_the_hub_s_log_only__counts_with_enough_blocks_on_top(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sender, "_LOCAL_CONFIRMATIONS", 3)
+    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
     monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
     looks: list[int] = []
 
@@ -611,10 +612,11 @@ def test_claim__an_endpoint_that_limits_what_is_sent__is_sent_the_same_bytes_aga
     assert purse.received() == (AWARD, 1)
 
 
-@pytest.mark.parametrize(("network", "blocks"), [("mainnet", 30), ("staging", 30), ("local", 1)])
-def test_settled_block__is_six_seconds_deep(network: str, blocks: int) -> None:
-    record = deployment_of(NETWORKS[network])
-    chain = cast("ChainClient", SimpleNamespace(is_local=record is None, settings=SimpleNamespace(record=record)))
-    word = Bytes32("0x" + "11" * 32)
-    head = Header(BlockNumber(1_000), word, word, UnixSeconds(0), b"")
-    assert sender.settled_block(chain, head) == 1_000 - blocks + 1
+@pytest.mark.parametrize("pace", [2.0, 1.0, 0.2, 0.05])
+def test_settled_block__is_six_seconds_older(pace: float) -> None:
+    rpc = PacedChain(HandClock(), pace)
+    head = header_at(rpc, "latest")
+    chain = cast("ChainClient", SimpleNamespace(is_local=False, rpc=rpc))
+    assert 6 <= head.time - header_at(rpc, sender.settled_block(chain, head)).time <= 7
+    local = cast("ChainClient", SimpleNamespace(is_local=True))
+    assert sender.settled_block(local, head) == head.number

@@ -49,13 +49,15 @@ class PacedChain(Rpc):
         return self.block(number) if number <= height else None
 
     def block(self, number: int) -> dict[str, object]:
-        time = BORN + int(number * self.block_time)
         return {
             "number": hex(number),
             "hash": self.hash_at(number),
             "parentHash": self.hash_at(number - 1),
-            "timestamp": hex(time),
+            "timestamp": hex(self.time_of(number)),
         }
+
+    def time_of(self, number: int) -> int:
+        return BORN + int(number * self.block_time)
 
     def hash_at(self, number: int) -> Bytes32:
         is_new = self.reorganized_from is not None and number >= self.reorganized_from

@@ -7,7 +7,7 @@ import pytest
 from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, verify_request
-from bounty_protocol.chain.blocks import block_to_sign, blocks_in, header_at, pace
+from bounty_protocol.chain.blocks import block_before, block_to_sign, blocks_in, header_at, pace
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import ServiceError
@@ -206,6 +206,31 @@ def test_pace__is_measured_by_two_headers() -> None:
 )
 def test_seconds__are_blocks_at_the_pace_of_two_headers(made: int, passed: int, blocks: int) -> None:
     assert blocks_in(6, made=made, passed=passed) == blocks
+
+
+@pytest.mark.parametrize("block_time", [0.05, 0.2, 2.0, 12.0])
+@pytest.mark.parametrize("seconds", [6, 40, 86_400])
+def test_block_before__is_as_old_as_wanted(seconds: int, block_time: float) -> None:
+    clock = HandClock()
+    clock.sleep(200_000)
+    chain = PacedChain(clock, block_time)
+    newest = header_at(chain, "latest")
+    age = newest.time - block_before(chain, newest, seconds).time
+    assert seconds <= age <= max(seconds + 12, 1.5 * seconds)
+    assert len(chain.calls) <= 5
+
+
+def test_block_before__of_a_chain_that_changed_its_pace__is_old_enough() -> None:
+    clock = HandClock()
+    clock.sleep(1_000_000)
+    chain = PacedChain(clock, 2.0)
+
+    def time_of(number: int) -> int:  # the last 100 blocks were slow, after half a million quick ones
+        return 1_800_000_000 + int(min(number, 509_900) * 0.2) + max(0, number - 509_900) * 2
+
+    chain.time_of = time_of  # type: ignore[method-assign]
+    newest = header_at(chain, "latest")
+    assert newest.time - block_before(chain, newest, 86_400).time >= 86_400
 
 
 @pytest.mark.parametrize("used", [0, 1, 3])

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Final, Generic, TypeVar
 
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.endpoints import TOLERATED_LAG
+from bounty_protocol.chain.blocks import block_before, header_at
+from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.logs import logs_of_range
 from bounty_protocol.chain.rpc import ChainUnavailable, block_number, hash_of, mapping, quantity
@@ -20,8 +20,8 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes
 
 from service_cli.chain.session import ChainClient, chain_errors
 
-RECENT_BLOCKS: Final = 500_000
-"""A day of blocks of 0.2 s, and more: an escrow of a page that is missed could be paid twice."""
+RECENT_SECONDS: Final = 86_400
+"""How far back logs are read for what cannot be older: an escrow of a page that is missed could be paid twice."""
 E = TypeVar("E")
 Topics = Sequence[Bytes32 | None]
 
@@ -126,8 +126,9 @@ def read_logs(
     if end is None:
         end = block_number(chain.rpc.call("eth_blockNumber"))
     if first > end:
-        lags = first <= end + TOLERATED_LAG
-        first = BlockNumber(max(0, end - TOLERATED_LAG)) if lags else earliest_block(chain, end)
+        recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
+        lags = first - end <= end - recent
+        first = recent if lags else earliest_block(chain, end)
     while first <= end:
         logs, covered = chain.rpc.agreed(
             partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
@@ -156,4 +157,6 @@ def first_block(chain: ChainClient) -> BlockNumber | None:
 
 def earliest_block(chain: ChainClient, end: BlockNumber) -> BlockNumber:
     """Where the Hub's log begins, or where that is unknown as far before ``end`` as a day of work is."""
-    return first_block(chain) or BlockNumber(max(0, end - RECENT_BLOCKS))
+    if (start := first_block(chain)) is not None:
+        return start
+    return block_before(chain.rpc, header_at(chain.rpc, end), RECENT_SECONDS).number

@@ -13,14 +13,13 @@ it. A reorg during the look, or after it, makes the next look start from what th
                        └──▶ Offered
 """
 
-import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Final, TypeVar
 
-from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.blocks import Header, block_before, header_at
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 
@@ -55,9 +54,8 @@ _NEAR: Final = 1_000
 """Transactions that a person's account may come to send before the deadline of a page."""
 _POLL_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 3.0
-_LOCAL_CONFIRMATIONS: Final = 1
 _CONFIRMED_SECONDS: Final = 6
-"""How much later the newest block is than the one that counts, at the pace of the network's record."""
+"""How much later the newest block is than one that counts, on any chain but a local one."""
 
 
 class Reach(Enum):
@@ -225,11 +223,11 @@ def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
 
 
 def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
-    """The newest block with enough blocks on top, itself counted."""
-    record = chain.settings.record
-    pace = None if record is None else record.block_time_seconds
-    wanted = _LOCAL_CONFIRMATIONS if chain.is_local or pace is None else math.ceil(_CONFIRMED_SECONDS / pace)
-    return BlockNumber(max(0, head.number - wanted + 1))
+    """Return a block that is old enough to count, by the times in the headers, and not much older."""
+    if chain.is_local:
+        return head.number
+    with chain_errors():
+        return block_before(chain.rpc, head, _CONFIRMED_SECONDS).number
 
 
 class _Sending:

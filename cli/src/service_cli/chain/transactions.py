@@ -34,8 +34,8 @@ from service_cli.shell.consent import typed_yes
 from service_cli.shell.output import say, warn
 from service_cli.shell.text import ether, wei
 
-_RECENT_BLOCKS: Final = 20
-"""Whose tips a suggested one is compared with."""
+_RECENT_BLOCKS: Final = 200
+"""Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 _NEWEST: Final[Call] = ("eth_blockNumber", [])
 _TIP: Final[Call] = ("eth_maxPriorityFeePerGas", [])
 _RECENT_TIPS: Final[Call] = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])

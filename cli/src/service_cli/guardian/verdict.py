@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Final
 
 import click
+from bounty_protocol.chain.blocks import block_before, header_at
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.chain.rpc import block_number
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
@@ -28,7 +28,6 @@ from bounty_protocol.types import (
     ZERO_ADDRESS,
     ZERO_BYTES32,
     Address,
-    BlockNumber,
     BountyId,
     Bytes32,
     ChainId,
@@ -43,7 +42,7 @@ from service_cli.chain.about import about_sent, ended_as
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
-from service_cli.chain.receipts import RECENT_BLOCKS, ExpectedEvent, Receipt, account_topic, bounty_topic
+from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, local_signer
@@ -129,7 +128,7 @@ class Verdict:
 
 _STEP: Final = TransactionStep("verdict_transaction")
 RECORDED: Final = JournalEntry.of("recorded", AnchoredVerdict)
-_EARLIER_BLOCKS: Final = 5_000
+_EARLIER_SECONDS: Final = 3_600
 """How far before its reported block a Verdict is looked for: a reorg may have moved it."""
 UNPUBLISHED: Final = JournalEntry.of("unpublished", str)
 """The file that holds the document of a Verdict that no service was given."""
@@ -457,11 +456,15 @@ def _standing(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | 
 
 def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
     """The log of this Guardian's last Verdict, looked for from about where one was reported; else in the last day."""
+    head = chain.latest()
     with chain_errors():
-        head = block_number(chain.rpc.call("eth_blockNumber"))
-    start = head - RECENT_BLOCKS if reported is None else reported.block_number - _EARLIER_BLOCKS
+        if reported is None:
+            start = block_before(chain.rpc, head, RECENT_SECONDS)
+        else:
+            at = header_at(chain.rpc, min(head.number, reported.block_number))
+            start = block_before(chain.rpc, at, _EARLIER_SECONDS)
     topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
-    return ExpectedEvent(VerdictRecorded, topics).newest(chain, BlockNumber(max(0, start)))
+    return ExpectedEvent(VerdictRecorded, topics).newest(chain, start.number)
 
 
 def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:

@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from bounty_protocol.chain.blocks import block_before
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
 from service_cli.chain.journal import journals_below, note_done
-from service_cli.chain.receipts import RECENT_BLOCKS, account_topic, first_block, hub_events
+from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandRefused
 from service_cli.witnesses.table import Fact, Witness
@@ -117,7 +118,8 @@ def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed)
     """By the Hub's log from its begin; where that is not known, by that of the last day, and where the API points."""
     ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
     if (start := first_block(chain)) is None:
-        start = BlockNumber(max(0, chain.latest().number - RECENT_BLOCKS))
+        with chain_errors():
+            start = block_before(chain.rpc, chain.latest(), RECENT_SECONDS).number
         ranges += [(block, block) for block in set(listed.values()) if block < start]
     found = {}
     for first, last in [*ranges, (start, None)]:

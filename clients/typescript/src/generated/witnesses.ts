@@ -27,10 +27,10 @@ export const CLOCK_SECONDS = 600n;
 export const AUTHORIZATION_SECONDS = 3600n;
 /** How long before its end an authorization is used no more, in seconds. */
 export const MARGIN_SECONDS = 60n;
-/** How far back the Hub's log is read for what cannot be much older. */
-export const RECENT_BLOCKS = 500000n;
-/** By so many blocks a node's parts may be apart. */
-export const TOLERATED_LAG = 3n;
+/** How far back the Hub's log is read for what cannot be older, in seconds. */
+export const RECENT_SECONDS = 86400n;
+/** How far a node's parts may be apart, in seconds. */
+export const TOLERATED_SECONDS = 6n;
 /** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */
 export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = { 8453: 3600n, 84532: 2700n };
 

@@ -79,6 +79,24 @@ def blocks_in(seconds: int, *, made: int, passed: int) -> int:
     return math.ceil(seconds * made / max(1, passed))
 
 
+def block_before(rpc: ChainNode, newest: Header, seconds: int) -> Header:
+    """Return a block at least so many seconds older than ``newest``, and not much more, or the chain's first.
+
+    It is looked for by leaps, each at the pace that the last one showed.
+    """
+
+    def behind(blocks: int) -> Header:
+        return header_at(rpc, BlockNumber(max(0, newest.number - blocks)))
+
+    block = behind(_OFFSET_BLOCKS)
+    if (passed := newest.time - block.time) > 2 * seconds:
+        block = behind(blocks_in(seconds, made=newest.number - block.number, passed=passed))
+    while block.number > 0 and (passed := newest.time - block.time) < seconds:
+        made = newest.number - block.number
+        block = behind(max(blocks_in(seconds, made=made, passed=passed), made + made // 2 + 1))
+    return block
+
+
 def block_to_sign(rpc: ChainNode, used: Container[BlockNumber] = ()) -> Header:
     """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
 

@@ -20,8 +20,8 @@ FIRST_BLOCKS: Final = 2_000
 MOST_BLOCKS: Final = 10_000
 """Of one range of logs: providers that take more are few."""
 LARGER_AFTER: Final = 16
-TOLERATED_LAG: Final = 3
-"""Blocks between the newest ones that endpoints show: as many are only the time that news takes to travel."""
+TOLERATED_SECONDS: Final = 6
+"""Between the newest blocks that endpoints show: as many are only the time that news takes to travel."""
 
 
 @dataclass(slots=True)
