@@ -79,7 +79,7 @@ def test_answer__that_web3_cannot_read__is_no_usable_one() -> None:
         w3.eth.get_transaction(w3.keccak(b""))
 
 
-USERS = ("service_indexer.settling", "service_indexer.jobs", "hub_operations.deploy", "local_stack.stack")
+USERS = ("service_indexer.settling", "hub_operations.deploy", "local_stack.stack")
 
 
 @pytest.mark.parametrize("module", USERS)

@@ -18,8 +18,11 @@ from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
 from sqlalchemy import Engine
 
+from service_indexer import jobs
 from service_indexer.config import IndexerConfig, read_config
+from service_indexer.follower import Halted
 from service_indexer.metrics import IndexCollector
+from service_indexer.rebuild import Behind, rebuild_copy
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
 from service_indexer.writer import AnotherWriter, NoCopy
@@ -42,8 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _worker(environment: Environment) -> None:
-    from service_indexer import jobs  # not for commands that only read the database: it loads web3
-
     config = _configured(environment)
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
     REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
@@ -52,7 +53,7 @@ def _worker(environment: Environment) -> None:
 
 
 def _settler(environment: Environment) -> None:
-    from service_indexer.settler import SettlerCollector  # as above
+    from service_indexer.settler import SettlerCollector  # for the settler alone: it loads web3
     from service_indexer.settling import settle, settle_when_due
 
     config = _configured(environment)
@@ -86,9 +87,6 @@ def _status(environment: Environment) -> None:
 
 
 def _rebuild(environment: Environment, *, back: bool) -> None:
-    from service_indexer.follower import Halted  # as above
-    from service_indexer.rebuild import Behind, rebuild_copy
-
     try:
         rebuilt = rebuild_copy(read_config(environment), _say, back=back)
     except ChainUnavailable as error:
