@@ -43,8 +43,12 @@ def logs_of_range(
                 raise ChainUnavailable(f"RPC endpoint {one.place} refused to list the logs of one block") from error
             time.sleep(waits.pop(0))
             continue
-        logs += _checked(answer, address, start, end)
-        one.endpoint.blocks.answered(end - start + 1)
+        found = _checked(answer, address, start, end)
+        if len(found) > ENOUGH_LOGS:  # what is read beyond that is dropped, and read again
+            one.endpoint.blocks.refused(end - start + 1)
+        else:
+            one.endpoint.blocks.answered(end - start + 1)
+        logs += found
         covered = end
     if len(logs) >= ENOUGH_LOGS:
         covered = logs[ENOUGH_LOGS - 1].block_number
