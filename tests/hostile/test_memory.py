@@ -98,12 +98,6 @@ class Numbered:
 TOPICS: Final = b'"topics":[' + b",".join([b'"%s"' % WORD.encode()] * 3) + b"]"
 OF_BLOCK: Final = Numbered(LOG.replace(b'"topics":[]', TOPICS).replace(b'"0x1"}', b'"0x%x"}'), MOST_LOGS)
 """The logs of one block, in order."""
-RECEIPT: Final = b'{"cumulativeGasUsed":"0x%%x","logsBloom":"0x%s","logs":[%s],"status":"0x1","transactionHash":"%s"}'
-ANY_LOG: Final = b'{"address":"%s","topics":[],"data":"0x"}' % HUB.encode()
-RECEIPTS: Final = [
-    Numbered(RECEIPT % (b"00" * 256, b",".join([ANY_LOG] * many), WORD.encode()), MOST_BYTES) for many in (0, 500)
-]
-"""The receipts of one block: as many as are read, and with as many logs."""
 
 ANSWERS: Final[Mapping[str, Filled]] = {
     "lists": Filled(RESULT + b"[", b"[],", b"[]]}"),
@@ -269,14 +263,10 @@ cache = RecentBlocks(rpc, SystemClock())
 asked += [lambda: cache.newest()]
 """
 LOGS: Final = f"""
-from dataclasses import replace
-from bounty_protocol.chain.blocks import Header
-from service_indexer.source import RpcSource
-block = Header(1, {WORD!r}, {WORD!r}, 1, bytes([255]) * 256)
-block = replace(block, state_root={WORD!r}, receipts_root={WORD!r})
-source = RpcSource(rpc, {HUB!r}, quorum=2)
-asked += [lambda: source.logs_of_block(block), lambda: source.logs_of_range(1, 2000)]
-asked += [lambda: source.proofs.logs([block] * 8)]
+from service_indexer.chain import RpcChain
+chain = RpcChain(rpc, {HUB!r}, quorum=2)
+asked += [lambda: chain.logs(1, 1), lambda: chain.logs(1, 2000), lambda: chain.glimpse(1), lambda: chain.header(1)]
+asked += [lambda: chain.open_bounties(range(1, 100), 1)]
 """
 PRICES: Final = """
 from service_common.web3_provider import make_web3
@@ -308,9 +298,9 @@ PROCESSES: Final = {
 @pytest.mark.parametrize("name", list(PROCESSES)[: size(1, len(PROCESSES))])
 def test_worker__with_endpoints_of_long_answers__stays_below_its_limit(name: str, hostile: Wrong) -> None:
     imports, ask = PROCESSES[name]
-    as_read: list[Filled | Numbered] = [OF_BLOCK, *RECEIPTS] if ask == LOGS else []
+    as_read: list[Filled | Numbered] = [OF_BLOCK] if ask == LOGS else []
     with wrong() as other:
-        for answer in [*as_read, *(ANSWERS[each] for each in CHOSEN)][: size(1, 3 + len(ANSWERS))]:
+        for answer in [*as_read, *(ANSWERS[each] for each in CHOSEN)][: size(1, 1 + len(ANSWERS))]:
             hostile.answer = other.answer = answer
             command = [sys.executable, "-c", PROGRAM.format(imports=imports, ask=ask), hostile.url, other.url]
             ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
