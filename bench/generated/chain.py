@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Final, Self
+from typing import Self
 
 from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.blocks import Header
@@ -22,8 +22,6 @@ from eth_abi.abi import encode
 from service_indexer.chain import Glimpse, LogRange
 
 from bench.generated.bounties import HUB, Population, first_events, hash_of, time_of
-
-_EMPTY: Final = bytes(256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ class GeneratedChain:
 
 
 def _header(number: BlockNumber) -> Header:
-    return Header(number, hash_of("block", number), hash_of("block", number - 1), time_of(number), _EMPTY)
+    return Header(number, hash_of("block", number), hash_of("block", number - 1), time_of(number))
 
 
 def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:

@@ -58,9 +58,8 @@ class FakeChain:
         self._salt += 1
         number = BlockNumber(len(self.headers_))
         parent = self.headers_[-1].hash if self.headers_ else Bytes32("0x" + "00" * 32)
-        bloom = b"\xff" * 256 if events else bytes(256)
         time = UnixSeconds(GENESIS + number // self.blocks_per_second)
-        header = Header(number, word("block", self._salt), parent, time, bloom)
+        header = Header(number, word("block", self._salt), parent, time)
         self.headers_.append(header)
         self.final_ = max(self.final_, number - self.finality_depth)
         self.logs_[header.hash] = [self._log(header, index, *event) for index, event in enumerate(events)]

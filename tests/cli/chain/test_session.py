@@ -24,7 +24,7 @@ def test_newest_block__far_from_this_clock__is_reported_once_with_what_it_may_me
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], ahead: int, words: str
 ) -> None:
     newest = UnixSeconds(int(time.time()) + ahead)
-    header = Header(BlockNumber(7), bytes32(b"\1" * 32), bytes32(b"\2" * 32), newest, b"")
+    header = Header(BlockNumber(7), bytes32(b"\1" * 32), bytes32(b"\2" * 32), newest)
     monkeypatch.setattr(session, "header_at", lambda _rpc, _block: header)
     values = {"SERVICE_RPC_URL": "http://127.0.0.1:9", "SERVICE_HUB_ADDRESS": "0x" + "11" * 20}
     environment = Environment(values, {})

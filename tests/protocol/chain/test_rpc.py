@@ -201,9 +201,6 @@ BLOCK = {
     "timestamp": "0x2",
 }
 BUSY = BLOCK | {"transactions": ["0x" + "44" * 32] * 12_000}
-RECEIPT = {"cumulativeGasUsed": "0x5208", "logsBloom": "0x" + "00" * 256, "type": "0x7e", "depositNonce": "0x1"}
-LOG_OF_RECEIPT = {name: LOG[name] for name in ("address", "topics", "data")}
-LONG_LOG = LOG_OF_RECEIPT | {"data": "0x" + "00" * PLAIN_BYTES}
 RANGE = {"fromBlock": "0x1", "toBlock": "0x2"}
 
 
@@ -220,17 +217,6 @@ RANGE = {"fromBlock": "0x1", "toBlock": "0x2"}
         ("eth_getBlockByNumber", {}, None, None),
         ("eth_getBlockByNumber", {}, BLOCK | {"hash": "0x22"}, "refused"),
         ("eth_getBlockByNumber", {}, BLOCK | {"transactions": BUSY["transactions"] * 2}, "refused"),
-        (
-            "eth_getBlockReceipts",
-            {},
-            [RECEIPT | {"logs": [LOG]}] * 3_000,
-            [RECEIPT | {"logs": [LOG_OF_RECEIPT]}] * 3_000,
-        ),
-        ("eth_getBlockReceipts", {}, [RECEIPT | {"logs": [LONG_LOG]}], [RECEIPT | {"logs": [LONG_LOG]}]),
-        ("eth_getBlockReceipts", {}, None, None),
-        ("eth_getBlockReceipts", {}, [RECEIPT], "refused"),
-        ("eth_getBlockReceipts", {}, [RECEIPT | {"logs": [{"topics": []}]}], "refused"),
-        ("eth_getBlockReceipts", {}, [RECEIPT | {"logs": []}] * 60_000, "refused"),
         ("eth_getProof", {}, {"accountProof": ["0x" + "00" * 532] * 9}, {"accountProof": ["0x" + "00" * 532] * 9}),
         ("eth_getProof", {}, {"accountProof": ["0x" + "00" * 532] * 99}, "refused"),
         ("eth_getLogs", RANGE, [LOG | {"more": "than this"}] * 9_000, [LOG] * 9_000),

@@ -2,19 +2,11 @@
 
 import math
 from collections.abc import Container
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from bounty_protocol.chain.rpc import (
-    ChainNode,
-    ChainUnavailable,
-    block_number,
-    block_time,
-    hash_of,
-    hex_bytes,
-    mapping,
-)
+from bounty_protocol.chain.rpc import ChainNode, block_number, block_time, hash_of, mapping
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
 
 SIGNING_OFFSET_SECONDS: Final = 6
@@ -27,35 +19,22 @@ _LEAP_SECONDS: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """A block's identity and its time.
-
-    The roots are of the chain's whole state after the block, and of the block's receipts: known only where the hash was
-    computed from the header's fields.
-    """
+    """A block's identity and its time."""
 
     number: BlockNumber
     hash: Bytes32
     parent_hash: Bytes32
     time: UnixSeconds
-    logs_bloom: bytes
-    state_root: Bytes32 | None = field(default=None, compare=False)
-    receipts_root: Bytes32 | None = field(default=None, compare=False)
 
 
 def parse_header(answer: object) -> Header:
     """A header from ``eth_getBlockBy…``; raises ``ChainUnavailable`` on null or a malformed one."""
     fields = mapping(answer)
-    bloom = fields.get("logsBloom")
-    try:
-        logs_bloom = hex_bytes(bloom) if isinstance(bloom, str) else b""
-    except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint answered a malformed filter of logs") from error
     return Header(
         number=block_number(fields.get("number")),
         hash=hash_of(fields.get("hash")),
         parent_hash=hash_of(fields.get("parentHash")),
         time=block_time(fields.get("timestamp")),
-        logs_bloom=logs_bloom,
     )
 
 

@@ -194,7 +194,7 @@ class Rpc(ChainNode):
         own: bool = False,
         patient: bool = False,
     ) -> None:
-        # A worker forks while a thread checks its health: an import that began there with the first answer would
+        # A server forks while a thread checks its health: an import that began there with the first answer would
         # never end in the fork.
         import bounty_protocol.chain.rpc_answers  # noqa: F401
 

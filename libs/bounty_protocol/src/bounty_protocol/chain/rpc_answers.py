@@ -17,7 +17,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 PLAIN_BYTES: Final = 64 * KIB
 MOST_BYTES: Final = 32 * MIB
-"""Of any answer: of the logs or the receipts of one block, or of a batch."""
+"""Of any answer: of the logs of one block, or of a batch."""
 RANGE_BYTES: Final = 8 * MIB
 MOST_LOGS: Final = MOST_BYTES // 512
 """Of one answer: the shortest log of the Hub is longer than 512 bytes."""
@@ -25,35 +25,18 @@ MOST_LOGS: Final = MOST_BYTES // 512
 _Account = Annotated[str, msgspec.Meta(max_length=42)]
 _Number = Annotated[str, msgspec.Meta(max_length=66)]
 _Hash = Annotated[str, msgspec.Meta(min_length=66, max_length=66)]
-_Bloom = Annotated[str, msgspec.Meta(max_length=2 + 2 * 256)]
 _Data = Annotated[str, msgspec.Meta(max_length=PLAIN_BYTES)]
 
 
 class BlockFields(TypedDict, total=False):
-    """A block without its transactions: everything that its hash covers."""
+    """A block without its transactions."""
 
     number: _Number | None
     hash: _Hash | None
     parentHash: _Hash
     timestamp: _Number
-    logsBloom: _Bloom | None
     baseFeePerGas: _Number | None
     gasLimit: _Number
-    gasUsed: _Number
-    miner: _Account | None
-    stateRoot: _Hash
-    receiptsRoot: _Hash
-    transactionsRoot: _Hash
-    sha3Uncles: _Hash
-    mixHash: _Hash
-    nonce: _Number | None
-    difficulty: _Number
-    extraData: _Data
-    withdrawalsRoot: _Hash | None
-    blobGasUsed: _Number | None
-    excessBlobGas: _Number | None
-    parentBeaconBlockRoot: _Hash | None
-    requestsHash: _Hash | None
 
 
 class LogFields(TypedDict):
@@ -90,31 +73,6 @@ class ReceiptFields(_OfReceipt, _More, total=False):
     type: _Number
 
 
-class LogOfReceipt(TypedDict):
-    """A log of whatever contract as the root of its block's receipts covers it; its block's gas bounds its data."""
-
-    address: _Account
-    topics: list[_Hash]
-    data: str
-
-
-class _RootOfReceipt(TypedDict):
-    cumulativeGasUsed: _Number
-    logsBloom: _Bloom
-    logs: list[LogOfReceipt]
-
-
-class BlockReceiptFields(_RootOfReceipt, total=False):
-    """A receipt among those of its block: what their root covers, with the fields of a deposit on the OP stack."""
-
-    transactionHash: _Hash
-    type: _Number
-    status: _Number | None
-    root: _Hash | None
-    depositNonce: _Number | None
-    depositReceiptVersion: _Number | None
-
-
 @dataclass(frozen=True, slots=True)
 class Expected:
     """How long an answer may be, and of which type its result is."""
@@ -127,7 +85,6 @@ _PLAIN: Final = Expected(PLAIN_BYTES)
 _METHODS: Final = {
     "eth_getBlockByNumber": Expected(MIB, BlockFields | None),
     "eth_getBlockByHash": Expected(MIB, BlockFields | None),
-    "eth_getBlockReceipts": Expected(MOST_BYTES, list[BlockReceiptFields] | None),
     "eth_getCode": Expected(512 * KIB, str),
     "eth_getTransactionByHash": Expected(512 * KIB),
     "eth_getTransactionReceipt": Expected(4 * MIB, ReceiptFields | None),
@@ -186,4 +143,4 @@ def _decoder_of_batch(count: int) -> "msgspec.json.Decoder[Any]":
 
 
 for _each in (_PLAIN, _LOGS_OF_BLOCK, _LOGS_OF_RANGE, *_METHODS.values()):
-    _decoder_of(_each)  # what it loads is loaded before anybody forks
+    _decoder_of(_each)  # what it loads is loaded before a server forks
