@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from bounty_protocol.chain.blocks import header_at, pace
+from bounty_protocol.chain.blocks import header_at, header_call, pace
 from bounty_protocol.chain.deployment import deployment_of, parse_network
 from bounty_protocol.chain.rpc import Rpc, RpcRefused, hex_bytes, mapping, quantity
 from bounty_protocol.chain.world import Expectations, expectations_of
@@ -15,7 +15,7 @@ from bounty_protocol.crypto.beacon import HttpGet, fetch_info
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, bytes32
 
 TOLERATED_PACE: Final = 1.5
 """By what factor a chain may be faster or slower than it is said to be: blocks are missed now and then."""
@@ -30,11 +30,11 @@ def moved(expected: Expectations, rpc: Rpc, http: HttpGet) -> Iterator[str]:
     lag = newest.time - header_at(rpc, "finalized").time
     if lag > expected.finality_seconds:
         yield f"finality is {lag} s behind, more than {expected.finality_seconds} s"
-    limit = quantity(mapping(rpc.call("eth_getBlockByNumber", "latest", False)).get("gasLimit"))
+    limit = quantity(mapping(rpc.answer(header_call("latest"))).get("gasLimit"))
     if limit < expected.gas:
         yield f"a block holds {limit:,} gas, and a call may need {expected.gas:,}"
     for account, digest in expected.token_code.items():
-        found = "0x" + keccak256(hex_bytes(rpc.call("eth_getCode", account, "latest"))).hex()
+        found = bytes32(keccak256(hex_bytes(rpc.call("eth_getCode", account, "latest"))))
         if found != digest:
             yield f"the code of {account} has the digest {found}, not {digest}"
     yield from _limits(expected, rpc, newest.number)
@@ -47,7 +47,7 @@ def _limits(expected: Expectations, rpc: Rpc, newest: BlockNumber) -> Iterator[s
     nowhere = {"address": "0x" + "00" * 19 + "ff", "fromBlock": hex(first), "toBlock": hex(newest)}
     if isinstance(rpc.ask(endpoint, [("eth_getLogs", [nowhere])])[0], RpcRefused):
         yield f"logs of {expected.range_blocks:,} blocks are refused"
-    answers = rpc.ask(endpoint, [("eth_getBlockByNumber", ["latest", False])] * expected.batch_calls)
+    answers = rpc.ask(endpoint, [header_call("latest")] * expected.batch_calls)
     if any(isinstance(each, RpcRefused) for each in answers):
         yield f"a batch of {expected.batch_calls} calls is refused"
 

@@ -46,7 +46,8 @@ class MadeHistory(CountingRpc):
         if method == "eth_getProof":
             return {"storageHash": _word("root")}
         if method == "eth_call":
-            return RpcRefused(3, "execution reverted")
+            revert = next(error for error in hub_abi().errors.values() if error.name == "BountyNotFound")
+            return RpcRefused(3, "execution reverted", revert.selector + bytes(32))
         if method == "eth_getBlockByNumber":
             return self._block(self.blocks if params[0] in {"latest", "finalized"} else int(params[0], 16))
         first, last = int(params[0]["fromBlock"], 16), int(params[0]["toBlock"], 16)

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.blocks import parse_header
+from bounty_protocol.chain.blocks import header_call, parse_header
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
@@ -83,7 +83,7 @@ def _logs(chain: ChainClient, bounty_id: BountyId, start: BlockNumber, end: Bloc
 def _times(chain: ChainClient, logs: Sequence[Log]) -> dict[Bytes32, UnixSeconds]:
     """The time of each log's block; a log of a block that the chain does not hold is refused."""
     hashes = {log.block_number: log.block_hash for log in logs}
-    calls: list[Call] = [("eth_getBlockByNumber", [hex(number), False]) for number in hashes]
+    calls = [header_call(number) for number in hashes]
     headers = [parse_header(answer) for answer in _answers(chain, calls)]
     known = {header.hash: header.time for header in headers}
     if any(log.block_hash not in known for log in logs):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
-from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
+from bounty_protocol.chain.blocks import Header, block_to_sign, header_at, header_call
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
@@ -148,7 +148,7 @@ class ChainClient:
     @property
     def finalized_call(self) -> Call:
         """What ``finalized`` reads first."""
-        return NEWEST_HEADER if self.settings.finality_depth() else ("eth_getBlockByNumber", ["finalized", False])
+        return NEWEST_HEADER if self.settings.finality_depth() else header_call("finalized")
 
     def finalized(self) -> Header:
         """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
@@ -262,7 +262,7 @@ class Session(Generic[S_co]):
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
 
 
-NEWEST_HEADER: Final[Call] = ("eth_getBlockByNumber", ["latest", False])
+NEWEST_HEADER: Final[Call] = header_call("latest")
 """What ``ChainClient.latest`` reads."""
 
 

@@ -10,22 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.blocks import Header, parse_header
+from bounty_protocol.chain.blocks import Header, header_call, parse_header
 from bounty_protocol.chain.endpoints import Endpoints
 from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.logs import logs_of_range
-from bounty_protocol.chain.rpc import (
-    Call,
-    ChainUnavailable,
-    OneEndpoint,
-    Rpc,
-    RpcRefused,
-    block_number,
-    hash_of,
-    hex_bytes,
-    mapping,
-)
+from bounty_protocol.chain.rpc import Answers, Call, ChainUnavailable, OneEndpoint, Rpc, block_number, hash_of
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 
 from service_indexer.config import IndexerConfig
@@ -93,16 +83,16 @@ class RpcChain:
         return self._rpc.endpoints
 
     def glimpse(self, fact: BlockNumber | None) -> Glimpse:
-        calls = [_header_call("latest")]
+        calls = [header_call("latest")]
         asks_root = time.monotonic() >= self._proofs_from
         if asks_root:
             calls.append(("eth_getProof", [self._hub, [], "latest"]))
         if fact is not None:
-            calls.append(_header_call(fact))
+            calls.append(header_call(fact))
         answers = self._rpc.batch(calls)
         root = self._root(answers[1]) if asks_root else None
-        known = None if fact is None or answers[-1] is None else _header(answers[-1]).hash
-        return Glimpse(_header(answers[0]), root, known)
+        known = None if fact is None or answers[-1] is None else parse_header(answers[-1]).hash
+        return Glimpse(parse_header(answers[0]), root, known)
 
     def _root(self, answer: object) -> Bytes32 | None:
         """Return the root of a proof; where it is refused, none is asked for during ten minutes."""
@@ -114,17 +104,17 @@ class RpcChain:
     def reached(self, newest: Header) -> BlockNumber:
         if self._quorum == 1:
             return newest.number
-        return self._reached_by_quorum(_header_call("latest"))
+        return self._reached_by_quorum(header_call("latest"))
 
     def final(self) -> BlockNumber:
         if self._depth is None:
-            return self._reached_by_quorum(_header_call("finalized"))
-        return BlockNumber(max(0, self._reached_by_quorum(_header_call("latest")) - self._depth))
+            return self._reached_by_quorum(header_call("finalized"))
+        return BlockNumber(max(0, self._reached_by_quorum(header_call("latest")) - self._depth))
 
     def _reached_by_quorum(self, call: Call) -> BlockNumber:
         """Return the newest number that ``quorum`` endpoints have come to."""
         if self._quorum == 1:
-            return _header(self._rpc.batch([call])[0]).number
+            return parse_header(self._rpc.batch([call])[0]).number
         numbers = list[BlockNumber]()
         for (answer,) in self._rpc.of_each([call], least=self._quorum):
             if isinstance(answer, dict):
@@ -158,33 +148,19 @@ class RpcChain:
         return found
 
     def _headers(self, one: OneEndpoint, numbers: Sequence[BlockNumber]) -> list[Header]:
-        headers = [_header(answer) for answer in one.batch([_header_call(number) for number in numbers])]
+        headers = [parse_header(answer) for answer in one.batch([header_call(number) for number in numbers])]
         if [header.number for header in headers] != list(numbers):
             raise ChainUnavailable("an RPC endpoint answered other blocks than the requested ones")
         return headers
 
     def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
-        view = hub_abi().functions["getBounty"]
-
         def ask(one: OneEndpoint) -> list[Bytes32 | None]:
-            calls: list[Call] = [
-                ("eth_call", [{"to": self._hub, "data": "0x" + view.encode(number).hex()}, hex(block)])
-                for number in ids
-            ]
-            return [self._commitment(answer) for answer in one.batch(calls)]
+            asked = Hub(one, self._hub, block)
+            answered = Hub(Answers.of(one, [asked.call("getBounty", number) for number in ids]), self._hub, block)
+            views = [answered.bounty(number) for number in ids]
+            return [view.spec_commitment if view is not None and view.outcome is None else None for view in views]
 
         return self._rpc.agreed(ask, self._quorum)
-
-    def _commitment(self, answer: object) -> Bytes32 | None:
-        if isinstance(answer, RpcRefused):
-            if answer.is_revert:
-                return None
-            raise ChainUnavailable("an RPC endpoint refused to call the Hub") from answer
-        try:
-            bounty = hub_abi().functions["getBounty"].decode_named(hex_bytes(answer))
-        except ValueError as error:
-            raise ChainUnavailable("the Hub did not answer getBounty as it does") from error
-        return None if bounty["outcome"] else Bytes32(str(bounty["spec_commitment"]))
 
     def distrust(self) -> None:
         self._rpc.distrust()
@@ -194,13 +170,3 @@ def chain_of(config: IndexerConfig) -> RpcChain:
     """Return the chain as a process is configured to read it."""
     chain = config.chain
     return RpcChain(chain.rpc(), chain.hub_address, config.rpc_quorum, chain.finality_depth)
-
-
-def _header_call(block: BlockNumber | str) -> Call:
-    return "eth_getBlockByNumber", [hex(block) if isinstance(block, int) else block, False]
-
-
-def _header(answer: object) -> Header:
-    if isinstance(answer, RpcRefused):
-        raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
-    return parse_header(mapping(answer))

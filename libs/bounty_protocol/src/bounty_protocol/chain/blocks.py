@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
-from bounty_protocol.chain.rpc import ChainNode, block_number, block_time, hash_of, mapping
+from bounty_protocol.chain.rpc import (
+    Call,
+    ChainNode,
+    ChainUnavailable,
+    RpcRefused,
+    block_number,
+    block_time,
+    hash_of,
+    mapping,
+)
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
 
 SIGNING_OFFSET_SECONDS: Final = 6
@@ -27,8 +36,15 @@ class Header:
     time: UnixSeconds
 
 
+def header_call(block: BlockNumber | str) -> Call:
+    """Return the call for the header at a number or a tag (``latest``, ``finalized``)."""
+    return "eth_getBlockByNumber", [hex(block) if isinstance(block, int) else block, False]
+
+
 def parse_header(answer: object) -> Header:
-    """A header from ``eth_getBlockBy…``; raises ``ChainUnavailable`` on null or a malformed one."""
+    """Read the answer of ``header_call``; raises ``ChainUnavailable`` on null, a refusal or a malformed header."""
+    if isinstance(answer, RpcRefused):
+        raise ChainUnavailable("an RPC endpoint refused to show a block") from answer
     fields = mapping(answer)
     return Header(
         number=block_number(fields.get("number")),
@@ -40,7 +56,7 @@ def parse_header(answer: object) -> Header:
 
 def header_at(rpc: ChainNode, tag: BlockNumber | str) -> Header:
     """The header at a number or a tag (``latest``, ``finalized``)."""
-    return parse_header(rpc.call("eth_getBlockByNumber", hex(tag) if isinstance(tag, int) else tag, False))
+    return parse_header(rpc.answer(header_call(tag)))
 
 
 def pace(rpc: ChainNode) -> float:

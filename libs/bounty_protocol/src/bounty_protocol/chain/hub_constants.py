@@ -3,14 +3,13 @@
 Values are the contracts' own, checked for the chain id that the deployment names.
 """
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.chain.abi import Function, Parameter
 from bounty_protocol.chain.hub import Hub
-from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable, Rpc, RpcRefused, hex_bytes, quantity
+from bounty_protocol.chain.rpc import Answers, Call, ChainNode, ChainUnavailable, Rpc, RpcRefused, hex_bytes, quantity
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, ChainId, TokenAmount, UnixSeconds
@@ -85,13 +84,13 @@ def term_issues(
 def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) -> HubConstants:
     """Read them all in two requests; raises ``ChainUnavailable`` where there is no such Hub on that chain."""
     views = map(Hub(rpc, hub_address).call, _CONSTANTS)
-    known = _Answers.of(rpc, [("eth_chainId", []), *views])
+    known = Answers.of(rpc, [("eth_chainId", []), *views])
     if quantity(known.call("eth_chainId")) != chain_id:
         raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
     hub = Hub(known, hub_address)
     token = hub.token()
     return HubConstants(
-        token=read_token(_Answers.of(rpc, token_calls(token)), token),
+        token=read_token(Answers.of(rpc, token_calls(token)), token),
         reveal_delay=hub.reveal_delay(),
         min_escrow=TokenAmount(hub.limit("minEscrow")),
         min_judging_window=hub.limit("minJudgingWindow"),
@@ -100,20 +99,6 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
         max_submission_window=hub.limit("maxSubmissionWindow"),
         publication_delay=read_publication_delay(hub),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Answers(ChainNode):
-    """What one request brought, for reads one by one."""
-
-    by_call: dict[str, object]
-
-    @staticmethod
-    def of(rpc: ChainNode, calls: Sequence[Call]) -> "_Answers":
-        return _Answers(dict(zip(map(json.dumps, calls), rpc.batch(calls), strict=True)))
-
-    def batch(self, calls: Sequence[Call]) -> list[object]:
-        return [self.by_call[json.dumps(call)] for call in calls]
 
 
 def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> HubConstants:

@@ -159,6 +159,21 @@ class ChainNode(ABC):
 
 
 @dataclass(frozen=True, slots=True)
+class Answers(ChainNode):
+    """What one request brought, for reads one by one."""
+
+    by_call: dict[str, object]
+
+    @staticmethod
+    def of(rpc: ChainNode, calls: Sequence[Call]) -> "Answers":
+        """Send these calls; return their answers."""
+        return Answers(dict(zip(map(json.dumps, calls), rpc.batch(calls), strict=True)))
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        return [self.by_call[json.dumps(call)] for call in calls]
+
+
+@dataclass(frozen=True, slots=True)
 class OneEndpoint(ChainNode):
     """One endpoint of several, queried alone; ``ChainUnavailable`` where it gives no usable answer."""
 

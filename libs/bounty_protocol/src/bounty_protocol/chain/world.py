@@ -60,8 +60,7 @@ def expectations_of(record: DeploymentRecord) -> Expectations:
 
 def assumptions(record: DeploymentRecord) -> Mapping[str, Assumption]:
     """Return the table, of a network's record."""
-    expected, beacon = expectations_of(record), record.beacon
-    period = beacon.period_seconds if beacon is not None else None
+    expected = expectations_of(record)
     return {
         "Pace of Base": Assumption(f"{expected.block_seconds:g} s a block", "docs.base.org, Denim", "2026-11-29"),
         "Finality of Base": Assumption(
@@ -82,7 +81,9 @@ def assumptions(record: DeploymentRecord) -> Mapping[str, Assumption]:
         "Code of Base's USDC": Assumption(
             f"`{TOKEN_DIGEST}`", f"`eth_getCode` of {TOKEN_IMPLEMENTATION}", "2026-11-29"
         ),
-        "Beacon": Assumption(f"drand quicknet, {period} s a round", "docs.drand.love", "2026-11-29"),
+        "Beacon": Assumption(
+            f"drand quicknet, {expected.beacon.period_seconds} s a round", "docs.drand.love", "2026-11-29"
+        ),
         "Versions": Assumption(
             "Python 3.11 to 3.14, PostgreSQL 15 or newer, MCP 2026-07-28", "the pins in requirements/", "2026-11-29"
         ),

@@ -11,8 +11,8 @@ from threading import Lock
 from typing import Final
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS, CanonicalBlock
-from bounty_protocol.chain.blocks import Header, parse_header
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, OneEndpoint, Rpc, RpcRefused
+from bounty_protocol.chain.blocks import Header, header_call, parse_header
+from bounty_protocol.chain.rpc import ChainUnavailable, OneEndpoint, Rpc
 from bounty_protocol.clock import Clock
 from bounty_protocol.types import BlockNumber, Bytes32
 
@@ -104,7 +104,7 @@ class RecentBlocks:
             return None
         block = self._ask([number])[0]
         if block is None and len(self._rpc.endpoints.all) > 1:
-            answers = self._rpc.of_each([_header_call(number)])
+            answers = self._rpc.of_each([header_call(number)])
             block = next((parse_header(answer) for (answer,) in answers if isinstance(answer, dict)), None)
         with self._lock:
             if block is None:
@@ -128,9 +128,7 @@ class RecentBlocks:
         not have."""
 
         def ask(one: OneEndpoint) -> list[Header | None]:
-            answers = one.batch([_header_call(each) for each in wanted])
-            if refused := next((each for each in answers if isinstance(each, RpcRefused)), None):
-                raise ChainUnavailable("an RPC endpoint refused to show a block") from refused
+            answers = one.batch([header_call(each) for each in wanted])
             headers = [None if answer is None else parse_header(answer) for answer in answers]
             for header, named in zip(headers, wanted, strict=True):
                 if header is None and named == "latest":
@@ -140,7 +138,3 @@ class RecentBlocks:
             return headers
 
         return self._rpc.agreed(ask, 1)
-
-
-def _header_call(wanted: BlockNumber | str) -> Call:
-    return "eth_getBlockByNumber", [wanted if isinstance(wanted, str) else hex(wanted), False]
