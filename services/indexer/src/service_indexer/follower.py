@@ -13,7 +13,7 @@ final log is of another release; and where the Hub itself knows other bounties t
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Final
+from typing import Final, NoReturn
 
 from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log, UnknownLog
@@ -87,33 +87,36 @@ class Follower:
             self._final = self._chain.final()
             self._require_final_block(position)
             self._ask_final_at = self._monotonic() + FINALITY_SECONDS
-        is_behind = self._final > position.head.finalized_number
+        has_more = self._final > position.head.finalized_number
         try:
-            if is_behind:
+            if has_more:
                 self._read_final(position)
             else:
                 self._follow_tip(position)
         except UnknownLog as unknown:
             reason = f"{unknown}: it is of another release; use the release made for it, then rebuild the copy"
             if unknown.block <= self._final:  # an unfinal one may still go
-                self._copy.halt(position.version, reason)
+                self._halt(reason)
             raise Halted(reason) from unknown
         except (ValueError, DataError, IntegrityError) as error:
             why = type(error).__name__
             raise ChainUnavailable(f"RPC endpoints listed a log that the Hub cannot emit ({why})") from error
-        return is_behind
+        return has_more
 
     def _require_final_block(self, position: Position) -> None:
         number = position.head.finalized_number
         if self._final < number != self._start:  # a young Hub's start is taken as final before it is
             raise ChainUnavailable("the RPC endpoints are behind what is already final")
         if self._chain.header(number).hash != position.finalized_hash:
-            reason = (
+            self._halt(
                 f"the chain shows another block {number} than the one this copy saw finalized; "
                 "check the RPC endpoints, then rebuild the copy"
             )
-            self._copy.halt(position.version, reason)
-            raise Halted(reason)
+
+    def _halt(self, reason: str) -> NoReturn:
+        """Halt the copy at its present version."""
+        self._copy.halt(self._version, reason)
+        raise Halted(reason)
 
     def _read_final(self, position: Position) -> None:
         """Copy the next leap of final blocks."""
@@ -234,23 +237,17 @@ class Follower:
 
     def _check_history(self, end: BlockId) -> None:
         """Compare the copied history with the Hub's own views: each open bounty, and that there is no further one."""
-        reason = None
         try:
             kept, count = self._copy.open_pages()
         except ValueError as gap:
-            reason = f"logs of a bounty are missing: {gap}; rebuild the copy"
-        else:
-            ids = [*kept, BountyId(count + 1)]
-            shown = self._chain.open_bounties(ids, end.number)
-            wrong = [number for number, page in zip(ids, shown, strict=True) if page != kept.get(number)]
-            if wrong and self._chain.header(end.number).hash != end.hash:
-                return  # the chain was reorganized meanwhile: at the next look
-            if wrong:
-                reason = f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy"
-        if reason is not None:
-            self._copy.halt(self._version, reason)
-            raise Halted(reason)
-        self._is_history = False
+            self._halt(f"logs of a bounty are missing: {gap}; rebuild the copy")
+        ids = [*kept, BountyId(count + 1)]
+        shown = self._chain.open_bounties(ids, end.number)
+        wrong = [number for number, page in zip(ids, shown, strict=True) if page != kept.get(number)]
+        if not wrong:
+            self._is_history = False
+        elif self._chain.header(end.number).hash == end.hash:  # else it was reorganized meanwhile: at the next look
+            self._halt(f"the Hub knows bounty {wrong[0]} otherwise than the copied logs; rebuild the copy")
 
 
 def _common_length(ours: Sequence[Log], theirs: Sequence[Log]) -> int:
