@@ -1,4 +1,4 @@
-"""``./noxw -s nightly -- shells``: press Tab in zsh and fish, as ``tests/cli/shell/test_completion.py`` does in bash.
+"""``./noxw -s nightly -- shells``: press Tab in zsh and fish, as ``tests/cli/ui/test_completion.py`` does in bash.
 
     python tools/shells.py
 
@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from tests.cli.shell.typed import typed
+from tests.cli.ui.typed import typed
 from tools.debian import NoPackage, unpacked
 from tools.image_folders import TOP
 from tools.images import NOT_RUN

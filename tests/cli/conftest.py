@@ -11,7 +11,7 @@ from bounty_protocol.chain import rpc as layer
 from local_stack import anvil
 from service_cli import api as api_module
 from service_cli.chain import sender
-from service_cli.shell.output import set_quiet
+from service_cli.ui.output import set_quiet
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger

@@ -6,7 +6,7 @@ from typing import cast
 
 from bounty_protocol.shapes import parts
 from bounty_protocol.wire.reading import read
-from service_cli.shell.event import Event
+from service_cli.ui.event import Event
 
 from tools.generate.events import events_by_command
 

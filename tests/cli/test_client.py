@@ -9,7 +9,7 @@ from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli import Client, Failed, ProgressReport, Refused, ToBeSigned
 from service_cli.chain import sender
-from service_cli.shell.event import Event
+from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger

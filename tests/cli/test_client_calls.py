@@ -10,7 +10,7 @@ from bounty_protocol.types import Address, BountyId, parse_address
 from local_stack.contract import Wallet, wait_for
 from service_cli import Client, Failed, PreparedAct, Refused
 from service_cli.chain.signer import eth_account
-from service_cli.shell.event import Event
+from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger

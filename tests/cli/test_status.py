@@ -7,7 +7,7 @@ from bounty_protocol.types import Address, BountyId
 from eth_account import Account
 from service_cli.client import Client
 from service_cli.events import StatusTotal
-from service_cli.shell.event import Event
+from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger

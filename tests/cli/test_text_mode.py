@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId
-from service_cli.shell.render.screen import width
+from service_cli.ui.render.screen import width
 
 from tests.cli import scenes, tour
 from tests.cli.api_twin import ApiTwin
@@ -17,9 +17,9 @@ from tests.cli.ledger import Ledger
 from tests.cli.scenes import Case, Stage, make_stage
 from tests.cli.screen import at_terminal
 from tests.cli.servers import RpcProxy
-from tests.cli.shell.test_command import read_one_line, shelled
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Terminal
+from tests.cli.ui.test_command import read_one_line, shelled
 
 CHANGING = [scene for scene in scenes.SCENES if scene is not scenes.replace_by_wallet]
 """What a wallet of its own does is in JSON."""

@@ -26,9 +26,9 @@ from bounty_protocol.types import (
 )
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.values import Finality
-from service_cli.shell.render.printer import Printer
-from service_cli.shell.render.screen import Screen
-from service_cli.shell.text import About
+from service_cli.ui.render.printer import Printer
+from service_cli.ui.render.screen import Screen
+from service_cli.ui.text import About
 
 from tests.cli.event_kinds import made
 from tests.cli.event_schemas import problems

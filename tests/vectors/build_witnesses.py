@@ -4,7 +4,7 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.types import UnixSeconds
-from service_cli.shell.text import CLOCK_SECONDS, clock_off
+from service_cli.ui.text import CLOCK_SECONDS, clock_off
 from service_cli.witnesses.bounties import wrong_reveal_point
 from service_cli.witnesses.times import is_over
 

@@ -9,8 +9,8 @@ from typing import Final, cast
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, parts
 from bounty_protocol.wire.values import VALUES, form_of, plain_of
 from service_cli.main import COMMANDS, group
-from service_cli.shell.command import HelpedCommand
-from service_cli.shell.event import CommandEnding, Event, events_of
+from service_cli.ui.command import HelpedCommand
+from service_cli.ui.event import CommandEnding, Event, events_of
 
 from tools.generate.derived import part
 

@@ -26,7 +26,7 @@ from local_stack.toolbox import ensure_npm_package
 from service_cli.chain.receipts import RECENT_SECONDS
 from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
 from service_cli.poster.funding import MARGIN_SECONDS
-from service_cli.shell.text import CLOCK_SECONDS
+from service_cli.ui.text import CLOCK_SECONDS
 from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
 from service_cli.witnesses.table import TABLE
 

@@ -26,9 +26,9 @@ from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import COHERENT, MALFORMED, CommandFailed, CommandRefused
-from service_cli.shell.local_stack import ended_stack
-from service_cli.shell.output import clock_while, say, warn
-from service_cli.shell.text import DATE_SECONDS, clock_off, printable
+from service_cli.ui.local_stack import ended_stack
+from service_cli.ui.output import clock_while, say, warn
+from service_cli.ui.text import DATE_SECONDS, clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from bounty_protocol.auth.sign import RequestToSign

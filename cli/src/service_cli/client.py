@@ -24,8 +24,8 @@ from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, 
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
 from service_cli.errors import CommandRefused as Refused
-from service_cli.shell.event import Event
-from service_cli.shell.output import OutputSink, redirected
+from service_cli.ui.event import Event
+from service_cli.ui.output import OutputSink, redirected
 
 if TYPE_CHECKING:
     from bounty_protocol.wire.bounties import BountyDetail, BountyItem

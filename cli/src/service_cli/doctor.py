@@ -18,11 +18,11 @@ from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.events import DoctorCheck
-from service_cli.shell.arguments import ADDRESS
-from service_cli.shell.command import command
-from service_cli.shell.output import emit, remark
-from service_cli.shell.text import duration, moment
-from service_cli.shell.text import wei as in_wei
+from service_cli.ui.arguments import ADDRESS
+from service_cli.ui.command import command
+from service_cli.ui.output import emit, remark
+from service_cli.ui.text import duration, moment
+from service_cli.ui.text import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
 _ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}

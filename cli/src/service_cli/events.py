@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, ClassVar, Final, Literal
 
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds, Wei
 
-from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Column, Field, Heading, Row, Shown
-from service_cli.shell.phrases import time_left, to_the_minute, tokens
-from service_cli.shell.progress import Step
-from service_cli.shell.text import ether
+from service_cli.ui.event import Count, Event
+from service_cli.ui.items import Column, Field, Heading, Row, Shown
+from service_cli.ui.phrases import time_left, to_the_minute, tokens
+from service_cli.ui.progress import Step
+from service_cli.ui.text import ether
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 Role = Literal["poster", "solver", "guardian", "claimant"]

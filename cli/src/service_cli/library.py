@@ -22,7 +22,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 from service_cli.api import audience_of
 from service_cli.config.environment import Environment
 from service_cli.config.settings import CHAIN_AND_API, Settings, load_settings
-from service_cli.shell.output import OutputSink, redirected
+from service_cli.ui.output import OutputSink, redirected
 
 __all__ = ["BountyId", "ServiceError", "collecting", "parse_address", "parse_bounty_id", "settings_of", "sign_request"]
 

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from service_cli import __version__
-from service_cli.shell.arguments import NETWORK_NAME, offer_of, redacting
-from service_cli.shell.command import (
+from service_cli.ui.arguments import NETWORK_NAME, offer_of, redacting
+from service_cli.ui.command import (
     JSON_HELP,
     NETWORK_HELP,
     NO_COLOR_HELP,
@@ -49,7 +49,7 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "audit": ("audit.main", "Check a final bounty against the chain."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "doctor": ("doctor", "Check that everything is there and fits."),
-    "completion": ("shell.completion", "Print a shell's completion script."),
+    "completion": ("ui.completion", "Print a shell's completion script."),
 }
 """Each command's module, which has it as a function of the command's name, and its line of help."""
 

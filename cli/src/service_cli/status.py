@@ -14,12 +14,12 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, UnixSeconds
 
 from service_cli.config.settings import Settings, load_settings
 from service_cli.events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
-from service_cli.shell.arguments import ADDRESS
-from service_cli.shell.command import command
-from service_cli.shell.output import emit, remark, warn
-from service_cli.shell.progress import Step, next_step
-from service_cli.shell.text import About, moment
-from service_cli.shell.text import wei as in_wei
+from service_cli.ui.arguments import ADDRESS
+from service_cli.ui.command import command
+from service_cli.ui.output import emit, remark, warn
+from service_cli.ui.progress import Step, next_step
+from service_cli.ui.text import About, moment
+from service_cli.ui.text import wei as in_wei
 
 if TYPE_CHECKING:
     from bounty_protocol.chain.hub import BountyView

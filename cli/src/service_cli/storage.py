@@ -28,7 +28,7 @@ from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.downloads import folder_of, not_kept
 from service_cli.errors import MALFORMED, CommandFailed
-from service_cli.shell.output import Progress, say
+from service_cli.ui.output import Progress, say
 
 _CHUNK: Final = 1024 * 1024
 _PIECE: Final = 256 * 1024

@@ -38,9 +38,9 @@ from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Progress, emit, remark, say
-from service_cli.shell.text import DATE_SECONDS, clock_off, duration, moment, printable
 from service_cli.storage import download, storage_url
+from service_cli.ui.output import Progress, emit, remark, say
+from service_cli.ui.text import DATE_SECONDS, clock_off, duration, moment, printable
 
 F = TypeVar("F", bound=OpenedFiles)
 WAIT_SECONDS: Final = 10

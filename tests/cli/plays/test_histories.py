@@ -17,7 +17,7 @@ from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain.transactions import AUTHORIZED
-from service_cli.shell.text import moment
+from service_cli.ui.text import moment
 
 from tests.campaign import some
 from tests.cli.plays.acts import ACTS, creations, verdicts

@@ -12,7 +12,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.commitments import spec_commitment
 from service_cli.chain import sender
 from service_cli.poster import earlier
-from service_cli.shell.consent import typed_yes
+from service_cli.ui.consent import typed_yes
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

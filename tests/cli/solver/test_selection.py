@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.failures import SealedDataError
 from service_cli.errors import CommandRefused
-from service_cli.shell import output
 from service_cli.solver.selection import select
+from service_cli.ui import output
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger

@@ -26,8 +26,8 @@ from bounty_protocol.wire.reading import read
 from service_cli.audit.history import ChainEvidence, FinalizedBlock, Read, ServiceEvidence
 from service_cli.audit.report import Report, differing
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.new_files import new_file
-from service_cli.shell.text import printable
+from service_cli.ui.new_files import new_file
+from service_cli.ui.text import printable
 
 VIEWS = {"getBounty", "getRoster", "getVerdict", "getSubmission"}
 

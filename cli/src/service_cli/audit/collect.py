@@ -32,8 +32,8 @@ from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import OF_ONE, CommandFailed, CommandRefused
-from service_cli.shell.output import say
 from service_cli.submissions import beacon_of
+from service_cli.ui.output import say
 
 _MANY_BLOCKS: Final = 100_000
 

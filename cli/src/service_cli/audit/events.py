@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import BountyId, Bytes32
 
-from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Field, Shown
+from service_cli.ui.event import Count, Event
+from service_cli.ui.items import Field, Shown
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 class CheckResult(StrEnum):

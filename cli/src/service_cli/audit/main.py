@@ -14,8 +14,8 @@ import click
 from bounty_protocol.types import BountyId
 
 from service_cli import __version__
-from service_cli.shell.arguments import BOUNTY_ID
-from service_cli.shell.command import (
+from service_cli.ui.arguments import BOUNTY_ID
+from service_cli.ui.command import (
     HelpedCommand,
     Program,
     argument_error,

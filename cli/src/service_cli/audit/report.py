@@ -33,9 +33,9 @@ from service_cli import __version__
 from service_cli.audit.events import AuditCheck, CheckResult, Difference
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.errors import CommandFailed
-from service_cli.shell.new_files import new_file
-from service_cli.shell.output import emit, is_text, remark
-from service_cli.shell.text import printable
+from service_cli.ui.new_files import new_file
+from service_cli.ui.output import emit, is_text, remark
+from service_cli.ui.text import printable
 
 MOST_DIFFERENCES: Final = 50
 _MOST_SHOWN: Final = 160

@@ -29,8 +29,8 @@ from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import emit, is_text, remark, warn
-from service_cli.shell.text import About, amount
+from service_cli.ui.output import emit, is_text, remark, warn
+from service_cli.ui.text import About, amount
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 

@@ -11,7 +11,7 @@ from service_cli.bounty.events import FinalChange
 from service_cli.bounty.watch import PATIENCE_SECONDS, POLL_SECONDS
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import emit, say
+from service_cli.ui.output import emit, say
 
 
 def watch_changes(settings: Settings) -> NoReturn:

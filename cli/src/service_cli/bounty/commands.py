@@ -6,8 +6,8 @@ As in each module of commands, what a command does is imported when it runs.
 import click
 from bounty_protocol.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import command, read_option
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
+from service_cli.ui.command import command, read_option
 
 
 def _text(value: int | None) -> str | None:

@@ -8,16 +8,16 @@ from bounty_protocol.domain.lifecycle import Outcome, Schedule, SettlementReason
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
-from service_cli.shell.event import Code, Event, JsonObject
-from service_cli.shell.items import Column, Field, Heading, Row, Shown
-from service_cli.shell.phrases import at, following, safe, short, time_left, to_the_minute, tokens, why
-from service_cli.shell.progress import Step, next_step, sentence
-from service_cli.shell.text import relative
+from service_cli.ui.event import Code, Event, JsonObject
+from service_cli.ui.items import Column, Field, Heading, Row, Shown
+from service_cli.ui.phrases import at, following, safe, short, time_left, to_the_minute, tokens, why
+from service_cli.ui.progress import Step, next_step, sentence
+from service_cli.ui.text import relative
 
 if TYPE_CHECKING:
     from bounty_protocol.wire.bounties import Facts
 
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 _BOUNTIES: Final = (
@@ -81,7 +81,7 @@ class ShownBounty(Event):
         from bounty_protocol.wire.bounties import BountyDetail
         from bounty_protocol.wire.reading import read
 
-        from service_cli.shell.render.page import bounty_page
+        from service_cli.ui.render.page import bounty_page
 
         yield from bounty_page(read(BountyDetail, self.json()), screen)
 
@@ -112,7 +112,7 @@ class ShownVerdict(Event):
         from bounty_protocol.domain.verdict import parse_verdict
         from bounty_protocol.errors import ServiceError
 
-        from service_cli.shell.render.markdown import markdown_items, plain_items
+        from service_cli.ui.render.markdown import markdown_items, plain_items
 
         yield Heading(f"Verdict of {short(self.guardian_address)}")
         yield Field("Guardian", self.guardian_address, whole=True)
@@ -264,7 +264,7 @@ class FetchedRecord(Event):
         from bounty_protocol.domain.record import VerificationRecord
         from bounty_protocol.wire.reading import read
 
-        from service_cli.shell.render.record import record_items
+        from service_cli.ui.render.record import record_items
 
         record = read(VerificationRecord, self.record)
         yield from record_items(record, screen)

@@ -27,8 +27,8 @@ from service_cli.chain.finality import PATIENCE_SECONDS
 from service_cli.chain.receipts import bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting, say
-from service_cli.shell.text import printable
+from service_cli.ui.output import Waiting, say
+from service_cli.ui.text import printable
 
 _POLL_SECONDS: Final = 1.0
 

@@ -16,9 +16,9 @@ from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.shell.output import emit, is_text, on_terminal, remark, say, warn
-from service_cli.shell.progress import next_step
-from service_cli.shell.text import About, Token, amount, duration, printable, withheld_text
+from service_cli.ui.output import emit, is_text, on_terminal, remark, say, warn
+from service_cli.ui.progress import next_step
+from service_cli.ui.text import About, Token, amount, duration, printable, withheld_text
 
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""

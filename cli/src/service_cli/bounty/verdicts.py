@@ -13,7 +13,7 @@ from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import emit, remark
+from service_cli.ui.output import emit, remark
 
 
 def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:

@@ -28,9 +28,9 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting, emit, remark, say
-from service_cli.shell.progress import NextStep, next_step, sentence
-from service_cli.shell.text import About
+from service_cli.ui.output import Waiting, emit, remark, say
+from service_cli.ui.progress import NextStep, next_step, sentence
+from service_cli.ui.text import About
 
 PATIENCE_SECONDS: Final = 900.0
 _PASSES: Final = {"chain_unavailable", "bounty_not_found"}

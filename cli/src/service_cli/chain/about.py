@@ -12,7 +12,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.token import token_of
-from service_cli.shell.text import About, BountyEnd, FindAbout, Token
+from service_cli.ui.text import About, BountyEnd, FindAbout, Token
 
 
 def about_chain(chain: ChainClient, bounty_id: BountyId | None = None, block: BlockNumber | None = None) -> FindAbout:

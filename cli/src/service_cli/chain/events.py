@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
-from service_cli.shell.event import Count, Event, JsonObject
-from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import at, counted, size
+from service_cli.ui.event import Count, Event, JsonObject
+from service_cli.ui.items import Field, Shown
+from service_cli.ui.phrases import at, counted, size
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Waiting, emit, remark, say
-from service_cli.shell.text import About, moment
+from service_cli.ui.output import Waiting, emit, remark, say
+from service_cli.ui.text import About, moment
 
 PATIENCE_SECONDS: Final = 1_800.0
 """How long a command waits for what is not final yet."""

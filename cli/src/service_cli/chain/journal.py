@@ -21,7 +21,7 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.disk import open_regular, private_file, replace_private, state_directory
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting
+from service_cli.ui.output import Waiting
 
 R = TypeVar("R")
 T = TypeVar("T")

@@ -22,7 +22,7 @@ from service_cli.chain.transactions import DoneEvidence, HubCall
 from service_cli.config.acceptance import require_accepted
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import emit, say
+from service_cli.ui.output import emit, say
 
 _DIGITS: Final = frozenset("0123456789abcdefABCDEF")
 _POLL_SECONDS: Final = 1.0

@@ -20,7 +20,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import Signer, with_integers
 from service_cli.chain.transactions import ContractCall, DoneEvidence, require_usual_gas, simulate
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import say
+from service_cli.ui.output import say
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)

@@ -40,7 +40,7 @@ from service_cli.chain.transactions import (
     simulate,
 )
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import Waiting, say
+from service_cli.ui.output import Waiting, say
 
 T = TypeVar("T")
 RECEIPT_SECONDS: Final = 180.0

@@ -33,8 +33,8 @@ from service_cli.chain.prefetch import PrefetchingRpc
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
-from service_cli.shell.output import warn
-from service_cli.shell.text import clock_off, printable
+from service_cli.ui.output import warn
+from service_cli.ui.text import clock_off, printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from bounty_protocol.chain.hub_constants import EscrowToken

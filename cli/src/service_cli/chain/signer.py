@@ -38,8 +38,8 @@ from service_cli.config.environment import (
 from service_cli.config.settings import Settings
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.consent import can_be_asked
-from service_cli.shell.output import is_redirected, say, warn
+from service_cli.ui.consent import can_be_asked
+from service_cli.ui.output import is_redirected, say, warn
 
 if TYPE_CHECKING:
     from eth_account import Account

@@ -17,7 +17,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, TokenAmount, by
 
 from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors, code_call
-from service_cli.shell.text import amount
+from service_cli.ui.text import amount
 
 _ALLOWANCE: Final = "0xdd62ed3e"
 _AUTHORIZATION_STATE: Final = "0xe94a0102"

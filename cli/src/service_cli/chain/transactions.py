@@ -30,9 +30,9 @@ from service_cli.chain.signer import LocalSigner
 from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.consent import typed_yes
-from service_cli.shell.output import say, warn
-from service_cli.shell.text import ether, wei
+from service_cli.ui.consent import typed_yes
+from service_cli.ui.output import say, warn
+from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
 """Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""

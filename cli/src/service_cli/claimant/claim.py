@@ -23,7 +23,7 @@ from service_cli.claimant.events import AwaitedClaim, PaidClaim, PreparedClaim, 
 from service_cli.claimant.payments import Payment, claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import emit, say
+from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("claim_transaction")
 FUNCTION: Final = JournalEntry.of("function", str)

@@ -44,7 +44,7 @@ from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount, Un
 from service_cli.claimant.payments import Payment, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import emit, remark, say
+from service_cli.ui.output import emit, remark, say
 
 MOST_LISTED: Final = 10_000
 """Bounties of the API's list that are looked at in each role."""

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import argument_error, command
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
+from service_cli.ui.command import argument_error, command
 
 if TYPE_CHECKING:
     pass
@@ -50,7 +50,7 @@ def claim(
               service-cli claim 7 --claimant-address $ACCOUNT
     """
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.shell.output import print_json
+    from service_cli.ui.output import print_json
 
     if everything is (bounty_id is not None):
         raise argument_error("BOUNTY_ID", "Name a bounty, or --all; one of the two.")

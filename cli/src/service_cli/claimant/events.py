@@ -8,12 +8,12 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
 from service_cli.chain.events import UnfinalizedOutcome, UnsentCall
-from service_cli.shell.event import Code, Count, Event
-from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import counted, following, short, tokens, transaction
+from service_cli.ui.event import Code, Count, Event
+from service_cli.ui.items import Field, Shown
+from service_cli.ui.phrases import counted, following, short, tokens, transaction
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,8 @@ from service_cli.config.env_file import ACCEPTED_VARIABLE, Acceptance, EnvFile, 
 from service_cli.config.environment import DOTENV, SECRETS, Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.shell.command import command
-from service_cli.shell.output import emit, remark
+from service_cli.ui.command import command
+from service_cli.ui.output import emit, remark
 
 _OTHERWISE = "or export what you mean."
 

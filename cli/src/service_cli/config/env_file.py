@@ -19,7 +19,7 @@ from typing import Final
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import open_private, open_regular, private_file, state_directory
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import warn
+from service_cli.ui.output import warn
 
 ACCEPTED_VARIABLE: Final = "SERVICE_ACCEPTED_ENV_FILE"
 _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")

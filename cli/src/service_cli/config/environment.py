@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_file
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.local_stack import STACK_VARIABLE
-from service_cli.shell.mode import OUTPUT_VARIABLE
-from service_cli.shell.output import warn
-from service_cli.shell.text import printable
+from service_cli.ui.local_stack import STACK_VARIABLE
+from service_cli.ui.mode import OUTPUT_VARIABLE
+from service_cli.ui.output import warn
+from service_cli.ui.text import printable
 
 SECRETS: Final = (
     "SERVICE_POSTER_PRIVATE_KEY",

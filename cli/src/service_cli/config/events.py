@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from bounty_protocol.shapes import Note
 
-from service_cli.shell.event import Event
-from service_cli.shell.items import Field, Shown
+from service_cli.ui.event import Event
+from service_cli.ui.items import Field, Shown
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

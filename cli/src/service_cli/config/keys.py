@@ -22,7 +22,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.likely_secrets import like_a_secret
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.text import printable
+from service_cli.ui.text import printable
 
 _VARIABLE: Final = re.compile(r"SERVICE_[A-Z0-9_]*PRIVATE_KEYS?(?:_JSON)?(?:_FILE)?")
 _SEALED: Final = re.compile(r"SERVICE_[A-Z0-9_]*_KEYSTORE(?:_PASSPHRASE_FILE)?")

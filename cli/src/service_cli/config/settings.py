@@ -29,7 +29,7 @@ from service_cli.config.environment import (
     tell_sources,
 )
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import warn
+from service_cli.ui.output import warn
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
-from service_cli.shell.command import argument_error, command
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
+from service_cli.ui.command import argument_error, command
 
 if TYPE_CHECKING:
     from service_cli.guardian.opening import SubmissionChoice

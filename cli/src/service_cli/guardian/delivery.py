@@ -17,8 +17,8 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import DeliveredKey
 from service_cli.guardian.opening import keyring_of, open_as_guardian
-from service_cli.shell.output import emit
-from service_cli.shell.text import moment
+from service_cli.ui.output import emit
+from service_cli.ui.text import moment
 from service_cli.witnesses.bounties import Pair, final_winner
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch

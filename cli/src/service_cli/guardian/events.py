@@ -16,13 +16,13 @@ from service_cli.guardian.judgeable_events import (
     judging,
     shown_verdict,
 )
-from service_cli.shell.event import Code, Count, Event, Position
-from service_cli.shell.items import Column, Field, Row, Shown
-from service_cli.shell.phrases import at, counted, following, transaction
-from service_cli.shell.text import BountyEnd
+from service_cli.ui.event import Code, Count, Event, Position
+from service_cli.ui.items import Column, Field, Row, Shown
+from service_cli.ui.phrases import at, counted, following, transaction
+from service_cli.ui.text import BountyEnd
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from service_cli.claimant.payments import claimed_before, paid
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, SignOfLife
-from service_cli.shell.output import emit, say
+from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, ClassVar
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
 from service_cli.chain.events import UnfinalizedOutcome
-from service_cli.shell.event import Event
-from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import following, tokens, transaction
+from service_cli.ui.event import Event
+from service_cli.ui.items import Field, Shown
+from service_cli.ui.phrases import following, tokens, transaction
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

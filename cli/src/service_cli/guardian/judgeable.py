@@ -24,8 +24,8 @@ from service_cli.guardian.judgeable_events import (
     VerdictReplacement,
     replacement,
 )
-from service_cli.shell.output import emit, remark, say, warn
-from service_cli.shell.text import About, moment
+from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.text import About, moment
 
 T = TypeVar("T")
 K = TypeVar("K", int, str)

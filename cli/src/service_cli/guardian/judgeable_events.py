@@ -8,12 +8,12 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import OMITTED
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
-from service_cli.shell.event import Event
-from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import at, following, short
+from service_cli.ui.event import Event
+from service_cli.ui.items import Field, Shown
+from service_cli.ui.phrases import at, following, short
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import EncryptionKey, NewEncryptionKey
-from service_cli.shell.output import emit, remark, say, warn
+from service_cli.ui.output import emit, remark, say, warn
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"

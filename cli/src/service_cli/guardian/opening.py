@@ -44,9 +44,6 @@ from service_cli.guardian.events import (
     UnopenedSubmission,
     VerifiedSubmission,
 )
-from service_cli.shell.arguments import require_new
-from service_cli.shell.output import emit, remark, say, warn
-from service_cli.shell.text import moment
 from service_cli.submissions import (
     Submission,
     beacon_of,
@@ -57,6 +54,9 @@ from service_cli.submissions import (
     sealed_data_errors,
     write_artifact,
 )
+from service_cli.ui.arguments import require_new
+from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.text import moment
 from service_cli.witnesses.bounties import agreed_bounty
 from service_cli.witnesses.numbers import listing, note_opened_as
 from service_cli.witnesses.table import Fact

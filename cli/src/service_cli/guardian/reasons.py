@@ -13,7 +13,7 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import BountyId
 
 from service_cli.errors import CommandRefused
-from service_cli.shell.text import printable
+from service_cli.ui.text import printable
 from service_cli.witnesses.bounties import Pair
 
 _MOST_QUOTED: Final = 400

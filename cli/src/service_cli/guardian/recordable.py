@@ -18,9 +18,9 @@ from service_cli.chain.signer import Signer
 from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.reasons import doubt_of
-from service_cli.shell.consent import require_consent
-from service_cli.shell.output import say
-from service_cli.shell.text import moment
+from service_cli.ui.consent import require_consent
+from service_cli.ui.output import say
+from service_cli.ui.text import moment
 from service_cli.witnesses.bounties import Pair
 from service_cli.witnesses.numbers import listing
 from service_cli.witnesses.table import Fact

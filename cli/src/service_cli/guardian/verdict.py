@@ -80,9 +80,9 @@ from service_cli.guardian.recordable import (
     require_pinned,
     require_recordable,
 )
-from service_cli.shell.items import Field
-from service_cli.shell.output import emit, remark, say, warn
-from service_cli.shell.text import printable
+from service_cli.ui.items import Field
+from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.text import printable
 from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
 from service_cli.witnesses.numbers import named_by_place
 from service_cli.witnesses.table import Fact

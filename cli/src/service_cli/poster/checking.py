@@ -27,9 +27,9 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
-from service_cli.shell.output import emit, remark, warn
-from service_cli.shell.phrases import argument, counted
-from service_cli.shell.text import About, duration, moment, printable
+from service_cli.ui.output import emit, remark, warn
+from service_cli.ui.phrases import argument, counted
+from service_cli.ui.text import About, duration, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
 _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")

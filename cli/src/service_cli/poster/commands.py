@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
-from service_cli.shell.arguments import (
+from service_cli.ui.arguments import (
     ADDRESS,
     BOUNTY_ID,
     DOCUMENT,
@@ -18,8 +18,8 @@ from service_cli.shell.arguments import (
     Value,
     read_document,
 )
-from service_cli.shell.command import argument_error, command
-from service_cli.shell.output import emit
+from service_cli.ui.command import argument_error, command
+from service_cli.ui.output import emit
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -96,10 +96,10 @@ def poster_new(
         TemplateTerms,
         template,
     )
-    from service_cli.shell.new_files import require_no_file, write_new
-    from service_cli.shell.output import remark
-    from service_cli.shell.phrases import argument
-    from service_cli.shell.text import About, moment
+    from service_cli.ui.new_files import require_no_file, write_new
+    from service_cli.ui.output import remark
+    from service_cli.ui.phrases import argument
+    from service_cli.ui.text import About, moment
 
     now = int(time.time())
     if str(path) == "-":
@@ -136,8 +136,8 @@ def _remark_understood(escrow: int | None, deadline: int | None, judging: int | 
     """The parsed options."""
     from bounty_protocol.domain.money import whole_tokens
 
-    from service_cli.shell.output import remark
-    from service_cli.shell.text import duration, moment
+    from service_cli.ui.output import remark
+    from service_cli.ui.text import duration, moment
 
     if escrow is not None:
         remark(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")

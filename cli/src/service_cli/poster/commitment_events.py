@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from bounty_protocol.types import Bytes32
 
-from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Field, Shown
+from service_cli.ui.event import Count, Event
+from service_cli.ui.items import Field, Shown
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class DerivedCommitment(Event):
     byte_length: Count
 
     def text(self, screen: "Screen") -> Iterator[Shown]:
-        from service_cli.shell.phrases import size  # with all that it takes to show amounts and times
+        from service_cli.ui.phrases import size  # with all that it takes to show amounts and times
 
         yield f"The spec commitment of these {size(self.byte_length)}, the keccak256 of exactly them:"
         yield Field("Commitment", self.spec_commitment, whole=True)

@@ -26,8 +26,8 @@ from service_cli.chain.session import ChainClient, chain_errors, decimals_mismat
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.poster.events import ActiveGuardian, FundingPreview
-from service_cli.shell.output import remark, warn
-from service_cli.shell.text import amount, moment, printable
+from service_cli.ui.output import remark, warn
+from service_cli.ui.text import amount, moment, printable
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,8 +24,8 @@ from service_cli.chain.token import is_unused
 from service_cli.errors import CommandRefused
 from service_cli.poster.events import FundedBounty
 from service_cli.poster.funding import FUNDED, NONCES, creation_of, what_may_create
-from service_cli.shell.consent import typed_yes
-from service_cli.shell.text import printable
+from service_cli.ui.consent import typed_yes
+from service_cli.ui.text import printable
 
 MOST_LISTED: Final = 1_000
 """Open bounties of the account whose titles are compared."""

@@ -9,13 +9,13 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 
 from service_cli.chain.events import OpenedFiles
 from service_cli.poster.commitment_events import DerivedCommitment  # noqa: F401  # for the help
-from service_cli.shell.event import Count, Event, Position
-from service_cli.shell.items import Field, Shown
-from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction, why
-from service_cli.shell.text import BountyEnd, duration, ether, relative
+from service_cli.ui.event import Count, Event, Position
+from service_cli.ui.items import Field, Shown
+from service_cli.ui.phrases import argument, at, counted, following, size, tokens, transaction, why
+from service_cli.ui.text import BountyEnd, duration, ether, relative
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,8 +67,8 @@ from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.poster.conditions import HubConditions
 from service_cli.poster.events import ApprovedAllowance, FundedBounty
-from service_cli.shell.output import emit, say
-from service_cli.shell.text import amount, duration, moment
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import amount, duration, moment
 from service_cli.witnesses.escrows import Escrow
 from service_cli.witnesses.times import has_passed, latest_moment, signing_time
 from service_cli.witnesses.vouching import Vouched

@@ -20,8 +20,8 @@ from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.events import FittingKey, OpenedWinningWork
-from service_cli.shell.arguments import require_new
-from service_cli.shell.output import emit
+from service_cli.ui.arguments import require_new
+from service_cli.ui.output import emit
 from service_cli.witnesses.bounties import agreed_bounty
 
 if TYPE_CHECKING:  # ciphers, which only a winner's work needs

@@ -59,9 +59,9 @@ from service_cli.poster.funding import (
     what_may_create,
 )
 from service_cli.poster.template import require_filled
-from service_cli.shell.consent import typed_yes
-from service_cli.shell.output import emit, is_text, remark, say
-from service_cli.shell.text import Token, amount, wei
+from service_cli.ui.consent import typed_yes
+from service_cli.ui.output import emit, is_text, remark, say
+from service_cli.ui.text import Token, amount, wei
 from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch

@@ -13,7 +13,7 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import TokenAmount, UnixSeconds
 
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import warn
+from service_cli.ui.output import warn
 
 _ESCROW: Final = TokenAmount(25_000_000)
 _SUBMISSION_SECONDS: Final = 14 * 86_400

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 from bounty_protocol.types import Address, BountyId
 
-from service_cli.shell.arguments import ADDRESS, BOUNTY_ID
-from service_cli.shell.command import command
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
+from service_cli.ui.command import command
 
 
 @command("solver:submit", "submit", api=True, sends=True)
@@ -63,8 +63,8 @@ def solver_submit(
     from service_cli.chain.outside import external_signer
     from service_cli.chain.signer import Signer, local_signer
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.shell.output import print_json
     from service_cli.solver.submission import SubmitOptions, submit
+    from service_cli.ui.output import print_json
 
     if solver_address is not None:  # a program reads what the wallet is to sign
         print_json()

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
-from service_cli.shell.event import Count, Event
-from service_cli.shell.items import Field, Shown, Whole
-from service_cli.shell.phrases import argument, at, counted, following, size, tokens, transaction
-from service_cli.shell.text import ether
+from service_cli.ui.event import Count, Event
+from service_cli.ui.items import Field, Shown, Whole
+from service_cli.ui.phrases import argument, at, counted, following, size, tokens, transaction
+from service_cli.ui.text import ether
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 _SIZE: Final = len("999.9 bytes")
 

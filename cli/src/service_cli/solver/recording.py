@@ -23,10 +23,10 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, simulate
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.output import emit, say, warn
-from service_cli.shell.text import moment
 from service_cli.solver.events import SubmittedWork, UnsentSubmission
 from service_cli.solver.sealing import MADE, PREPARED, SEALED, SEALED_AT, SHOWN, SPARE, Work, drop_spare
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import moment
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import agreed
 

@@ -28,9 +28,9 @@ from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.disk import sync_file
 from service_cli.errors import CommandFailed
-from service_cli.shell.output import Progress, say
-from service_cli.shell.text import moment
 from service_cli.solver.selection import Selection, summary
+from service_cli.ui.output import Progress, say
+from service_cli.ui.text import moment
 from service_cli.witnesses.bounties import SealingTerms
 from service_cli.witnesses.times import latest_moment
 

@@ -15,9 +15,9 @@ from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import emit, remark
-from service_cli.shell.text import printable
 from service_cli.solver.events import LeftOutPath, SealableFile
+from service_cli.ui.output import emit, remark
+from service_cli.ui.text import printable
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec

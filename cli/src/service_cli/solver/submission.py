@@ -35,9 +35,6 @@ from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.consent import require_consent
-from service_cli.shell.output import Progress, emit, remark, say, warn
-from service_cli.shell.text import About, moment, wei
 from service_cli.solver.events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.solver.recording import active, drop_replaced, may_be_recorded, record, require_place
 from service_cli.solver.sealing import (
@@ -64,6 +61,9 @@ from service_cli.solver.selection import (
     select,
 )
 from service_cli.solver.upload import upload_and_prepare, upload_late
+from service_cli.ui.consent import require_consent
+from service_cli.ui.output import Progress, emit, remark, say, warn
+from service_cli.ui.text import About, moment, wei
 from service_cli.witnesses.bounties import (
     SealingTerms,
     agreed_bounty,

@@ -17,11 +17,11 @@ from service_cli.bounty.facts import require_agreement
 from service_cli.chain.journal import Journal
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import emit, say
-from service_cli.shell.phrases import size
 from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
 from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
+from service_cli.ui.output import emit, say
+from service_cli.ui.phrases import size
 from service_cli.witnesses.bounties import require_closed
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."

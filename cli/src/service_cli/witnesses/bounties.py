@@ -13,7 +13,7 @@ from service_cli.api import ApiClient
 from service_cli.bounty.facts import LAST_CHANGE, check_detail, require_agreement, wait_finalized
 from service_cli.chain.session import NEWEST_HEADER, ChainClient, chain_errors
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.text import moment
+from service_cli.ui.text import moment
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.times import latest_moment
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch

@@ -7,8 +7,8 @@ from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import warn
-from service_cli.shell.text import clock_off, duration, moment
+from service_cli.ui.output import warn
+from service_cli.ui.text import clock_off, duration, moment
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, vouch
 

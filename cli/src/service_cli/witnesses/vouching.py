@@ -10,7 +10,7 @@ from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.text import printable
+from service_cli.ui.text import printable
 from service_cli.witnesses.table import RULES, Fact, Witness
 
 T = TypeVar("T")

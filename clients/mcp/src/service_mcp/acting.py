@@ -24,9 +24,9 @@ from service_cli.client import Client, ToBeSigned
 from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
 from service_cli.guardian.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
-from service_cli.shell.event import Event
 from service_cli.solver.selection import select
 from service_cli.submissions import OF_ITS_CONTENT
+from service_cli.ui.event import Event
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from service_cli.shell.text import Token, amount
+from service_cli.ui.text import Token, amount
 
 
 @dataclass(frozen=True)

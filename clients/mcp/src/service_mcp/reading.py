@@ -15,7 +15,7 @@ from bounty_protocol.types import Address, BountyId, TokenAmount, parse_address
 from bounty_protocol.wire.values import Finality
 from pydantic import Field
 from service_cli.client import Client
-from service_cli.shell.text import withheld_text
+from service_cli.ui.text import withheld_text
 
 from service_mcp import answers
 from service_mcp.answers import moment, moment_or_none, money

@@ -17,7 +17,7 @@ from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from service_cli.errors import CommandRefused
 from service_cli.poster.template import template
-from service_cli.shell.text import withheld_text
+from service_cli.ui.text import withheld_text
 
 from service_mcp.acting import CLAIMING, Acting
 from service_mcp.policy import Policy, Role, require_here

@@ -3,8 +3,8 @@
 import re
 
 import pytest
-from service_cli.shell.render.markdown import markdown_items, plain_items
-from service_cli.shell.render.screen import Screen
+from service_cli.ui.render.markdown import markdown_items, plain_items
+from service_cli.ui.render.screen import Screen
 
 
 def shown(body: str, columns: int = 60) -> str:

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from service_cli.shell.text import amount, clock_off, duration, moment
+from service_cli.ui.text import amount, clock_off, duration, moment
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal

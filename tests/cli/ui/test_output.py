@@ -5,7 +5,7 @@ import re
 import sys
 
 import pytest
-from service_cli.shell.output import Progress, bar, say, set_quiet
+from service_cli.ui.output import Progress, bar, say, set_quiet
 
 from tests.cli.ledger import Ledger
 from tests.cli.screen import at_terminal
@@ -60,7 +60,7 @@ def test_progress__on_a_terminal__draws_one_line_and_clears_it_before_anything_e
 ) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("service_cli.shell.output._BAR_SECONDS", 0.0)
+    monkeypatch.setattr("service_cli.ui.output._BAR_SECONDS", 0.0)
     with Progress("sealing") as progress:
         progress(1, 4)
         say("something else")
@@ -76,7 +76,7 @@ def test_progress__on_a_terminal__draws_one_line_and_clears_it_before_anything_e
 def test_progress__when_quiet__draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    monkeypatch.setattr("service_cli.shell.output._BAR_SECONDS", 0.0)
+    monkeypatch.setattr("service_cli.ui.output._BAR_SECONDS", 0.0)
     set_quiet(True)
     with Progress("sealing") as progress:
         progress(1, 4)

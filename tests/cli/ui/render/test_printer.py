@@ -7,10 +7,10 @@ import pytest
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32, ChainId
 from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty
 from service_cli.claimant.events import PaidClaim
-from service_cli.shell.event import Event
-from service_cli.shell.render.printer import Printer
-from service_cli.shell.render.screen import Screen, width
-from service_cli.shell.text import NOTHING, About
+from service_cli.ui.event import Event
+from service_cli.ui.render.printer import Printer
+from service_cli.ui.render.screen import Screen, width
+from service_cli.ui.text import NOTHING, About
 
 from tests.cli import tour
 from tests.cli.event_kinds import kinds, made

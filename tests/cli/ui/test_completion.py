@@ -9,8 +9,8 @@ import pytest
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT
-from tests.cli.shell.typed import TypedShell, typed
 from tests.cli.terminal import Terminal
+from tests.cli.ui.typed import TypedShell, typed
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])

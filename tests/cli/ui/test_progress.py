@@ -2,7 +2,7 @@
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
-from service_cli.shell.progress import sentence
+from service_cli.ui.progress import sentence
 
 FIELDS = {
     "poster": "P", "solver": "S", "guardian": "G", "recipient": "R", "winner": "W", "submission_commitment": "C",

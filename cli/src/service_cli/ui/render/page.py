@@ -10,13 +10,13 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.reading import read
 
-from service_cli.shell.items import Field, Heading, Item, Whole
-from service_cli.shell.phrases import at, counted, safe, tokens, why
-from service_cli.shell.progress import next_step
-from service_cli.shell.render.markdown import markdown_items, plain_items
-from service_cli.shell.render.record import record_items
-from service_cli.shell.render.screen import Screen
-from service_cli.shell.text import relative, withheld_text
+from service_cli.ui.items import Field, Heading, Item, Whole
+from service_cli.ui.phrases import at, counted, safe, tokens, why
+from service_cli.ui.progress import next_step
+from service_cli.ui.render.markdown import markdown_items, plain_items
+from service_cli.ui.render.record import record_items
+from service_cli.ui.render.screen import Screen
+from service_cli.ui.text import relative, withheld_text
 
 _MOST_SUBMISSIONS = 20
 

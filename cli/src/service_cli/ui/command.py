@@ -23,9 +23,9 @@ import click
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceError
 
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.shell.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.shell.mode import Mode, chosen_mode
-from service_cli.shell.output import (
+from service_cli.ui.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
+from service_cli.ui.mode import Mode, chosen_mode
+from service_cli.ui.output import (
     OutputLost,
     ReaderGone,
     emit,
@@ -39,7 +39,7 @@ from service_cli.shell.output import (
     warn,
     warn_of_end,
 )
-from service_cli.shell.text import printable
+from service_cli.ui.text import printable
 
 _HELP_TABLE: Final = "\b\nReads:"
 _HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
@@ -99,7 +99,7 @@ class HelpedCommand(click.Command):
                     formatter.write(f"{margin}{line}\n")
 
     def _prints(self) -> list[tuple[str, str]]:
-        from service_cli.shell.event import events_of  # with all that its text takes
+        from service_cli.ui.event import events_of  # with all that its text takes
 
         events = events_of(self.module, self.prefix)
         return [("" if at else "Prints", event.synopsis()) for at, event in enumerate(events)]
@@ -295,7 +295,7 @@ class UnexpectedError(ServiceError):
 
 
 def _end(prefix: str, error: ServiceError) -> None:
-    from service_cli.shell.local_stack import ended_stack
+    from service_cli.ui.local_stack import ended_stack
 
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
@@ -314,7 +314,7 @@ def _end(prefix: str, error: ServiceError) -> None:
 
 
 def _emit_ending(prefix: str, error: ServiceError, *, is_refusal: bool) -> None:
-    from service_cli.shell.event import CommandEnding, EndingIssue
+    from service_cli.ui.event import CommandEnding, EndingIssue
 
     issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
     emit(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from service_cli.errors import CommandRefused
-from service_cli.shell.new_files import new_file, write_new
+from service_cli.ui.new_files import new_file, write_new
 
 
 def without_links(*_: object) -> None:

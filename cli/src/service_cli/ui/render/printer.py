@@ -12,11 +12,11 @@ from typing import TextIO
 
 from bounty_protocol.errors import ServiceError
 
-from service_cli.shell.event import Event
-from service_cli.shell.items import Column, Heading, Item, Row, Shown
-from service_cli.shell.phrases import made_safe
-from service_cli.shell.render.screen import Screen
-from service_cli.shell.text import NOTHING, About, FindAbout
+from service_cli.ui.event import Event
+from service_cli.ui.items import Column, Heading, Item, Row, Shown
+from service_cli.ui.phrases import made_safe
+from service_cli.ui.render.screen import Screen
+from service_cli.ui.text import NOTHING, About, FindAbout
 
 
 class Printer:

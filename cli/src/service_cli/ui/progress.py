@@ -7,7 +7,7 @@ from typing import Final, Literal
 from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.types import UnixSeconds
 
-from service_cli.shell.text import moment
+from service_cli.ui.text import moment
 
 REASONS: Final[Mapping[str, str]] = {
     "judged": "the Guardians' Verdicts decided",

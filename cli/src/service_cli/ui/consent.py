@@ -3,7 +3,7 @@
 import sys
 
 from service_cli.errors import CommandRefused
-from service_cli.shell.output import is_redirected, warn
+from service_cli.ui.output import is_redirected, warn
 
 
 def can_be_asked() -> bool:

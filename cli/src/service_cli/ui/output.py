@@ -16,9 +16,9 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
-    from service_cli.shell.event import Event
-    from service_cli.shell.render.printer import Printer
-    from service_cli.shell.text import FindAbout
+    from service_cli.ui.event import Event
+    from service_cli.ui.render.printer import Printer
+    from service_cli.ui.text import FindAbout
 
 E = TypeVar("E", bound="Event")
 _COMMAND_LINE: Final = re.compile(r"\s*(?:[a-z ]{1,20}: )?service-cli ")
@@ -92,7 +92,7 @@ def print_json() -> None:
 def print_text(*, colours: bool) -> None:
     """Print events as text from here on, with colours where stdout is a terminal that has them."""
     global _COLOURS, _PRINTER  # noqa: PLW0603
-    from service_cli.shell.render.printer import are_wanted, printer_of
+    from service_cli.ui.render.printer import are_wanted, printer_of
 
     _COLOURS = colours and sys.stderr is not None and sys.stderr.isatty() and are_wanted()
     _PRINTER = printer_of(sys.stdout, colours=colours)
@@ -195,7 +195,7 @@ def warn_of_end(word: str, message: str) -> None:
 
 def _laid_out(text: str) -> str:
     """Text for a terminal beside text on stdout, wrapped as that is; a line that is a command is left as it is."""
-    from service_cli.shell.render.screen import width, wrapped
+    from service_cli.ui.render.screen import width, wrapped
 
     columns = max(20, terminal_columns())
     lines: list[str] = []
@@ -296,7 +296,7 @@ class Waiting:
 
     def tick(self, left: int | None = None) -> None:
         """``left``: seconds until the end, where that is known."""
-        from service_cli.shell.text import duration  # with all that it takes to show an amount
+        from service_cli.ui.text import duration  # with all that it takes to show an amount
 
         if left is not None:
             draw(f"{self._label}: {duration(max(0, left))} left")

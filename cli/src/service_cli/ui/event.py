@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, cast
 from bounty_protocol.shapes import OMITTED, Note, parts, to_json
 
 if TYPE_CHECKING:
-    from service_cli.shell.items import Shown
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.items import Shown
+    from service_cli.ui.render.screen import Screen
 
 Count = Annotated[int, Note(minimum=0)]
 """How many."""

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.types import Bytes32
 
-from service_cli.shell.items import Field, Item
-from service_cli.shell.progress import REASONS
-from service_cli.shell.text import ether, moment, printable, relative
+from service_cli.ui.items import Field, Item
+from service_cli.ui.progress import REASONS
+from service_cli.ui.text import ether, moment, printable, relative
 
 if TYPE_CHECKING:
-    from service_cli.shell.render.screen import Screen
+    from service_cli.ui.render.screen import Screen
 
 T = TypeVar("T")
 _MOST: Final = 600

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from service_cli.shell.items import Item, Quoted
-from service_cli.shell.phrases import safe
+from service_cli.ui.items import Item, Quoted
+from service_cli.ui.phrases import safe
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

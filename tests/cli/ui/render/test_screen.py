@@ -1,8 +1,8 @@
 """What a screen makes of words, facts and tables: its width, and the colours it has."""
 
 import pytest
-from service_cli.shell.items import Column, Field, Row
-from service_cli.shell.render.screen import Screen, cut, width, wrapped
+from service_cli.ui.items import Column, Field, Row
+from service_cli.ui.render.screen import Screen, cut, width, wrapped
 
 COLUMNS = (Column("ID"), Column("STATE"), Column("UNTIL", optional=1), Column("TITLE", flexible=True))
 ROWS = [

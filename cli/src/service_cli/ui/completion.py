@@ -10,7 +10,7 @@ import click
 from click import Command
 from click.shell_completion import get_completion_class
 
-from service_cli.shell.command import command
+from service_cli.ui.command import command
 
 PROGRAMS: Final = ("service-cli", "service-audit")
 

@@ -1,7 +1,7 @@
 """What texts of several commands have in common."""
 
 import pytest
-from service_cli.shell.phrases import argument
+from service_cli.ui.phrases import argument
 
 
 @pytest.mark.parametrize(

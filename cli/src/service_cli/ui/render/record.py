@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Final
 
 from bounty_protocol.domain.money import AmountKind
 
-from service_cli.shell.items import Field, Heading, Item
-from service_cli.shell.phrases import short, tokens, why
-from service_cli.shell.render.screen import Screen
+from service_cli.ui.items import Field, Heading, Item
+from service_cli.ui.phrases import short, tokens, why
+from service_cli.ui.render.screen import Screen
 
 if TYPE_CHECKING:
     from bounty_protocol.domain.record import RosterVerdict, VerificationRecord

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from service_cli.shell.items import Column, Field, Heading, Item, Quoted, Row, Whole
-from service_cli.shell.text import NOTHING, About
+from service_cli.ui.items import Column, Field, Heading, Item, Quoted, Row, Whole
+from service_cli.ui.text import NOTHING, About
 
 PROSE: Final = 80
 _CODES: Final = re.compile("\x1b\\[[0-9]*m")
