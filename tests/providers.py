@@ -135,12 +135,15 @@ class ProviderTwin:
 
         self._refusals.append(refuse)
 
-    def lose_one_of(self, number: int) -> None:
-        """Give no usable answer to one of so many requests, by chance: a provider does not keep step with who asks."""
+    def lose_one_of(self, number: int, status: int = 502) -> None:
+        """Answer one of so many requests with a status and no body, as a CDN in front does.
+
+        By chance: a provider does not keep step with who asks.
+        """
         drawn = Random(number)
 
         def refuse(_calls: int) -> Reply | None:
-            return None if drawn.randrange(number) else (502, b"", {})
+            return None if drawn.randrange(number) else (status, b"", {})
 
         self._refusals.append(refuse)
 
@@ -165,10 +168,6 @@ class ProviderTwin:
     def refuse_each(self, number: int, *, by_status: bool = True) -> None:
         """Refuse each request of this number for having been queried too often."""
         self._refusals.append(lambda calls: None if self.requests % number else _too_often(calls, by_status=by_status))
-
-    def answer_each(self, number: int, status: int) -> None:
-        """Answer each request of this number with a status, and no body, as a CDN in front does."""
-        self._refusals.append(lambda _calls: None if self.requests % number else (status, b"", {}))
 
     def answer_by_two_nodes(self, behind: int, is_behind: Callable[[int], bool] = lambda place: place % 2 == 0) -> None:
         """Have each second request, or those of these places, answered by a node that is so many blocks behind."""
@@ -265,7 +264,9 @@ def provider_before(node_url: str, monotonic: Callable[[], float] = lambda: 0.0)
 
 
 def _with_unknown_fields(_method: str, _params: Params, found: object) -> object:
-    """Fields of a fork that nobody here knows, and a type of transaction."""
+    """Fields of a fork that nobody here knows, in each answer and each log, and a type of transaction."""
+    if isinstance(found, list):
+        return [each | {"newField": "0x1"} if isinstance(each, dict) else each for each in found]
     return found | {"slotNumber": "0x1", "type": "0x79"} if isinstance(found, dict) else found
 
 
@@ -281,6 +282,7 @@ QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
     "ranges of one block": lambda twin: twin.limit_ranges(1, RANGE_LIMITS["by results"][1]),
     "ranges of two blocks": lambda twin: twin.limit_ranges(2, RANGE_LIMITS["alchemy"][1]),
     "ranges of five blocks": lambda twin: twin.limit_ranges(5, RANGE_LIMITS["infura"][1]),
+    "a node one block behind": lambda twin: twin.answer_by_two_nodes(1, _by_lot),
     "a node three blocks behind": lambda twin: twin.answer_by_two_nodes(3, _by_lot),
     "a node ten blocks behind": lambda twin: twin.answer_by_two_nodes(10, _by_lot),
     "no estimates": lambda twin: twin.lack((-32000, "intrinsic gas too high"), "eth_estimateGas"),
@@ -292,8 +294,8 @@ QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
     "unknown fields": lambda twin: twin.change(_with_unknown_fields),
     "429": lambda twin: twin.refuse_each(3),
     "a limit by an error": lambda twin: twin.refuse_each(3, by_status=False),
-    "520": lambda twin: twin.answer_each(3, 520),
-    "524": lambda twin: twin.answer_each(3, 524),
+    "520": lambda twin: twin.lose_one_of(3, 520),
+    "524": lambda twin: twin.lose_one_of(3, 524),
 }
 """What a provider may refuse or do: rows that are played against each program that waits for nothing."""
 

@@ -17,7 +17,7 @@ from service_indexer.writer import Writer
 from tests.campaign import size, source
 from tests.cli.servers import Params
 from tests.indexer.replay import contents, fresh_copy
-from tests.providers import NO_METHOD, NO_PROOF, RANGE_LIMITS, Error, ProviderTwin, provider_before
+from tests.providers import NO_METHOD, NO_PROOF, QUIRKS, RANGE_LIMITS, Error, ProviderTwin, provider_before
 from tests.servers import DatabaseServer
 from tests.world import World
 
@@ -40,47 +40,27 @@ def _newest_log_missing(twin: ProviderTwin) -> None:
     twin.change(after)
 
 
-def _unknown_fields(twin: ProviderTwin) -> None:
-    def after(method: str, _params: Params, found: object) -> object:
-        if isinstance(found, dict):
-            return found | {"type": "0x79", "newField": {"of": ["a", "later", "upgrade"]}}
-        if method != "eth_getLogs" or not isinstance(found, list):
-            return found
-        return [each | {"newField": 1} for each in found]
-
-    twin.change(after)
-
-
-def _balancer(behind: int) -> Callable[[ProviderTwin], None]:
-    """Two nodes behind one address, one of them so many blocks behind."""
-    drawn = Random(behind)
-    return lambda twin: twin.answer_by_two_nodes(behind, lambda _place: drawn.random() < 0.3)
-
-
 def _short_ranges(most: int, error: Error) -> Callable[[ProviderTwin], None]:
     return lambda twin: twin.limit_ranges(most, error)
 
 
-QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
+OWN: dict[str, Callable[[ProviderTwin], object]] = {
     **{f"ranges of {most}: {name}": _short_ranges(most, error) for name, (most, error) in RANGE_LIMITS.items()},
-    "ranges of 1": lambda twin: twin.limit_ranges(1, RANGE_LIMITS["infura"][1]),
-    "batches of 2": lambda twin: twin.limit_batches(2),
-    "batches of 10": lambda twin: twin.limit_batches(10),
-    "batches in another order": ProviderTwin.shuffle,
     "no proofs": lambda twin: twin.lack(NO_METHOD, "eth_getProof"),
     "proofs of the newest block": lambda twin: twin.prune(1, "eth_getProof", error=NO_PROOF),
-    "two nodes, 1 behind": _balancer(1),
-    "two nodes, 10 behind": _balancer(10),
     "newest log missing now and then": _newest_log_missing,
-    "unknown fields": _unknown_fields,
     "limited, with Retry-After": lambda twin: twin.limit_rate(9, 3, retry_after="3"),
     "limited, without": lambda twin: twin.limit_rate(9, 3, retry_after=None),
     "limited, by an error": lambda twin: twin.limit_rate(9, 3, retry_after=None, by_status=False),
     "one of seven requests lost": lambda twin: twin.lose_one_of(7),
     "a hang now and then": lambda twin: twin.hang_every(17),
 }
-UNFIT = {name for name in QUIRKS if name.startswith(("two nodes", "newest", "limited", "one", "a hang"))}
-"""At most one at once: behind two of them the index may need more steps than a test has."""
+"""What only the index asks for, or waits for."""
+EVERY = QUIRKS | OWN
+_SLOW = ("a node", "newest", "limited", "one", "a hang", "429", "a limit", "520", "524", "ranges of one", "ranges of t")
+UNFIT = {name for name in EVERY if name.startswith((*_SLOW, "ranges of 1:"))}
+"""At most one at once: behind two of them, as lost answers where each block is a request of its own, the index may need
+more steps than a test has."""
 
 
 @dataclass
@@ -97,7 +77,7 @@ class Patience:
         self.seconds += seconds
 
 
-@pytest.mark.parametrize("quirk", QUIRKS)
+@pytest.mark.parametrize("quirk", EVERY)
 def test_index_behind_a_provider_is_what_the_node_has(
     world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, quirk: str
 ) -> None:
@@ -109,7 +89,7 @@ def test_index_behind_several_quirks_is_what_the_node_has(
     world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, play: int
 ) -> None:
     random = source(f"provider quirks/{play}")
-    chosen = random.sample(list(QUIRKS), random.choice((2, 3)))
+    chosen = random.sample(list(EVERY), random.choice((2, 3)))
     unfit = [name for name in chosen if name in UNFIT]
     _play(world, database_server, monkeypatch, [name for name in chosen if name not in unfit[1:]], random)
 
@@ -121,7 +101,7 @@ def _play(
     monkeypatch.setattr(time, "sleep", patience.sleep)
     with provider_before(world.node.url, patience.monotonic) as twin, fresh_copy(world, server) as (writer, engine):
         for name in chosen:
-            QUIRKS[name](twin)
+            EVERY[name](twin)
         timeout = urllib3.Timeout(connect=ANSWER_SECONDS, read=ANSWER_SECONDS)
         rpc = Rpc([twin.url], timeout=timeout, answer_seconds=ANSWER_SECONDS, patient=True)
         chain = RpcChain(rpc, world.hub_address)
