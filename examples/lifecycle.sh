@@ -17,7 +17,6 @@ as() {
     shift
     (
         set -a
-        SERVICE_OUTPUT=json # whatever this person has configured for reading
         XDG_STATE_HOME="$work/$person"
         . "$stack/$person.env"
         set +a

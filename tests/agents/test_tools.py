@@ -13,8 +13,8 @@ import service_cli
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address
+from service_cli.acts import claims as claiming
 from service_cli.chain.signer import LocalSigner
-from service_cli.claimant import claim as claiming
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian import opening
 from service_cli.guardian.events import OpenedBounty

@@ -5,7 +5,7 @@ from typing import Final
 
 from bounty_protocol.shapes import to_json
 
-from tests.cli import tour
+from tests.cli import sample_bounty
 from tests.cli.event_schemas import problems, schemas
 
 HOSTILE: Final = "a\x1b[2J\x07\u202eb\u0600\r\nc" + "\u0301" * 40 + "\U0001f600字" * 5
@@ -15,7 +15,7 @@ _SHARED: Final[Mapping[str, object]] = {
     "Bytes32": "0x" + "cd" * 32,
     "Amount": "25000000",
     "BountyId": "7",
-    "UnixSeconds": tour.NOW + 90,
+    "UnixSeconds": sample_bounty.NOW + 90,
     "BlockNumber": 3,
     "Timestamp": "2027-01-15T09:00:00Z",
     "Outcome": "awarded",
@@ -33,9 +33,9 @@ _PATTERNS: Final = {
     "^(0|[1-9][0-9]*)$": "25000000",
 }
 _WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
-    "bounty_list.bounty": to_json(tour.item()),
-    "bounty_show.bounty": to_json(tour.detail()),
-    "verification_record.fetched": {"record": tour.record()},
+    "bounty_list.bounty": to_json(sample_bounty.item()),
+    "bounty_show.bounty": to_json(sample_bounty.detail()),
+    "verification_record.fetched": {"record": sample_bounty.record()},
 }
 """Events whose objects are the API's: docs/events.md leaves their shapes to the interface."""
 
@@ -68,5 +68,5 @@ def _value(schema: object, text: str, *, nulls: bool) -> object:
         return [] if nulls else [_value(schema["items"], text, nulls=nulls)]
     if kind == "object":
         return {key: _value(each, text, nulls=nulls) for key, each in schema.get("properties", {}).items()}
-    plain: Mapping[str, object] = {"boolean": not nulls, "integer": tour.NOW, "null": None}
+    plain: Mapping[str, object] = {"boolean": not nulls, "integer": sample_bounty.NOW, "null": None}
     return _PATTERNS.get(schema.get("pattern", ""), text) if kind == "string" else plain[kind]

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -14,6 +15,8 @@ from threading import Thread
 
 from tests.cli.kill import CLIENT
 from tests.cli.terminal import Terminal
+
+CODES = re.compile("\x1b\\[[0-9;]*m")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +65,19 @@ def at_terminal(
                 process.send_signal(signal.SIGINT)
                 break
             time.sleep(0.02)
-        stdout, _ = process.communicate(timeout=60)
+        try:
+            stdout, _ = process.communicate(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
     reader.join(timeout=10)
     os.close(ours)
     return Seen(process.returncode, (stdout or b"").decode(), screen.decode(errors="replace").replace("\r\n", "\n"))
+
+
+def text_of(shell: Terminal, *words: str) -> str:
+    """What a wide terminal shows of a command, without colours."""
+    return CODES.sub("", at_terminal(shell, *words, columns=200, watched=True).screen)
 
 
 def _read(ours: int, into: bytearray) -> None:

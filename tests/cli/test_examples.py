@@ -100,7 +100,7 @@ def test_page__is_checked_and_funded_once(run: Run, stage: Stage) -> None:
     (case.home.home / "bad.md").write_text("no page\n")
     assert "bad.md:1: document: " in run("check_page", case.home, "bad.md", code=1)
     first = run_case(run, "fund_bounty", case, "page.md")
-    assert f"\n{ESCROW} base units in escrow" in first
+    assert f"{ESCROW} base units in escrow" in first
     assert run_case(run, "fund_bounty", case, "page.md").splitlines()[-1] == first.splitlines()[-1]
 
 

@@ -106,7 +106,7 @@ PAID = ACTS | {"bounty_protocol.domain.roster"}
 """Of one that needs no roster."""
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[(0, SLOW | NEVER, words) for words in (["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])],
-    (0, SLOW | NEVER | {"service_cli.ui.phrases"}, ["spec-commitment", "page.md"]),
+    (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
     (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
@@ -128,7 +128,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
     (1, ACTS, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
     (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
-    (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
+    (1, PAID | {"service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
 ]
@@ -151,7 +151,7 @@ def test_command__that_signs_and_sends_with_a_plain_key__imports_no_eth_account(
     assert (code, modules & (NEVER | LATE)) == (0, set())
 
 
-RENDERERS = {"service_cli.ui.render", "markdown_it"}
+RENDERERS = {"service_cli.ui.screen", "rich"}
 
 
 @pytest.mark.parametrize("words", [["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
@@ -159,14 +159,6 @@ def test_text__of_a_run_that_prints_json__is_not_imported(shell: Terminal, words
     (shell.home / "page.md").write_bytes(PAGE)
     _, modules = imported(shell, *words, **NOWHERE)
     assert modules & RENDERERS == set()
-
-
-@pytest.mark.parametrize("words", [["spec-commitment", "page.md"]])
-def test_text__of_a_run_that_prints_it__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
-    (shell.home / "page.md").write_bytes(PAGE)
-    code, modules = imported(shell, *words, "--text", **NOWHERE)
-    assert (code, modules & (SLOW | NEVER | {"markdown_it"})) == (0, set())
-    assert "service_cli.ui.render" in modules
 
 
 def example_of(name: str) -> list[str]:

@@ -1,6 +1,6 @@
 """Signs what it derived itself, seals and opens work locally; ``service-audit`` checks a bounty or a whole deployment.
 
-It never does anything because of a count of Verdicts (ADR 40), nor settles, nor sends a key anywhere.
+It never counts Verdicts, nor settles, nor sends a key anywhere.
 """
 
 from typing import TYPE_CHECKING

@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from bounty_protocol.wire.changes import ChangeList
     from bounty_protocol.wire.deployment import Deployment
 
+    from service_cli.acts.claims import ClaimPreview
     from service_cli.api import ApiClient
     from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
-    from service_cli.bounty.settling import SettledBounty
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
-    from service_cli.claimant.claim import ClaimPreview
     from service_cli.claimant.events import ClaimTotal, PaidClaim
     from service_cli.guardian.events import AnchoredVerdict, DeliveredKey, OpenedBounty, OpenedSubmission
     from service_cli.guardian.fee_events import ClaimedFee, SignOfLife
@@ -391,14 +390,14 @@ class Client:
 
     def claim_fee(self, bounty_id: BountyId) -> "ClaimedFee":
         """The Guardian's share of a bounty that ended."""
-        from service_cli.guardian.fee import claim_fee
+        from service_cli.acts.claims import claim_fee
 
         with self._at_work(CHAIN) as settings:
             return claim_fee(settings, bounty_id)
 
     def heartbeat(self) -> "SignOfLife":
         """Record the Guardian's sign of life."""
-        from service_cli.guardian.fee import heartbeat
+        from service_cli.acts.heartbeat import heartbeat
 
         with self._at_work(CHAIN) as settings:
             return heartbeat(settings)
@@ -407,26 +406,24 @@ class Client:
 
     def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> "ClaimPreview":
         """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
-        from service_cli.claimant.claim import preview_claim
+        from service_cli.acts.claims import preview_claim
 
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account)
 
     def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> "PaidClaim":
         """The award or the refund of one bounty, with the key of ``account`` and no other."""
-        from service_cli.claimant.claim import claim
+        from service_cli.acts.claims import claim
 
         with self._at_work(CHAIN) as settings:
-            if (done := claim(settings, bounty_id, None, account)) is None:
-                raise RuntimeError("nothing is left for somebody else to send")
-            return done
+            return claim(settings, bounty_id, account)
 
     def claim_all(self) -> "ClaimTotal":
         """Every amount that the account can pull now."""
-        from service_cli.claimant.claim_all import claim_all
+        from service_cli.acts.claim_all import claim_all
 
         with self._at_work(CHAIN) as settings:
-            return claim_all(settings, None)
+            return claim_all(settings)
 
     # --- the calls of an act, for another program to send
 
@@ -509,36 +506,28 @@ class Client:
 
     def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":
         """The call that records the Guardian's sign of life; any later one is its result."""
-        from service_cli.guardian.fee import prepare_heartbeat
+        from service_cli.acts.heartbeat import prepare_heartbeat
 
         with self._at_work(CHAIN) as settings:
             return prepare_heartbeat(settings, account)
 
-    def prepare_settle(self, bounty_id: BountyId, account: Address) -> "PreparedAct[SettledBounty]":
-        """The call that ends a bounty whose time is up, by any ``account``; refused as the Hub would refuse it."""
-        from service_cli.bounty.settling import prepare_settlement
-
-        with self._at_work(CHAIN) as settings:
-            return prepare_settlement(settings, bounty_id, account)
-
     def prepare_claim(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[PaidClaim]":
         """The call that pulls the award or refund of ``account``; the outcome is waited for as in ``claim``."""
-        from service_cli.claimant.claim import prepare_claim
+        from service_cli.acts.claims import prepare_claim
 
         with self._at_work(CHAIN) as settings:
             return prepare_claim(settings, bounty_id, account)
 
     def prepare_claim_fee(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[ClaimedFee]":
         """The call that pulls a Guardian's share of a bounty that ended."""
-        from service_cli.guardian.fee import prepare_fee
+        from service_cli.acts.claims import prepare_fee
 
         with self._at_work(CHAIN) as settings:
             return prepare_fee(settings, bounty_id, account)
 
     def prepare_claim_all(self, account: Address | None = None) -> "PreparedAct[ClaimTotal]":
-        """The calls that pull everything that is due to ``account``, up to 32 amounts each. What the Hub refuses is
-        left out: ``on_event`` gets it with the reason, and the result counts it."""
-        from service_cli.claimant.claim_all import prepare_all
+        """The calls that pull everything that is due to ``account``, up to 32 amounts each."""
+        from service_cli.acts.claim_all import prepare_all
 
         with self._at_work(CHAIN) as settings:
             return prepare_all(settings, account)

@@ -20,7 +20,7 @@ from service_cli.errors import COHERENT, CommandRefused
 from service_cli.events import DoctorCheck
 from service_cli.ui.arguments import ADDRESS
 from service_cli.ui.command import command
-from service_cli.ui.output import emit, remark
+from service_cli.ui.output import emit
 from service_cli.ui.text import duration, moment
 from service_cli.ui.text import wei as in_wei
 
@@ -68,12 +68,6 @@ def _report(name: str, check: Callable[[], str]) -> bool:
 
 def _print(name: str, detail: str, fix: str | None) -> bool:
     emit(DoctorCheck(name, fix is None, detail, fix))
-    if fix is None:
-        remark(f"ok   {name}: {detail}")
-    elif detail.startswith("skipped"):
-        remark(f"skip {name}: {detail}", urgent=True)
-    else:
-        remark(f"FAIL {name}: {detail}\n     fix: {fix}", urgent=True)
     return fix is None
 
 

@@ -1,23 +1,26 @@
 """Events of ``status`` and ``doctor``."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Literal
+from typing import ClassVar, Final, Literal
 
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.ui.event import Count, Event
-from service_cli.ui.items import Column, Field, Heading, Row, Shown
-from service_cli.ui.phrases import time_left, to_the_minute, tokens
 from service_cli.ui.progress import Step
-from service_cli.ui.text import ether
-
-if TYPE_CHECKING:
-    from service_cli.ui.render.screen import Screen
-
 
 Role = Literal["poster", "solver", "guardian", "claimant"]
 TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open", "reupload"]
+
+
+_TASKS: Final[Mapping[TaskKind, str]] = {
+    "judge": "it waits for your Verdict",
+    "deliver": "its Poster waits for the winning work's key",
+    "claim": "the award or the refund is yours to claim",
+    "claim_fee": "your Guardian's share is yours to claim",
+    "open": "the winning work can be opened",
+    "reupload": "the service lost your sealed work: upload it again",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,29 +30,12 @@ class AccountStatus(Event):
 
     EVENT: ClassVar[str] = "status.account"
     WHEN: ClassVar[str] = "one for each"
+    SAYS: ClassVar[str] = "{account}"
     account: Address
     roles: tuple[Role, ...]
     balance_wei: Wei
     token_balance: TokenAmount
     allowance: TokenAmount
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        roles = ", ".join(role.capitalize() for role in self.roles)
-        yield Heading(self.account)
-        yield Field("Roles", roles or "none whose key is configured")
-        yield Field("Holds", f"{tokens(self.token_balance, screen)}, {ether(self.balance_wei)}")
-        if allowed := self.allowance:
-            yield Field("The Hub may", f"take {tokens(allowed, screen)} of it")
-
-
-_TASKS: Final = (Column("BOUNTY"), Column("WHAT"), Column("LEFT"), Column("UNTIL (UTC)", optional=1))
-_WHAT: Final = {
-    "judge": "judge",
-    "claim": "claim",
-    "claim_fee": "claim your share",
-    "open": "open the work",
-    "reupload": "upload lost work again",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,26 +51,8 @@ class WaitingTask(Event):
     until: UnixSeconds | None
     command: str
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        what, until = _WHAT.get(self.task, self.task), self.until
-        cells = (str(self.bounty_id), what, time_left(until, screen), to_the_minute(until))
-        yield Row(_TASKS, cells, note=self.command)
-
-
-_RUNNING: Final = (
-    Column("RUNNING"),
-    Column("YOU ARE"),
-    Column("STAGE"),
-    Column("LEFT"),
-    Column("UNTIL (UTC)", optional=1),
-)
-_STAGES: Final[Mapping[str, str]] = {
-    "submissions": "accepts Submissions",
-    "reveal": "sealed",
-    "judging": "is judged",
-    "settlement": "time is up: anyone settles it",
-    "delivery": "won: a Guardian has to deliver the key",
-}
+    def says(self) -> str:
+        return f"Bounty {{bounty_id}}: {_TASKS[self.task]}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +63,12 @@ class RunningBounty(Event):
 
     EVENT: ClassVar[str] = "status.running"
     WHEN: ClassVar[str] = "one for each, by when its step ends"
+    TABLE: ClassVar[bool] = True
     account: Address
     bounty_id: BountyId
     role: Literal["poster", "solver", "guardian"]
     step: Literal[Step, "delivery"]
     at: UnixSeconds | None
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        stage = _STAGES.get(self.step, self.step)
-        left, until = time_left(self.at, screen), to_the_minute(self.at)
-        yield Row(_RUNNING, (str(self.bounty_id), self.role.capitalize(), stage, left, until))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +81,14 @@ class StatusTotal(Event):
     tasks: Count
     unknown: Count
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        accounts, tasks = self.accounts, self.tasks
-        if not accounts:
-            yield "No key is configured and no --address is given, so there is no account to look at."
-            yield Field("Next", "service-cli doctor looks at what is set", whole=True)
-        elif tasks:
-            yield (
-                "1 thing waits for you." if tasks == 1 else f"{tasks} things wait for you, the soonest deadline first."
-            )
-        else:
-            yield "Nothing that is known waits for you." if self.unknown else "Nothing waits for you."
-        if self.unknown:
-            yield "Not everything could be looked at: more may wait."
+    def says(self) -> str:
+        if not self.accounts:
+            return "No key is configured and no --address is given. service-cli doctor looks at what is set."
+        waiting = f"{self.tasks} things wait for you" if self.tasks else "Nothing waits for you"
+        return f"{waiting}, as far as is known: not everything could be looked at." if self.unknown else f"{waiting}."
+
+    def facts(self, now: int) -> object:
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,12 +104,14 @@ class DoctorCheck(Event):
     detail: str
     fix: str | None
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        name, detail, fix = self.name, self.detail, self.fix
-        if self.ok:
-            yield f"{screen.good('ok')}    {screen.strong(name)}: {detail}"
-        elif detail.startswith("skipped"):
-            yield f"{screen.quiet('skip')}  {screen.strong(name)}: {detail}"
-        else:
-            yield f"{screen.bad('FAIL')}  {screen.strong(name)}: {detail}"
-            yield Field("Fix", fix or "see docs/client.md")
+    def says(self) -> str:
+        mark = "ok" if self.ok else "skip" if self.detail.startswith("skipped") else "FAIL"
+        return f"{mark} {{name}}: {{detail}}"
+
+    def facts(self, now: int) -> object:
+        return None if self.ok else _DoctorFix(self.fix or "see docs/client.md")
+
+
+@dataclass(frozen=True, slots=True)
+class _DoctorFix:
+    fix: str

@@ -17,7 +17,6 @@ from service_cli.ui.command import (
     NETWORK_HELP,
     NO_COLOR_HELP,
     QUIET_HELP,
-    TEXT_HELP,
     Program,
     run_program,
 )
@@ -86,10 +85,10 @@ HABITS: Final = {
 """Names that people type by habit, with the command they mean."""
 
 EPILOG: Final = """\b
-Without --network and SERVICE_CHAIN_ID it is mainnet. Events are on stdout,
-one JSON object a line; --text shows sentences and tables. Exit: 0 done,
-1 refused or failed, 2 usage, 130 or 143 interrupted. A command that is run
-again continues. audit is a program of its own, too: service-audit.
+Without --network and SERVICE_CHAIN_ID it is mainnet. A terminal shows text;
+a pipe or a file gets events, one JSON object a line. Exit: 0 done, 1 refused
+or failed, 2 usage, 130 or 143 interrupted. A command that is run again
+continues.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
@@ -162,7 +161,6 @@ class LazyGroup(Program, click.Group):
 @click.version_option(__version__, prog_name="service-cli")
 @click.option("--network", type=NETWORK_NAME, help=NETWORK_HELP)
 @click.option("--quiet", "-q", is_flag=True, help=QUIET_HELP)
-@click.option("--text", is_flag=True, help=TEXT_HELP)
 @click.option("--json", is_flag=True, help=JSON_HELP)
 @click.option("--no-color", is_flag=True, help=NO_COLOR_HELP)
 def group(network: str | None, **_output: bool) -> None:  # each command reads them

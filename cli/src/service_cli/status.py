@@ -4,7 +4,7 @@ Nothing is signed. The API's list says which bounties to look at; what waits is 
 that shows less than there is can only hide work, never invent any. A key is read to know its account.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -16,10 +16,8 @@ from service_cli.config.settings import Settings, load_settings
 from service_cli.events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
 from service_cli.ui.arguments import ADDRESS
 from service_cli.ui.command import command
-from service_cli.ui.output import emit, remark, warn
+from service_cli.ui.output import emit, warn
 from service_cli.ui.progress import Step, next_step
-from service_cli.ui.text import About, moment
-from service_cli.ui.text import wei as in_wei
 
 if TYPE_CHECKING:
     from bounty_protocol.chain.hub import BountyView
@@ -75,18 +73,12 @@ class Task:
     account: Address
     bounty_id: BountyId
     task: TaskKind
-    what: str
     until: UnixSeconds | None
     command: str
 
-    def show(self, now: int) -> WaitingTask:
+    def show(self) -> WaitingTask:
         """As an event and as text."""
-        shown = emit(
-            WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command), lambda: About(now=now)
-        )
-        ends = "" if self.until is None else f", until {moment(self.until, now)}"
-        remark(f"bounty {self.bounty_id}: {self.what}{ends}\n    {self.command}")
-        return shown
+        return emit(WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,38 +101,31 @@ def show_status(
     from service_cli.api import api_of
     from service_cli.bounty.listing import require_deployment
     from service_cli.chain.session import ChainClient
-    from service_cli.chain.token import amount_shown
 
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     unknown = _Unknown()
-    now, tasks, shown, deliveries = chain.latest().time, list[Task](), amount_shown(chain), _Deliveries(api, unknown)
+    now, tasks, deliveries = chain.latest().time, list[Task](), _Deliveries(api, unknown)
     bounties = _Bounties(chain, api, most_bounties)
     held = []
     for account, roles in accounts.items():
-        held.append(_show_account(chain, account, roles, shown))
+        held.append(_show_account(chain, account, roles))
         found = _tasks(chain, bounties, deliveries, account, now)
         tasks += found if roles else map(_for_wallet, found)
         tasks += _to_upload_again(settings, chain, account, unknown)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
-    waiting = tuple(task.show(now) for task in tasks)
+    waiting = tuple(task.show() for task in tasks)
     running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
     running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
     for each in running:
-        emit(each, lambda: About(now=now))
-        ends = "" if each.at is None else f", until {moment(each.at, now)}"
-        remark(f"running: bounty {each.bounty_id} ({each.role}): {each.step}{ends}")
+        emit(each)
     if bounties.not_there:
         which = ", ".join(map(str, bounties.not_there[:20]))
         unknown.add(f"what waits in bounty {which}", "the RPC endpoint does not have it, and may be a block behind.")
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
-    total = emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
-    if not accounts:
-        remark("no key is configured and no --address given; service-cli doctor looks at what is")
-    elif not tasks:
-        remark("nothing that is known waits for you" if total.unknown else "nothing waits for you")
+    emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
     return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut), tuple(unknown.found))
 
 
@@ -156,17 +141,11 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     return found | {address: found.get(address, ()) for address in addresses}
 
 
-def _show_account(
-    chain: "ChainClient", account: Address, roles: tuple[Role, ...], shown: Callable[[int], str]
-) -> AccountStatus:
-    from service_cli.chain.about import about_chain
+def _show_account(chain: "ChainClient", account: Address, roles: tuple[Role, ...]) -> AccountStatus:
     from service_cli.chain.token import allowance
 
     held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
-    found = emit(AccountStatus(account, roles, held, tokens, allowed), about_chain(chain))
-    who = f"{account} ({', '.join(roles)})" if roles else account
-    remark(f"{who}: {in_wei(held)}; {shown(tokens)}, of which the Hub may take {shown(allowed)}")
-    return found
+    return emit(AccountStatus(account, roles, held, tokens, allowed))
 
 
 class _Unknown:
@@ -303,21 +282,21 @@ def _of_bounty(
                 judged = chain.hub.verdict(bounty_id, account).kind is not None
             if not judged:
                 listing = f"service-cli guardian:judgeable --guardian-address {account}"
-                yield Task(account, bounty_id, "judge", "waits for your Verdict", bounty.judging_deadline, listing)
+                yield Task(account, bounty_id, "judge", bounty.judging_deadline, listing)
         return
     with chain_errors():
         (due,) = chain.hub.read("claimable", bounty_id, account)
     if due and account in {bounty.poster, bounty.winner}:
-        yield Task(account, bounty_id, "claim", "has money for you", None, f"service-cli claim {bounty_id}")
+        yield Task(account, bounty_id, "claim", None, f"service-cli claim {bounty_id}")
     elif due and guards:
         claiming = f"service-cli guardian:claim-fee {bounty_id}"
-        yield Task(account, bounty_id, "claim_fee", "has your Guardian's share", None, claiming)
+        yield Task(account, bounty_id, "claim_fee", None, claiming)
     if bounty.outcome is Outcome.AWARDED and guards and deliveries.owed(bounty_id, bounty):
         delivering = f"service-cli guardian:deliver-key {bounty_id}"
-        yield Task(account, bounty_id, "deliver", "was won: its Poster waits for the key", None, delivering)
+        yield Task(account, bounty_id, "deliver", None, delivering)
     if _may_open(chain, bounty_id, bounty, account) and not deliveries.owed(bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
-        yield Task(account, bounty_id, "open", "was won: the work can be opened", None, opening)
+        yield Task(account, bounty_id, "open", None, opening)
 
 
 def _to_upload_again(settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown) -> Iterator[Task]:
@@ -343,8 +322,7 @@ def _to_upload_again(settings: Settings, chain: "ChainClient", account: Address,
             recorded = chain.hub.submission(bounty_id, account)
         if recorded == commitment:
             uploading = f"service-cli solver:submit {bounty_id} DIRECTORY"
-            what = "lost your sealed work: upload it again from the machine that sealed it"
-            yield Task(account, bounty_id, "reupload", what, None, uploading)
+            yield Task(account, bounty_id, "reupload", None, uploading)
 
 
 def _for_wallet(task: Task) -> Task:

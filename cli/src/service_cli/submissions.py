@@ -39,7 +39,7 @@ from service_cli.config.settings import Settings
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.storage import download, storage_url
-from service_cli.ui.output import Progress, emit, remark, say
+from service_cli.ui.output import Progress, emit, say, warn
 from service_cli.ui.text import DATE_SECONDS, clock_off, duration, moment, printable
 
 F = TypeVar("F", bound=OpenedFiles)
@@ -291,6 +291,7 @@ def write_artifact(
     *,
     original_names: bool,
     ready: Callable[[Path], None] = lambda _directory: None,
+    following: str | None = None,
 ) -> F:
     """Fetch and open the work below ``output_dir``, and print it as an event of this ``kind``.
 
@@ -313,8 +314,7 @@ def write_artifact(
         )
     note_opened(output_dir)
     counts = (opened.file_count, opened.byte_length)
-    done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)))
-    remark(f"opened {opened.file_count} files in {output_dir}")
+    done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)), following)
     if opened.inert:
-        remark(_inert(opened.inert), urgent=True)
+        warn(_inert(opened.inert))
     return done

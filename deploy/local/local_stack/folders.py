@@ -44,7 +44,7 @@ def _shell(environment: Path, folder: Path, state: Path) -> str:
         "#!/bin/sh\n"
         "for name in $(env | sed -n 's/^\\(SERVICE_[A-Z_]*PRIVATE_KEY[A-Z_]*\\)=.*/\\1/p'); do unset \"$name\"; done\n"
         f"set -a; . {shlex.quote(str(environment))}; set +a\n"
-        f'export PATH={programs}:"$PATH" SERVICE_OUTPUT="${{SERVICE_OUTPUT:-text}}"\n'
+        f'export PATH={programs}:"$PATH"\n'
         f"export XDG_STATE_HOME={shlex.quote(str(state))} SERVICE_LOCAL_STACK={shlex.quote(str(environment))}\n"
         f'cd {shlex.quote(str(folder))} && exec "${{SHELL:-/bin/sh}}" "$@"\n'
     )

@@ -8,6 +8,7 @@ from bounty_protocol.types import ZERO_ADDRESS, Bytes32
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
+from tests.cli.screen import text_of
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -56,12 +57,12 @@ def test_show__with_verdicts__has_the_reasons_that_hash_to_what_was_recorded(
     assert missing["code"]
     assert (hostile["document"], hostile["code"]) == (HOSTILE.decode(), None)
 
-    text = poster.run("bounty:show", "--verdicts", "--text", bounty).stdout
-    assert f" Guardian     {guardians[0]}" in text
+    text = text_of(poster, "bounty:show", "--verdicts", bounty)
+    assert f"Verdict of {guardians[0]}" in text
     assert "| The test fails on the second file." in text
     assert "| no frontmatter, and [31mred[0m" in text
     assert "\x1b" not in text
-    assert "Verdict of" not in poster.run("bounty:show", "--text", bounty).stdout
+    assert "Verdict of" not in text_of(poster, "bounty:show", bounty)
 
 
 def test_show__reasons_that_hash_to_something_else__are_not_shown(
@@ -72,7 +73,7 @@ def test_show__reasons_that_hash_to_something_else__are_not_shown(
     shown = poster.run("bounty:show", "--verdicts", bounty).events[1:]
     (forged,) = (each for each in shown if each["report_commitment"] == commitment)
     assert (forged["document"], forged["code"]) == (None, "verdict_mismatch")
-    assert "holds" not in poster.run("bounty:show", "--verdicts", "--text", bounty).stdout.partition("Verdict of")[2]
+    assert "holds" not in text_of(poster, "bounty:show", "--verdicts", bounty).partition("Verdict of")[2]
 
 
 def test_show__verdicts_of_a_bounty_that_nobody_judged__has_none(poster: Terminal, bounty: str) -> None:

@@ -11,6 +11,7 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.claimant.test_claim_all import awarded
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
+from tests.cli.screen import text_of
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -37,7 +38,6 @@ def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, po
     assert {event["kind"] for event in verdicts} == {"awarded"}
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["outcome"], end["reason"]) == ("awarded", "judged")
-    assert f"it is final: awarded to {ledger.people.solvers[1].address} (the Guardians' Verdicts decided)" in ran.words
     assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
     assert ran.last == {
         "event": "bounty_watch.final",
@@ -61,9 +61,9 @@ def test_watch__of_an_award_as_text__names_the_claim_until_it_was_made(
     ledger: Ledger, poster: Terminal, solver: Terminal
 ) -> None:
     bounty = awarded(ledger)
-    assert f"service-cli claim {bounty}" in poster.run("bounty:watch", str(bounty), "--text").stdout
+    assert f"service-cli claim {bounty}" in text_of(poster, "bounty:watch", str(bounty))
     solver.run("claim", str(bounty))
-    assert "service-cli claim" not in poster.run("bounty:watch", str(bounty), "--text").stdout
+    assert "service-cli claim" not in text_of(poster, "bounty:watch", str(bounty))
 
 
 def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
@@ -108,7 +108,6 @@ def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
     submitted = [event for event in ran.events if event.get("name") == "SubmissionRecorded"]
     (removed,) = [event for event in ran.events if event["event"] == "bounty_watch.event_removed"]
     assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
-    assert "no longer counts" in ran.words
 
 
 def test_watch__an_endpoint_whose_next_answer_is_a_block_behind__takes_nothing_back_and_repeats_nothing(
@@ -184,7 +183,6 @@ def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_to
     (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
     assert (end["winner"], end["submission_commitment"]) == (None, None)
     assert "bounty_watch.next" not in ran.names
-    assert "(25000000 base units) go back" in ran.words
 
 
 def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:

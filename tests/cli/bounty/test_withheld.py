@@ -10,6 +10,7 @@ from bounty_protocol.wire.withheld import Withheld
 from tests.cli.api_twin import ApiTwin, refusal, withheld_error
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
+from tests.cli.screen import text_of
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -36,7 +37,7 @@ def test_show__of_a_page_that_is_withheld__says_why_since_when_and_shows_the_res
         None,
         {"reason": NOTICE.reason, "since": NOTICE.since, "until": NOTICE.until},
     )
-    text = poster.run("bounty:show", "--text", str(bounty)).stdout
+    text = text_of(poster, "bounty:show", str(bounty))
     assert all(each in text for each in ("withheld by the service's operator", NOTICE.reason, "2027-01-15 08:00 UTC"))
     assert all(each in text for each in ("Escrow", "Guardians", spec_commitment(page)))
 

@@ -87,7 +87,7 @@ def test_file_with_one_value_is_refused_too(stage: Stage, name: str) -> None:
 
 def test_file_whose_values_are_not_used_needs_no_acceptance(stage: Stage) -> None:
     case = heartbeat(stage)
-    unused = {"SERVICE_MAX_GAS_PRICE_GWEI": "7", "SERVICE_OUTPUT": "text"}
+    unused = {"SERVICE_MAX_GAS_PRICE_GWEI": "7"}
     write(case.home.home, {"SERVICE_RPC_URL": "http://127.0.0.1:1", "OTHER": "x", "SERVICE_OTHER": "x", **unused})
     assert case.home.run(*case.words).last["event"] == case.event
 
@@ -267,7 +267,7 @@ def test_new_key_is_not_written_where_a_file_says(shell: Terminal, tmp_path: Pat
     assert (tmp_path / "theirs").exists()
 
 
-@pytest.mark.parametrize("values", [None, {}, {"OTHER": "x"}, {"SERVICE_OUTPUT": "text"}])
+@pytest.mark.parametrize("values", [None, {}, {"OTHER": "x"}])
 def test_allow_without_a_file_that_sets_anything_is_refused(shell: Terminal, values: dict[str, str] | None) -> None:
     if values is not None:
         write(shell.home, values)

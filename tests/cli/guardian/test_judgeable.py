@@ -66,7 +66,6 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
     assert (first.events[0]["unopened"], first.events[0]["own_verdict"]) == ([judged.commitment], own)
     assert (first.last["bounty_id"], first.last["solver"]) == (won.bounty, won.solver)
-    assert "1 of 1 Submissions not opened" in first.words
     guardian.run("guardian:open", *judged.names)
     guardian.run("guardian:deliver-key", *won.names)
     again = guardian.run(*words)
@@ -86,7 +85,7 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     stolen = guardian.run(*words)
     assert stolen.last["replaced"] is True
     assert "your Verdict was replaced" in stolen.words
-    assert "somebody else has your account's key" in " ".join(guardian.run(*words, "--text").stdout.split())
+    assert "somebody else has your account's key" in stolen.words
 
 
 def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every_machine(
@@ -113,9 +112,7 @@ def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every
     words = ("guardian:judgeable", "--guardian-address", ADDRESS)
     shown = guardian.run(*words)
     assert shown.last["replacements"] == [replaced]
-    text = " ".join(guardian.run(*words, "--text").stdout.split())
-    assert f"an award to {solver[:6]}" in text
-    assert "then no valid Submission" in text
+    assert "a Guardian's Verdict was replaced" in shown.words
     knows = False
     without = guardian.run(*words)
     assert "replacements" not in without.last

@@ -51,7 +51,6 @@ def test_check__of_a_page_with_one_fault__names_its_line(
     ran = shell.run("poster:check", "--offline", "page.md", code=1)
     found = [event for event in ran.events if event.get("field") == field]
     assert found[0]["line"] == number_of(where, page)
-    assert f"page.md:{found[0]['line']}: {field}: " in ran.words
     assert (ran.names[-2:], ran.last["code"]) == (["poster_check.finished", "poster_check.refused"], "page_not_ready")
 
 
@@ -60,7 +59,7 @@ def test_check__of_the_body__names_the_line_that_the_rule_names(shell: Terminal)
     ran = shell.run("poster:check", "--offline", "-", stdin=page.encode(), code=1)
     issue = ran.event("poster_check.issue")
     assert (issue["line"], issue["field"]) == (number_of("The format is TBD", page), "body")
-    assert f"<stdin>:{issue['line']}: body: Holds the placeholder" in ran.words
+    assert "Holds the placeholder" in str(issue["message"])
 
 
 def test_check__of_a_page_that_is_ready__finds_nothing_and_uses_no_network(shell: Terminal) -> None:
@@ -104,7 +103,7 @@ def test_check__by_the_service__sends_the_page_unsigned_and_shows_what_it_finds(
     ran = poster.run("poster:check", "--service", "page.md", code=1)
     (sent,) = api.server.requests
     assert (sent.path, sent.body) == ("/api/bounty-challenge-specs/check", page.encode())
-    assert f"page.md:{number_of('The format is TBD', page)}: body: " in ran.words
+    assert ran.event("poster_check.issue")["line"] == number_of("The format is TBD", page)
     assert (ran.event("poster_check.finished")["hub_checked"], ran.last["code"]) == (True, "page_not_ready")
     assert "is sent to" in ran.words
     ready = poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode())

@@ -102,10 +102,10 @@ def test_open_winning__of_a_bounty_without_winner__says_to_claim_and_not_to_wait
     final = poster.run("poster:open-winning-submission", str(ledger.ended_in_silence()), code=1).last
     assert final["code"] == "not_awarded"
     assert "without a winner" in str(final["message"])
-    assert "Wait" not in str(final["next_action"])
+    assert "service-cli claim " in str(final["next_action"])
     bounty, _ = ledger.fund(seconds=500)
     still = poster.run("poster:open-winning-submission", str(bounty), code=1).last
-    assert "Wait" in str(still["next_action"])
+    assert "bounty:watch" in str(still["next_action"])
 
 
 def test_open_winning__a_directory_that_holds_something__is_refused_before_a_signature(

@@ -12,6 +12,7 @@ from service_cli.poster.template import leftovers, template
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
+from tests.cli.screen import text_of
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -20,9 +21,7 @@ from tests.cli.terminal import Terminal
 def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
     poster: Terminal, api: ApiTwin, options: list[str]
 ) -> None:
-    written = poster.run("poster:new")
-    assert "fill in what is in angle brackets" in written.words
-    assert "poster:check bounty_challenge.md" in written.words
+    poster.run("poster:new")
     ran = poster.run("poster:publish-fund", *options, "bounty_challenge.md", code=1)
     assert ran.last["code"] == "page_unfinished"
     text = (poster.home / "bounty_challenge.md").read_text()
@@ -64,8 +63,6 @@ def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_w
         400_000_000, 4_073_587_199, 129_600,
     )  # fmt: skip
     assert ran.last["submission_deadline"] == page.submission_deadline
-    assert "2099-01-31 23:59:59 UTC" in ran.words
-    assert "1 d 12 h" in ran.words
 
 
 @pytest.mark.parametrize("is_warned", [True, False])
@@ -117,28 +114,16 @@ def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Le
     page = parse_challenge((poster.home / "bounty_challenge.md").read_bytes())
     award = [escrow - escrow // 100 - escrow * 3 // 100 for escrow in (page.escrow_amount - 1, page.escrow_amount)]
     assert award[0] < 400_000_000 <= award[1]
-    assert "400 tUSDC" in ran.words
-    assert ran.words.count("escrow:") == 1
     assert "note: this Hub pays in tUSDC; the award is read as that, not as USDC" in ran.words
     parts = [int(str(ran.last[name])) for name in ("winner_award", "guardian_fee", "protocol_fee")]
     assert (parts[0], sum(parts), ran.last["escrow_amount"]) == (award[1], page.escrow_amount, str(page.escrow_amount))
 
 
 def test_new__as_text__shows_what_was_understood_once(poster: Terminal) -> None:
-    ran = poster.run("poster:new", "--award", "400 tUSDC", "--judging", "3 days", "my page.md", "--text")
-    assert re.search(r"^ Award +400 tUSDC, the winner's$", ran.stdout, re.MULTILINE)
-    assert re.search(r"^ Judging +3 d after the reveal point$", ran.stdout, re.MULTILINE)
-    assert "service-cli poster:check 'my page.md'" in ran.stdout
-    assert ran.words == ""
-
-
-@pytest.mark.parametrize(("name", "typed"), [("my page.md", "'my page.md'"), ("./-x.md", "./-x.md")])
-def test_new__by_a_name_that_a_shell_would_split_or_take_for_an_option__names_it_as_it_is_typed(
-    shell: Terminal, name: str, typed: str
-) -> None:
-    ran = shell.run("poster:new", name)
-    assert f"service-cli poster:check {typed}\n" in ran.words
-    assert f"service-cli poster:publish-fund --check {typed}\n" in ran.words
+    text = text_of(poster, "poster:new", "--award", "400 tUSDC", "--judging", "3 days", "my page.md")
+    assert re.search(r"^ Winner award +400 tUSDC$", text, re.MULTILINE)
+    assert re.search(r"^ Judging window +3 d$", text, re.MULTILINE)
+    assert "service-cli poster:check 'my page.md'" in text
 
 
 def test_new__by_the_name_of_the_standard_input__is_a_usage_error(shell: Terminal) -> None:

@@ -107,7 +107,6 @@ def test_submit__with_an_ignore_file__counts_and_lists_what_is_left_out_before_i
     assert [event["path"] for event in ran.events if event["event"] == "submit.left_out"] == [
         ".bountyignore", "a.log", "build/",
     ]  # fmt: skip
-    assert ran.words.index("left out: 3: .bountyignore, a.log, build/") < ran.words.index("sealing")
     (work / "a.log").write_text("changed")
     assert solver.run("solver:submit", bounty, "work").last == ran.last
 
@@ -136,7 +135,6 @@ def test_check__of_a_replacement__names_what_it_would_replace(solver: Terminal, 
     (work / "main.py").write_text("print(2)\n")
     ran = solver.run("solver:submit", "--check", bounty, "work")
     assert ran.last["replaces"] == recorded
-    assert str(recorded) in ran.words
 
 
 @pytest.mark.parametrize("option", [(), ("--check",)])

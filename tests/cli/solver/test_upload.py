@@ -84,16 +84,6 @@ def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
     assert (folder / "ciphertext.age").read_bytes() in api.objects.values()
 
 
-def test_submit__uploaded_to_a_service_that_then_is_away__is_not_called_uploaded(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    """Until the service has prepared it, nobody has said that the storage holds these bytes."""
-    api.scripts["prepare"] = away
-    solver.run("solver:submit", bounty, work, code=1)
-    ran = solver.run("solver:submit", "--without-api", bounty, work)
-    assert "these bytes are not uploaded" in ran.words
-
-
 def test_submit__without_the_api_and_with_a_wallet__prompts_for_nothing(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:

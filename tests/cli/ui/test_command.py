@@ -297,8 +297,9 @@ def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
 
 
 def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
-    assert shell.run("-q", "poster:new", "a.md").words == shell.run("poster:new", "-q", "b.md").words == ""
-    assert shell.run("poster:new", "c.md").words
+    assert shell.run("-q", "guardian:new-key", "a.json").words == ""
+    assert shell.run("guardian:new-key", "-q", "b.json").words == ""
+    assert shell.run("guardian:new-key", "c.json").words
 
 
 def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell: Terminal) -> None:

@@ -27,14 +27,6 @@ def test_wait__interrupted_at_a_terminal_of_any_width__keeps_to_one_line_and_cle
     assert after == "interrupted; run the command again to continue\n"
 
 
-def test_wait__on_a_terminal_that_redraws_nothing__prints_plain_lines(ledger: Ledger, poster: Terminal) -> None:
-    bounty, _ = ledger.fund(seconds=500)
-    seen = at_terminal(
-        poster, "bounty:watch", str(bounty), stop_when=lambda text: "Submissions until" in text, TERM="dumb"
-    )
-    assert (seen.code, "\x1b" in seen.screen) == (130, False)
-
-
 def test_list__of_an_api_that_takes_the_request_and_never_answers__shows_a_clock(poster: Terminal) -> None:
     with raw_server(lambda: [b""], pause=300.0) as silent:
         home = Terminal(poster.home, {**poster.environment, "SERVICE_API_BASE_URL": silent.url.rpartition("/v1")[0]})
@@ -90,12 +82,12 @@ def test_progress__on_no_terminal__draws_nothing(capsys: pytest.CaptureFixture[s
 
 
 def test_progress_bar__at_any_point__is_one_line_of_known_width() -> None:
-    assert bar("sealing", 0, 100, 0.0) == "sealing [........................]   0% 0 B/s"
-    assert bar("sealing", 50, 100, 1.0) == "sealing [############............]  50% 50 B/s 1 s left"
-    assert bar("sealing", 100, 100, 1.0).endswith("100% 100 B/s done")
-    assert bar("sealing", 0, 0, 1.0).endswith("100% 0 B/s done")
-    assert bar("sealing", 60, 100, 1.0, already=50).endswith(" 60% 10 B/s 4 s left")
+    assert bar("sealing", 0, 100, 0.0) == "sealing [........................]   0% 0 bytes/s"
+    assert bar("sealing", 50, 100, 1.0) == "sealing [############............]  50% 50 bytes/s 1 s left"
+    assert bar("sealing", 100, 100, 1.0).endswith("100% 100 bytes/s done")
+    assert bar("sealing", 0, 0, 1.0).endswith("100% 0 bytes/s done")
+    assert bar("sealing", 60, 100, 1.0, already=50).endswith(" 60% 10 bytes/s 4 s left")
     for done in range(0, 10**10, 10**9):
         assert re.fullmatch(
-            r"x \[[#.]{24}\] +\d+% \d+(\.\d)? ([KM]iB|GiB|B)/s( \d+ s left)?", bar("x", done, 10**10, 7.0)
+            r"x \[[#.]{24}\] +\d+% \d+(\.\d)? ([kMG]B|bytes?)/s( \d+ s left)?", bar("x", done, 10**10, 7.0)
         )

@@ -34,7 +34,7 @@ from service_cli.audit.events import AuditCheck, CheckResult, Difference
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.errors import CommandFailed
 from service_cli.ui.new_files import new_file
-from service_cli.ui.output import emit, is_text, remark
+from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
 
 MOST_DIFFERENCES: Final = 50
@@ -106,8 +106,7 @@ class Report:
     ) -> None:
         check = Check(name, subject, result, detail, tuple(differences))
         self.checks.append(check)
-        if not is_text():  # people read the result first
-            check.show()
+        check.show()
 
 
 def tree_differences(found: object, expected: object, path: str, *, closed: bool = False) -> Iterator[Difference]:
@@ -184,12 +183,12 @@ def paragraph(history: BountyHistory, report: Report, in_tokens: Callable[[int],
 
 def show_summary(summary: str, report: Report) -> None:
     """Beside JSON: the paragraph, then what differs and what was not checked, then what holds in one line."""
-    remark(summary)
+    say(summary)
     for check in report.checks:
         if check.result is not CheckResult.HOLDS:
             for line in lines(check):
-                remark(line, urgent=True)
-    remark(f"holds        {', '.join(report.holding)}")
+                warn(line)
+    say(f"holds        {', '.join(report.holding)}")
 
 
 def lines(check: Check) -> list[str]:

@@ -29,8 +29,8 @@ from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
-from service_cli.ui.output import emit, is_text, remark, warn
-from service_cli.ui.text import About, amount
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import amount
 
 KEYS = {"poster": "SERVICE_POSTER_PRIVATE_KEY", "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"}
 
@@ -114,7 +114,7 @@ def _from_chain(
     if request.bundle is not None:
         write_evidence(request.bundle, chain, history, service)
         emit(WrittenBundle(bounty_id, str(request.bundle)))
-        remark(f"evidence written to {request.bundle}")
+        say(f"evidence written to {request.bundle}")
     report.holds("chain.logs", f"{len(history.events)} logs, up to finalized block {history.chain.finalized.number}")
     check(history, service, report)
     return history, service, chain
@@ -223,13 +223,9 @@ def _finish(
     if request.page is not None:
         write_page(request.page, history, report, service, shown)
         emit(WrittenPage(history.chain.bounty_id, str(request.page)))
-        remark(f"the page is {request.page}")
+        say(f"the page is {request.page}")
     counts = {result.value: report.counts[result] for result in CheckResult}
-    emit(AuditTotal(history.chain.bounty_id, history.digest(), **counts), lambda: About(summary=summary))
-    if is_text():
-        for check in report.checks:
-            if check.result is not CheckResult.HOLDS:
-                check.show()
+    emit(AuditTotal(history.chain.bounty_id, history.digest(), **counts))
     totals = f"{counts['holds']} hold, {counts['differs']} differ, {counts['not_checked']} not checked"
     if report.differing:
         message = f"Not everything holds ({totals}): {', '.join(report.differing)}"[:1_000]

@@ -95,7 +95,7 @@ def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_ba
               SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
     Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli bounty:show 7
-              service-cli bounty:show --verdicts --text 7
+              service-cli bounty:show --verdicts 7
     """
     from service_cli.bounty.listing import show_bounty
     from service_cli.config.settings import load_settings

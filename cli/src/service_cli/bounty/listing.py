@@ -8,95 +8,30 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
-from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.bounty.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
+from service_cli.bounty.next_steps import for_reader
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
-from service_cli.ui.output import emit, is_text, on_terminal, remark, say, warn
-from service_cli.ui.progress import next_step
-from service_cli.ui.text import About, Token, amount, duration, printable, withheld_text
+from service_cli.ui.output import emit, is_text, say, show_by, warn
+from service_cli.ui.text import duration
 
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""
 
 if TYPE_CHECKING:
-    from bounty_protocol.wire.bounties import BountyDetail, BountyItem, Facts
+    from bounty_protocol.wire.bounties import BountyDetail
     from bounty_protocol.wire.deployment import Deployment
-
-
-def one_line(bounty: "BountyItem | BountyDetail", token: Token, now: int, title: str | None = None) -> str:
-    """A bounty of the list: its id, its title as the API has it, its money, its Submissions, what it waits for."""
-    count = bounty.active_submission_count
-    submissions = f"{count} Submission{'' if count == 1 else 's'}"
-    money = amount(bounty.facts.escrow_amount, token)
-    named = "" if title is None else f" “{printable(title, 60)}”"
-    return f"bounty {bounty.bounty_id}:{named} {money}; {submissions}; {_stage(bounty.facts, count, now)}"
-
-
-def lines(detail: "BountyDetail", token: Token, now: int) -> Iterator[str]:
-    """A bounty of the detail, a line for each thing to know."""
-    yield one_line(detail, token, now)
-    yield f"  Poster:    {detail.facts.poster_address}"
-    yield f"  Guardians: {len(detail.guardian_roster.members)}, of whom {detail.guardian_roster.quorum} must agree"
-    if title := _title(detail):
-        yield f"  title:     {title}"
-    yield f"  page:      {_page(detail)}"
-
-
-def _title(detail: "BountyDetail") -> str | None:
-    """The page's own title."""
-    from bounty_protocol.domain.challenge import parse_challenge
-
-    if detail.challenge is None:
-        return None
-    try:
-        return printable(parse_challenge(detail.challenge.encode()).title, 200)
-    except (ServiceError, UnicodeEncodeError):
-        return None
-
-
-def _page(detail: "BountyDetail") -> str:
-    if detail.withheld is not None:
-        return withheld_text(detail.withheld)
-    if detail.challenge is None:
-        return "not available, or not the one that was committed"
-    if detail.challenge_terms is not None and detail.challenge_terms.matches:
-        return "states the terms of the chain, as the API says"
-    return "states other terms than the chain"
-
-
-def _stage(facts: "Facts", submissions: int, now: int) -> str:
-    if facts.outcome is None:
-        schedule = Schedule(facts.submission_deadline, facts.reveal_at, facts.judging_deadline)
-        return next_step(schedule, now, has_submissions=submissions > 0, is_final=False).text
-    why = "" if facts.settlement_reason is None else f" ({facts.settlement_reason.replace('_', ' ')})"
-    if facts.winner is not None:
-        return f"awarded to {facts.winner.solver_address}{why}"
-    return f"ended without a valid Submission{why}"
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
     """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
-    from bounty_protocol.wire.bounties import BountyItem
-    from bounty_protocol.wire.reading import read
-
-    api, shown = api_of(settings), list[ListedBounty]()
-    token = deployment(settings, api).escrow_token
-    now = time_shown(settings, api)
-    about = About(token, now)
-    for item in listed(api, filters, limit):
-        shown.append(emit(ListedBounty(item), lambda: about))
-        if is_text() or not on_terminal():
-            continue
-        try:
-            found = read(BountyItem, item)
-            say(one_line(found, token, now, found.title))
-        except ValueError:
-            say(f"bounty {printable(item.get('bounty_id'))}: its facts cannot be read")
+    api = api_of(settings)
+    _show_by(settings, api)
+    shown = [emit(ListedBounty(item)) for item in listed(api, filters, limit)]
     if not shown:
         say("no bounties match")
     elif len(shown) == limit and is_text():
@@ -104,11 +39,16 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
     return tuple(shown)
 
 
-def time_shown(settings: Settings, api: ApiClient) -> int:
+def _show_by(settings: Settings, api: ApiClient) -> None:
+    """Refuse an API of another deployment; at a terminal show amounts in its token and moments by its time."""
+    token = deployment(settings, api).escrow_token
+    if is_text():
+        show_by(token=lambda: token, now=_time_shown(settings, api))
+
+
+def _time_shown(settings: Settings, api: ApiClient) -> int:
     """The time from which what is left is counted, when people read it: the later one of the index's newest block and
     the API's ``Date``, never this machine's clock. An index that lags is reported."""
-    if not (is_text() or on_terminal()):
-        return api.now()
     from bounty_protocol.wire.deployment import DeploymentStatus
 
     try:
@@ -156,11 +96,10 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
     detail = answer.read(BountyDetail)
     _require_same(settings, api, detail)
     shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
-    emit(shown, lambda: About(deployment(settings, api).escrow_token, time_shown(settings, api)))
-    if on_terminal() and not is_text():
-        for line in lines(detail, deployment(settings, api).escrow_token, time_shown(settings, api)):
-            say(line)
-    return shown
+    if is_text():
+        _show_by(settings, api)
+    is_final = detail.facts.outcome is not None
+    return emit(shown, for_reader(bounty_id, is_final=is_final, accepting=detail.facts.accepting))
 
 
 def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | UnavailableRecord:
@@ -172,11 +111,10 @@ def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | Unav
     _require_same(settings, api, detail)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
-        return emit(FetchedRecord(record), lambda: About(deployment(settings, api).escrow_token))
-    done = emit(UnavailableRecord("bounty_open" if error is None else error.code))
-    reason = "it is still open" if error is None else "it cannot be derived yet; try again later"
-    remark(f"no record of bounty {bounty_id}: {reason} (service-cli bounty:show {bounty_id} shows its state)")
-    return done
+        if is_text():
+            _show_by(settings, api)
+        return emit(FetchedRecord(record))
+    return emit(UnavailableRecord("bounty_open" if error is None else error.code))
 
 
 def require_deployment(settings: Settings, api: ApiClient) -> Address:

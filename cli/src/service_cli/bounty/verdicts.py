@@ -13,7 +13,7 @@ from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.ui.output import emit, remark
+from service_cli.ui.output import emit, say
 
 
 def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
@@ -38,10 +38,8 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
                 )
             )
         )
-        if document is None:
-            remark(f"the reasons of {verdict.guardian} are not available ({code})")
     if not recorded:
-        remark(f"no Guardian has recorded a Verdict on bounty {bounty_id}")
+        say(f"no Guardian has recorded a Verdict on bounty {bounty_id}")
     return tuple(shown)
 
 

@@ -7,7 +7,7 @@ finalized block.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -22,15 +22,13 @@ from bounty_protocol.types import BlockNumber, BountyId, Bytes32
 from service_cli.api import api_of, bounty_detail
 from service_cli.bounty.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
 from service_cli.bounty.facts import first_blocks
-from service_cli.chain.about import about_chain
+from service_cli.bounty.next_steps import after_the_end
 from service_cli.chain.receipts import bounty_topic, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.token import amount_shown, base_units
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.ui.output import Waiting, emit, remark, say
-from service_cli.ui.progress import NextStep, next_step, sentence
-from service_cli.ui.text import About
+from service_cli.ui.output import Waiting, emit, say
+from service_cli.ui.progress import NextStep, next_step
 
 PATIENCE_SECONDS: Final = 900.0
 _PASSES: Final = {"chain_unavailable", "bounty_not_found"}
@@ -42,7 +40,7 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
-    watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id), amount_shown(chain))
+    watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id))
     answered = time.monotonic()
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
@@ -66,7 +64,6 @@ class _Watch:
     chain: ChainClient
     bounty_id: BountyId
     first: BlockNumber
-    amount: Callable[[int], str] = base_units
     printed: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
     upcoming: NextStep | None = None
     seconds_left: int | None = None
@@ -92,10 +89,11 @@ class _Watch:
         replaced = {place: log for place, log in missing.items() if self._is_replaced(log, head)}
         for log in replaced.values():
             emit(RevertedEvent(self.bounty_id, log.tx_hash, log.block_number))
-            remark(f"block {log.block_number} was replaced; its event no longer counts")
         for place, (log, what) in found.items():
             if place not in self.printed:
-                _print_event(self.chain, self.bounty_id, log, what, self.amount)
+                with chain_errors():
+                    fields = _fields(what)
+                emit(WatchedEvent(type(what).__name__, self.bounty_id, log.tx_hash, log.block_number, fields))
         unknown = {place: log for place, log in missing.items() if place not in replaced}
         self.printed = unknown | {place: log for place, (log, _) in found.items()}
 
@@ -111,8 +109,7 @@ class _Watch:
         self.seconds_left = None if upcoming.at is None else upcoming.at - now
         if upcoming != self.upcoming:
             self.upcoming = upcoming
-            emit(AwaitedStep(self.bounty_id, upcoming.step, upcoming.at), lambda: About(now=now))
-            remark(upcoming.text)
+            emit(AwaitedStep(self.bounty_id, upcoming.step, upcoming.at))
 
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
         for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
@@ -144,17 +141,6 @@ def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) ->
         return bounty_detail(api, bounty_id).read(BountyDetail).block.number
 
 
-def _print_event(
-    chain: ChainClient, bounty_id: BountyId, log: Log, what: HubEvent, amount: Callable[[int], str]
-) -> None:
-    with chain_errors():
-        fields = _fields(what)
-    name = type(what).__name__
-    shown = WatchedEvent(name, bounty_id, log.tx_hash, log.block_number, fields)
-    emit(shown, about_chain(chain, block=log.block_number))
-    remark(f"block {log.block_number}: {sentence(name, fields, amount)}")
-
-
 def _fields(found: HubEvent) -> dict[str, object]:
     """An event's fields for programs."""
     values = to_json(found)
@@ -169,5 +155,4 @@ def _print_end(bounty_id: BountyId, bounty: BountyView) -> FinalBounty:
         raise ValueError("an open bounty has no end")
     awarded = outcome is Outcome.AWARDED
     won = (bounty.winner, bounty.winning_submission) if awarded else (None, None)
-    paid = bounty.award_claimed if awarded else bounty.refund_claimed
-    return emit(FinalBounty(bounty_id, outcome, reason, *won), lambda: About(paid=paid))
+    return emit(FinalBounty(bounty_id, outcome, reason, *won), after_the_end(bounty_id, bounty))

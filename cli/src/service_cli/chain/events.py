@@ -1,18 +1,12 @@
 """The common parts of several roles' events: calls that somebody else sends, the wait for finality, opened work."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
 
 from service_cli.ui.event import Count, Event, JsonObject
-from service_cli.ui.items import Field, Shown
-from service_cli.ui.phrases import at, counted, size
-
-if TYPE_CHECKING:
-    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +22,6 @@ class OpenedFiles(Event):
     byte_length: Count
     renamed_count: Count
 
-    def opened(self, screen: "Screen") -> Iterator[Shown]:
-        """Where the work is, and whose."""
-        files = f"{counted(self.file_count, 'file')}, {size(self.byte_length)}"
-        yield f"{screen.good('Done.')} The work is in {self.output_dir}: {files}."
-        yield Field("Bounty", str(self.bounty_id))
-        yield Field("Solver", self.solver, whole=True)
-        yield Field("Submission", self.submission_commitment, whole=True)
-        if self.renamed_count:
-            names = counted(self.renamed_count, "name")
-            yield Field("Renamed", f"{names} that tools would obey: .git is inert_.git_; --original-names keeps them")
-
 
 @dataclass(frozen=True, slots=True)
 class UnfinalizedOutcome(Event):
@@ -50,13 +33,6 @@ class UnfinalizedOutcome(Event):
     block_number: BlockNumber
     finalized_block_number: BlockNumber
     final_at: UnixSeconds
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield (
-            f"The outcome of bounty {self.bounty_id} is in block {self.block_number}, but the chain "
-            f"has finalized only block {self.finalized_block_number}; this waits until about "
-            f"{at(self.final_at, screen)}."
-        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,7 @@ from service_cli.chain.events import UnfinalizedOutcome
 from service_cli.chain.receipts import ExpectedEvent, bounty_topic
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
-from service_cli.ui.output import Waiting, emit, remark, say
-from service_cli.ui.text import About, moment
+from service_cli.ui.output import Waiting, emit, say
 
 PATIENCE_SECONDS: Final = 1_800.0
 """How long a command waits for what is not final yet."""
@@ -47,8 +46,7 @@ class PendingOutcome:
 
     def show(self, kind: type[UnfinalizedOutcome]) -> None:
         """Show it, as an event of this kind and as text."""
-        emit(kind(self.bounty_id, self.block, self.finalized, self.final_at), lambda: About(now=self.now))
-        remark(f"{self.text}; waiting until about {moment(self.final_at, self.now)}")
+        emit(kind(self.bounty_id, self.block, self.finalized, self.final_at))
 
 
 def once_final(

@@ -33,7 +33,7 @@ from service_cli.chain.prefetch import PrefetchingRpc
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
-from service_cli.ui.output import warn
+from service_cli.ui.output import show_by, warn
 from service_cli.ui.text import clock_off, printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
@@ -62,6 +62,7 @@ class ChainClient:
         """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
         self._clock_named = False
         self.rpc = PrefetchingRpc(self.url)
+        show_by(token=lambda: self.token)
         self.hub = Hub(self.rpc, settings.hub_address())
         self.block: BlockNumber | None = None
         """Where the Hub's views and log are read; None for the newest block."""
@@ -139,6 +140,7 @@ class ChainClient:
         """The newest block. Where its time and this machine's are far apart, that is reported once."""
         with chain_errors():
             header = header_at(self.rpc, "latest")
+        show_by(now=header.time)
         now = int(time.time())
         if not (self.is_local or self._clock_named) and (off := clock_off(header.time, now, _BLOCK)):
             self._clock_named = True

@@ -1,15 +1,10 @@
 """The Claimant's command, ``claim``. What it does is imported when it runs."""
 
-from typing import TYPE_CHECKING
-
 import click
 from bounty_protocol.types import Address, BountyId
 
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
 from service_cli.ui.command import argument_error, command
-
-if TYPE_CHECKING:
-    pass
 
 
 @command("claim", "claim", api=True, sends=True)
@@ -34,8 +29,8 @@ def claim(
     was sent.
 
     With --all it claims every award, refund, Guardian fee and protocol fee that the account is owed, up to 32 by one
-    transaction. A part that the Hub refuses is reported, and the others are claimed. The API's list says which
-    bounties to look at where the Hub's log is long; what is due is read from the Hub.
+    transaction. The API's list says which bounties to look at where the Hub's log is long; what is due is read from
+    the Hub.
 
     The key is that of SERVICE_CLAIMANT_PRIVATE_KEY. Where that is not set it is the one that another role has: of
     several accounts the one that the bounty owes something; --all refuses several.
@@ -43,8 +38,7 @@ def claim(
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, a keystore), unless --claimant-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
-    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance;
-              with --all ends refused where a part could not be claimed
+    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance
     Examples: service-cli claim 7
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT
@@ -61,10 +55,11 @@ def claim(
 
     wallet = None if claimant_address is None else external_signer(settings, claimant_address)
     if bounty_id is None:
-        from service_cli.claimant.claim_all import claim_all
+        from service_cli.acts.claim_all import claim_all, claim_all_by_wallet
 
-        claim_all(settings, None if wallet is None else wallet.address)
+        claim_all(settings) if wallet is None else claim_all_by_wallet(settings, wallet)
         return
-    from service_cli.claimant.claim import claim as claim_one
+    from service_cli.acts.claims import claim as claim_one
+    from service_cli.acts.claims import claim_by_wallet
 
-    claim_one(settings, bounty_id, wallet)
+    claim_one(settings, bounty_id) if wallet is None else claim_by_wallet(settings, bounty_id, wallet)

@@ -1,19 +1,13 @@
 """Events of ``claim``."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar
 
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount
 
 from service_cli.chain.events import UnfinalizedOutcome, UnsentCall
-from service_cli.ui.event import Code, Count, Event
-from service_cli.ui.items import Field, Shown
-from service_cli.ui.phrases import counted, following, short, tokens, transaction
-
-if TYPE_CHECKING:
-    from service_cli.ui.render.screen import Screen
+from service_cli.ui.event import Count, Event
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +15,7 @@ class AwaitedClaim(UnfinalizedOutcome):
     __doc__ = UnfinalizedOutcome.__doc__
     EVENT: ClassVar[str] = "claim.waiting"
     WHEN: ClassVar[str] = "while the outcome is not final"
+    SAYS: ClassVar[str] = "The outcome of bounty {bounty_id} is not final yet. Waiting until about {final_at}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +28,9 @@ class PreparedClaim(Event):
     function_name: str
     claimable_amount: TokenAmount
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
+    def says(self) -> str:
         what = "award" if self.function_name == "claim" else "refund"
-        yield (
-            f"Bounty {self.bounty_id} owes {short(self.claimant)} {tokens(self.claimable_amount, screen)}, the {what}."
-        )
+        return f"Bounty {{bounty_id}} owes {{claimable_amount}}, the {what}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +46,10 @@ class PaidClaim(Event):
     """The tokens are in the account."""
 
     EVENT: ClassVar[str] = "claim.claimed"
+    SAYS: ClassVar[str] = "Done. {claimable_amount} are in your account."
     tx_hash: Bytes32
     block_number: BlockNumber
     claimable_amount: TokenAmount
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"{screen.good('Done.')} {tokens(self.claimable_amount, screen)} are in your account."
-        yield from transaction(self.tx_hash, screen)
-        yield following("status")
-
-
-_PARTS: Final = {
-    AmountKind.WINNER_AWARD: "the award",
-    AmountKind.POSTER_REFUND: "the refund",
-    AmountKind.GUARDIAN_FEE: "a Guardian's share",
-    AmountKind.PROTOCOL_FEE: "the protocol fee",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +58,11 @@ class DueAmount(Event):
 
     EVENT: ClassVar[str] = "claim.due"
     WHEN: ClassVar[str] = "with --all"
+    SAYS: ClassVar[str] = "Bounty {bounty_id} owes you {claimable_amount}: {part}."
     bounty_id: BountyId
     claimant: Address
     part: AmountKind
     claimable_amount: TokenAmount
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        amount = tokens(self.claimable_amount, screen)
-        yield f"Bounty {self.bounty_id} owes you {amount}, {_PARTS[self.part]}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +71,7 @@ class ClaimedAmount(Event):
 
     EVENT: ClassVar[str] = "claim.part_claimed"
     WHEN: ClassVar[str] = "with --all"
+    SAYS: ClassVar[str] = "Claimed: {amount} of bounty {bounty_id}, {part}."
     bounty_id: BountyId
     claimant: Address
     part: AmountKind
@@ -100,54 +79,20 @@ class ClaimedAmount(Event):
     tx_hash: Bytes32
     block_number: BlockNumber
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        amount, part = tokens(self.amount, screen), _PARTS[self.part]
-        yield f"{screen.good('Claimed:')} {amount} of bounty {self.bounty_id}, {part}."
-        yield from transaction(self.tx_hash, screen)
-
-
-@dataclass(frozen=True, slots=True)
-class UnclaimedAmount(Event):
-    """With `--all`: the Hub refuses this amount, and why; the others are claimed."""
-
-    EVENT: ClassVar[str] = "claim.part_not_claimed"
-    WHEN: ClassVar[str] = "with --all"
-    bounty_id: BountyId
-    claimant: Address
-    part: AmountKind
-    code: Code
-    message: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        part = _PARTS[self.part]
-        yield f"{screen.bad('Not claimed:')} {part} of bounty {self.bounty_id}. {self.message}"
-
 
 @dataclass(frozen=True, slots=True)
 class ClaimTotal(Event):
-    """With `--all`: how many amounts this run claimed (with `--claimant-address`: prepared) and their sum, how many
-    the Hub refused, and the bounties that owe something once their outcome is finalized."""
+    """With `--all`: how many amounts this run claimed (with `--claimant-address`: prepared) and their sum, and the
+    bounties that owe something once their outcome is finalized."""
 
     EVENT: ClassVar[str] = "claim.total"
     WHEN: ClassVar[str] = "with --all"
     claimant: Address
     parts: Count
     amount: TokenAmount
-    not_claimed: Count
     not_final: tuple[BountyId, ...]
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        count, left = self.parts, self.not_claimed
-        if count:
-            amount = tokens(self.amount, screen)
-            yield f"{screen.good('Done.')} {counted(count, 'amount')}, {amount} together."
-        elif left:
-            yield f"{screen.bad('Nothing was claimed')} for {self.claimant}."
-        else:
-            so_far = " yet" if self.not_final else ""
-            yield f"Nothing is due to {self.claimant}{so_far}."
-        if left:
-            yield Field("Not claimed", screen.bad(f"{counted(left, 'amount')}, which the Hub refused"))
-        if waiting_for := self.not_final:
-            yield Field("Not final", f"the outcome of bounty {', '.join(map(str, waiting_for))}; run it again later")
-        yield following("status")
+    def says(self) -> str:
+        if self.parts:
+            return "Done. {parts} amounts, {amount} together."
+        return "Nothing is due."

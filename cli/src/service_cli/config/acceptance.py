@@ -16,7 +16,7 @@ from service_cli.config.environment import DOTENV, SECRETS, Environment
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import CommandRefused
 from service_cli.ui.command import command
-from service_cli.ui.output import emit, remark
+from service_cli.ui.output import emit, say
 
 _OTHERWISE = "or export what you mean."
 
@@ -121,8 +121,7 @@ def env_allow(differing: bool, is_revoked: bool, network: str | None) -> None:
     accept(file, differing=differing)
     taken = list(environment.taken())
     emit(AcceptedFile(str(file.path), file.digest, tuple(taken), tuple(issue.path for issue in found)))
-    remark(f"accepted {file.path} as it is: {', '.join(taken)}")
-    remark(f"a script accepts the same content with {ACCEPTED_VARIABLE}={file.digest}")
+    say(f"a script accepts the same content with {ACCEPTED_VARIABLE}={file.digest}")
 
 
 def _revoke(path: Path) -> None:
@@ -132,4 +131,3 @@ def _revoke(path: Path) -> None:
         message = f"{path} was not accepted."
         raise CommandRefused("environment_file_not_accepted", message, next_action="Nothing is left to do.")
     emit(RevokedFile(str(path)))
-    remark(f"{path} is not accepted any more")

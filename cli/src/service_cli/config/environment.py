@@ -22,7 +22,6 @@ from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_fil
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.local_stack import STACK_VARIABLE
-from service_cli.ui.mode import OUTPUT_VARIABLE
 from service_cli.ui.output import warn
 from service_cli.ui.text import printable
 
@@ -229,10 +228,9 @@ KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
-    OUTPUT_VARIABLE, GAS_PRICE_VARIABLE, ACCEPTED_VARIABLE, LOCAL_TIME_VARIABLE, STACK_VARIABLE,
+    GAS_PRICE_VARIABLE, ACCEPTED_VARIABLE, LOCAL_TIME_VARIABLE, STACK_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
-    OUTPUT_VARIABLE: "since programs rely on the output",
     GAS_PRICE_VARIABLE: "since the file may be somebody else's",
     ACCEPTED_VARIABLE: "since a file cannot accept itself",
     LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",

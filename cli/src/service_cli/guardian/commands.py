@@ -344,8 +344,8 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     Refuses:  an account that was never on a roster
     Examples: service-cli guardian:heartbeat
     """
+    from service_cli.acts.heartbeat import heartbeat
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.guardian.fee import heartbeat
 
     heartbeat(load_settings(network, None, CHAIN, max_cost=max_cost))
 
@@ -363,7 +363,7 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int |
     Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
     Examples: service-cli guardian:claim-fee 7
     """
+    from service_cli.acts.claims import claim_fee
     from service_cli.config.settings import CHAIN, load_settings
-    from service_cli.guardian.fee import claim_fee
 
     claim_fee(load_settings(network, None, CHAIN, max_cost=max_cost), bounty_id)

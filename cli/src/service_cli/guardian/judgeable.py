@@ -11,6 +11,7 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.bounty.listing import lags, present_time, require_deployment
+from service_cli.bounty.next_steps import judging, watching
 from service_cli.chain.journal import was_opened
 from service_cli.config.settings import Settings
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
@@ -22,10 +23,9 @@ from service_cli.guardian.judgeable_events import (
     JudgeableSubmission,
     OwedDelivery,
     VerdictReplacement,
-    replacement,
 )
-from service_cli.ui.output import emit, remark, say, warn
-from service_cli.ui.text import About, moment
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import moment
 
 T = TypeVar("T")
 K = TypeVar("K", int, str)
@@ -244,17 +244,12 @@ def _print_bounty(
     event = JudgeableBounty(
         bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced, replacements or None
     )
-    shown = emit(event, lambda: About(now=now))
-    verdict = "none yet" if own is None else own.kind
-    opened = f"{len(unopened)} of {len(work)} Submissions not opened on this machine"
-    remark(f"bounty {bounty_id}: judge until {moment(deadline, now)}; {opened}; your Verdict: {verdict}")
     if replaced:
-        remark(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}", urgent=True)
-    for each in replacements:
-        remark(f"bounty {bounty_id}: a Verdict was replaced: {replacement(each)} {moment(each.time, now)}")
-    if replacements:
-        remark(f"bounty {bounty_id}: {REPLACED_BY_OTHERS}")
-    return shown
+        warn(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}")
+    elif replacements:
+        warn(f"bounty {bounty_id}: a Guardian's Verdict was replaced: {REPLACED_BY_OTHERS}")
+    is_open = own is None and bool(work) and deadline > now
+    return emit(event, judging(bounty_id, has_unopened=bool(unopened)) if is_open else watching(bounty_id))
 
 
 def _is_of_others(
@@ -287,9 +282,8 @@ def _owed(api: ApiClient, bounty: dict[str, object]) -> OwedDelivery | None:
     won = _read(WonBounty, bounty)
     if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
         return None
-    owed = emit(OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment))
-    remark(f"the Poster waits for the winning key: service-cli guardian:deliver-key {won.bounty_id}")
-    return owed
+    owed = OwedDelivery(won.bounty_id, won.winner_solver_address, won.winner_submission_commitment)
+    return emit(owed, f"service-cli guardian:deliver-key {won.bounty_id}")
 
 
 def _ask(subgraph: ApiClient, path: str, query: str, variables: dict[str, object]) -> dict[str, object]:

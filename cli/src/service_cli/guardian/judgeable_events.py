@@ -1,19 +1,13 @@
 """Events of ``guardian:judgeable``, in a module of their own: it starts without the events of the other commands."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar, Final
+from typing import Annotated, ClassVar, Final
 
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import OMITTED
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.ui.event import Event
-from service_cli.ui.items import Field, Shown
-from service_cli.ui.phrases import at, following, short
-
-if TYPE_CHECKING:
-    from service_cli.ui.render.screen import Screen
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,44 +72,8 @@ class JudgeableBounty(Event):
     replaced: Annotated[bool | None, OMITTED] = None
     replacements: Annotated[tuple[VerdictReplacement, ...] | None, OMITTED] = None
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        bounty_id, deadline = self.bounty_id, self.judging_deadline
-        if deadline <= screen.now:
-            over = f"the time for Verdicts is over since {at(deadline, screen)}"
-            yield f"Bounty {bounty_id}: {over}; anyone can settle it."
-        else:
-            yield f"Bounty {bounty_id}: judge until {at(deadline, screen)}."
-        own = self.own_verdict
-        yield Field("Your Verdict", "none yet" if own is None else shown_verdict(own.kind, own.solver_address))
-        if self.replaced:
-            yield Field("Careful", REPLACED)
-        for each in self.replacements or ():
-            yield Field("Replaced", f"{replacement(each)} {at(each.time, screen)}")
-        if self.replacements:
-            yield Field("Next", REPLACED_BY_OTHERS)
-        yield Field("Submissions", f"{len(self.submissions)}, {len(set(self.unopened))} not opened on this machine")
-        if self.unopened:
-            yield following(f"guardian:open {bounty_id}")
-        elif own is None and self.submissions and deadline > screen.now:
-            yield from judging(bounty_id)
-
-
-def judging(bounty_id: BountyId) -> Iterator[Shown]:
-    """The two commands of which one comes next, once the work is read."""
-    yield following(f"guardian:verdict {bounty_id} awarded --submission N")
-    yield Field("Or", f"service-cli guardian:verdict {bounty_id} no_valid_submission", whole=True)
-
-
-def replacement(found: VerdictReplacement) -> str:
-    """Which Guardian's Verdict became what."""
-    before = shown_verdict(found.replaced_kind, found.replaced_solver_address)
-    return f"{short(found.guardian_address)}: {before}, then {shown_verdict(found.kind, found.solver_address)},"
-
-
-def shown_verdict(kind: object, solver: Address | None) -> str:
-    if kind != VerdictKind.AWARDED:
-        return "no valid Submission"
-    return "an award" if solver is None else f"an award to {short(solver)}"
+    def says(self) -> str:
+        return f"Careful: {REPLACED}" if self.replaced else "Bounty {bounty_id}: judge until {judging_deadline}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,11 +81,7 @@ class OwedDelivery(Event):
     """An awarded bounty whose winning key nobody has delivered yet."""
 
     EVENT: ClassVar[str] = "guardian_judgeable.delivery_owed"
+    SAYS: ClassVar[str] = "Bounty {bounty_id} was awarded. Its Poster waits for the key of the winning work."
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        bounty_id = self.bounty_id
-        yield f"Bounty {bounty_id} was awarded, and its Poster waits for the key of the winning work."
-        yield following(f"guardian:deliver-key {bounty_id}")

@@ -23,7 +23,7 @@ from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import EncryptionKey, NewEncryptionKey
-from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.output import emit, say, warn
 
 VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
@@ -43,7 +43,7 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
         _replace(target, [added, *kept])
     emit(NewEncryptionKey(str(target), added.public_key, recipient_text(added.public_key), len(kept) + 1))
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
-    remark("the Hub's owner publishes a roster with the public key; earlier bounties need the older keys, so keep them")
+    say("give the public key to the Hub's owner, who publishes a roster with it")
 
 
 def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:

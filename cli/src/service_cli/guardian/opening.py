@@ -30,6 +30,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import RecordedSubmission, check_detail
+from service_cli.bounty.next_steps import for_guardian
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
@@ -55,7 +56,7 @@ from service_cli.submissions import (
     write_artifact,
 )
 from service_cli.ui.arguments import require_new
-from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import moment
 from service_cli.witnesses.bounties import agreed_bounty
 from service_cli.witnesses.numbers import listing, note_opened_as
@@ -307,7 +308,6 @@ def open_submissions(
         if (there := _opened_in(listed.chain, bounty_id, one, output)) is not None:
             target, before = there, before + 1
             listed.note_opened(bounty_id, one)
-            remark(f"Submission {one.number} was opened before, in {target}")
             continue
         if opened == limit:
             left_out.append(one.number)
@@ -323,8 +323,8 @@ def open_submissions(
                 raise
             problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
             _report(bounty_id, one, error)
-    done = emit(OpenedBounty(bounty_id, str(output), opened, before, len(problems), tuple(left_out)))
-    remark(f"opened {opened} Submissions below {output}, {before} were opened before, {len(problems)} could not be")
+    counts = (opened, before, len(problems), tuple(left_out))
+    done = emit(OpenedBounty(bounty_id, str(output), *counts), _next(listed.chain, bounty_id))
     if problems:
         message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
         next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
@@ -353,13 +353,16 @@ def open_chosen(
     below = default_output(bounty_id)
     there = _opened_in(listed.chain, bounty_id, one, below) if output is None else None
     if there is not None:
-        remark(f"Submission {one.number} was opened by an earlier run, in {there}")
-        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()))
+        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()), _next(listed.chain, bounty_id))
     target = output or below / folder_name(one)
     pair = (one.solver, one.commitment)
     done = guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
     listed.note_opened(bounty_id, one)
     return done
+
+
+def _next(chain: ChainClient, bounty_id: BountyId) -> str:
+    return for_guardian(bounty_id, chain.bounty(bounty_id), has_judged=False)
 
 
 def folder_name(one: RecordedSubmission) -> str:
@@ -411,8 +414,6 @@ class ListedSubmissions:
         for one in found:
             names = (bounty_id, one.solver, one.commitment)
             emit(ListedSubmission(*names, one.number, len(found), one.block_number))
-            done = ", opened before" if _is_opened(chain, bounty_id, one) else ""
-            remark(f"Submission {one.number} of {len(found)}: {one.commitment} by {one.solver}{done}")
         if not found:
             say(f"bounty {bounty_id} has no Submission")
         return ListedSubmissions(chain, found, listed.api_agrees)
@@ -436,5 +437,3 @@ def _is_opened(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission)
 def _report(bounty_id: BountyId, one: RecordedSubmission, error: ServiceError) -> None:
     why = (error.code, error.message, error.next_action)
     emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, one.number, *why))
-    remark(f"Submission {one.number} could not be opened: {error.message}", urgent=True)
-    remark(f"next: {error.next_action}", urgent=True)

@@ -8,7 +8,7 @@ before that, and published by the next run without the option.
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -38,7 +38,7 @@ from bounty_protocol.types import (
 
 from service_cli.api import ApiClient, api_of, bounty_detail, is_page_withheld, withheld_page, withheld_verdict
 from service_cli.api_session import ApiSession
-from service_cli.chain.about import about_sent, ended_as
+from service_cli.bounty.next_steps import for_guardian, watching
 from service_cli.chain.journal import Journal, JournalEntry, journals_below, open_journal, was_opened
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already, prepare
@@ -63,8 +63,6 @@ from service_cli.guardian.events import (
     AnchoredVerdict,
     PublishedVerdict,
     ReadBackVerdict,
-    VerdictCount,
-    after_verdict,
 )
 from service_cli.guardian.opening import SubmissionChoice
 from service_cli.guardian.reasons import doubt_of, template, text_of
@@ -80,8 +78,7 @@ from service_cli.guardian.recordable import (
     require_pinned,
     require_recordable,
 )
-from service_cli.ui.items import Field
-from service_cli.ui.output import emit, remark, say, warn
+from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
 from service_cli.witnesses.bounties import Pair, terms_of, terms_without_api
 from service_cli.witnesses.numbers import named_by_place
@@ -409,32 +406,15 @@ def recorded_here(chain_id: ChainId, hub: Address, bounty_id: BountyId, guardian
 
 
 def _finish(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
-    """How many Guardians recorded the same, which is for people to know and decides nothing here; then the Verdict."""
-    about = about_sent(chain, verdict.guardian, done.tx_hash, verdict.bounty_id)
+    """Report the recorded Verdict, and where the Hub holds a later one of this Guardian by now, that."""
     try:
-        bounty = chain.bounty(verdict.bounty_id)
-        roster = chain.pinned_roster(bounty)
-        with chain_errors():
-            found = [chain.hub.verdict(verdict.bounty_id, account) for account in roster.accounts]
-        newest = _newest(chain, verdict, done)
+        bounty, newest = chain.bounty(verdict.bounty_id), _newest(chain, verdict, done)
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
-        return emit(done, about)
-    outcome = (verdict.kind, *(verdict.named or (ZERO_ADDRESS, ZERO_BYTES32)))
-    same = [one for one in found if (one.kind, one.solver, one.submission_commitment) == outcome]
-    final = bounty.outcome is not None
-    emit(VerdictCount(verdict.bounty_id, len(same), bounty.verdict_count, roster.quorum, final))
-    ended = ended_as(bounty)
-    without_terms = (lambda: replace(about(), terms=None, ended=ended)) if final else about  # nobody judges it any more
-    emit(done, without_terms)
+        return emit(done, watching(verdict.bounty_id))
+    emit(done, for_guardian(verdict.bounty_id, bounty, has_judged=True))
     if newest is not None and newest.tx_hash != done.tx_hash and newest.block_number >= done.block_number:
-        back = "" if final else "; to put this one back, run the command again with --replace"
+        back = "" if bounty.outcome is not None else "; to put this one back, run the command again with --replace"
         warn(f"warning: the Hub holds another Verdict of yours by now, and that one counts{back}")
-    ending = "the bounty is final" if final else "the bounty stays open until that many agree, or its time is up"
-    remark(f"{len(same)} of {len(roster.members)} Guardians recorded this, {roster.quorum} have to: {ending}")
-    if ended is not None:
-        for line in after_verdict(verdict.bounty_id, ended):
-            if isinstance(line, Field):
-                remark(f"{line.label.lower()}: {line.text}")
     return done
 
 
@@ -542,10 +522,9 @@ def _keep_unpublished(path: Path, document: bytes) -> None:
         message = f"The Verdict's document cannot be written to {path}: {error.message}."
         next_action = "Name a file that is new, after --unpublished."
         raise CommandRefused("file_exists", message, next_action=next_action) from None
-    remark(
+    warn(
         f"nobody else has your reasons yet: give {path} to anyone who asks; once a service answers, the same command "
-        "without --unpublished publishes them",
-        urgent=True,
+        "without --unpublished publishes them"
     )
 
 

@@ -27,9 +27,8 @@ from service_cli.errors import CommandRefused
 from service_cli.poster.conditions import HubConditions, read_conditions
 from service_cli.poster.events import CheckedPage, PageIssue
 from service_cli.poster.template import leftovers
-from service_cli.ui.output import emit, remark, warn
-from service_cli.ui.phrases import argument, counted
-from service_cli.ui.text import About, duration, moment, printable
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import argument, counted, duration, moment, printable
 
 _ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
 _IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
@@ -75,11 +74,9 @@ def check_page_file(
     found, online = review.findings, review.online
     for one in found:
         emit(PageIssue(one.line, one.field, one.message))
-        remark(f"{name}:{one.line}: {one.field}: {one.message}", urgent=True)
     checked = CheckedPage(spec_commitment(page), len(page), len(found), online)
-    emit(checked, lambda: About(path=None if name == STDIN else name))
-    if not online:
-        remark("the Hub's own bounds were not checked: that takes an RPC endpoint and a Hub")
+    page_argument = argument(None if name == STDIN else name, "PAGE")
+    emit(checked, None if found else f"service-cli poster:publish-fund --check {page_argument}")
     if found:
         message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
         next_action = "Change each line named above, then check again."
@@ -88,7 +85,6 @@ def check_page_file(
         raise CommandRefused("page_not_ready", message, next_action=next_action)
     for advice in outage_advice(page, UnixSeconds(int(time.time())), settings.chain_id):
         warn(f"advice: {advice}")
-    remark(f"{name}: nothing found; the service's review may still see what no rule does")
     return checked
 
 
@@ -137,7 +133,7 @@ def _served(settings: Settings, page: bytes) -> Iterator[Finding]:
     from service_cli.api import api_of
 
     api = api_of(settings)
-    remark(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
+    say(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
     answer = api.post("/api/bounty-challenge-specs/check", page, "text/markdown")
     return _placed(page.decode("utf-8", "replace"), answer.read(PageFindings).issues)
 

@@ -97,9 +97,7 @@ def poster_new(
         template,
     )
     from service_cli.ui.new_files import require_no_file, write_new
-    from service_cli.ui.output import remark
-    from service_cli.ui.phrases import argument
-    from service_cli.ui.text import About, moment
+    from service_cli.ui.text import argument, moment
 
     now = int(time.time())
     if str(path) == "-":
@@ -125,26 +123,7 @@ def poster_new(
         require_accepted(chain, conditions, text)
     write_new(path, text)
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
-    emit(written, lambda: About(now=now, token=None if award is None else conditions.constants.token))
-    _remark_understood(None if escrow is None else escrow.value, deadline, judging, now)
-    page = argument(str(path), "PAGE")
-    remark(f"fill in what is in angle brackets, then: service-cli poster:check {page}")
-    remark(f"and what funding it costs: service-cli poster:publish-fund --check {page}")
-
-
-def _remark_understood(escrow: int | None, deadline: int | None, judging: int | None, now: int) -> None:
-    """The parsed options."""
-    from bounty_protocol.domain.money import whole_tokens
-
-    from service_cli.ui.output import remark
-    from service_cli.ui.text import duration, moment
-
-    if escrow is not None:
-        remark(f"escrow: {escrow} smallest units ({whole_tokens(escrow, 6)} of a token with 6 decimals, as USDC)")
-    if deadline is not None:
-        remark(f"Submissions until {moment(deadline, now)}")
-    if judging is not None:
-        remark(f"judging: {duration(judging)}")
+    emit(written, f"service-cli poster:check {argument(str(path), 'PAGE')}")
 
 
 @command("poster:check", "poster_check", api=True)
@@ -155,7 +134,7 @@ def poster_check(page: str, offline: bool, service: bool, network: str | None, a
     """Review a challenge page on this machine, line by line, before you publish it.
 
     The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known.
-    Each finding is a line as linters print it: page.md:12: escrow_amount: what is wrong and what to do. A page that
+    Each finding has its line, its field, what is wrong and what to do. A page that
     passes may still be refused by a review that reads, and only publishing charges a review. With --service the text
     leaves this machine, to be read by the rules and bounds that the service has now; it keeps nothing of it.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.

@@ -26,8 +26,8 @@ from service_cli.chain.session import ChainClient, chain_errors, decimals_mismat
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.poster.events import ActiveGuardian, FundingPreview
-from service_cli.ui.output import remark, warn
-from service_cli.ui.text import amount, moment, printable
+from service_cli.ui.output import warn
+from service_cli.ui.text import moment, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ _DECIMALS = 6
 def escrow_for(
     settings: Settings, award: TokenAmount, named: str | None
 ) -> tuple[ChainClient, HubConditions, TokenAmount]:
-    """The least escrow that leaves ``award`` for the winner; beside JSON it is shown with both fees.
+    """The least escrow that leaves ``award`` for the winner.
 
     ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
     """
@@ -157,10 +157,6 @@ def escrow_for(
     if named is not None and named.casefold() != token.symbol.casefold():
         warn(f"note: this Hub pays in {printable(token.symbol)}; the award is read as that, not as {named}")
     escrow = least_escrow(award, conditions)
-    protocol, guardian = conditions.fees(escrow)
-    for who, part in (("winner", escrow - protocol - guardian), ("Guardians", guardian), ("protocol fee", protocol)):
-        remark(f"{who}: {amount(part, token)}")
-    remark(f"escrow: {amount(escrow, token)}")
     return chain, conditions, escrow
 
 

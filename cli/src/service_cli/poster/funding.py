@@ -35,7 +35,6 @@ from bounty_protocol.types import (
 from bounty_protocol.wire.reading import read
 
 from service_cli.api_session import ApiSession
-from service_cli.chain.about import about_sent
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import GIVEN, Given
 from service_cli.chain.prepared import PreparedAct, prepare
@@ -475,7 +474,7 @@ class Funding:
         self.journal.forget(*APPROVE.entries)
         account = self.session.account
         approved = ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount)
-        emit(approved, about_sent(self.session.chain, account, receipt.tx_hash))
+        emit(approved)
 
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain

@@ -14,6 +14,7 @@ from bounty_protocol.wire.delivery import RetrievedKey
 
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import check_detail, wait_finalized
+from service_cli.bounty.next_steps import STATUS, for_poster
 from service_cli.chain.journal import note_done, was_done, winning_work_name
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
@@ -36,7 +37,9 @@ def open_winning_submission(
     chain = session.chain
     bounty = agreed_bounty(chain, bounty_id)
     if bounty.outcome is not Outcome.AWARDED:
-        raise _not_awarded(bounty_id, final=bounty.outcome is not None)
+        what = "is not awarded yet" if bounty.outcome is None else "ended without a winner"
+        message = f"Bounty {bounty_id} {what}: there is no winning work to open."
+        raise CommandRefused("not_awarded", message, next_action=f"Next: {for_poster(bounty_id, bounty)}")
     if bounty.poster != session.account:
         message = f"{session.account} is not the Poster of bounty {bounty_id}."
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
@@ -67,19 +70,11 @@ def open_winning_submission(
     check_envelope(chain, submission, bounty, chain.pinned_roster(bounty), beacon_of(settings))
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     emit(FittingKey(*submission.names()))
-    done = write_artifact(submission, identity, target, OpenedWinningWork, original_names=original_names)
+    done = write_artifact(
+        submission, identity, target, OpenedWinningWork, original_names=original_names, following=STATUS
+    )
     note_done(chain.chain_id, chain.hub.address, *opened)
     return done
-
-
-def _not_awarded(bounty_id: BountyId, *, final: bool) -> CommandRefused:
-    if final:
-        message = f"Bounty {bounty_id} ended without a winner: there is no winning work."
-        return CommandRefused("not_awarded", message, next_action=f"Claim the refund: service-cli claim {bounty_id}.")
-    message = f"Bounty {bounty_id} is not awarded yet; there is no winning work to open."
-    return CommandRefused(
-        "not_awarded", message, next_action=f"Wait for its end: service-cli bounty:watch {bounty_id}."
-    )
 
 
 def _with_guardians(

@@ -11,7 +11,7 @@ looked for again. While a bounty of the same file or title is open, or may still
 import itertools
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,7 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
 from service_cli.api_session import ApiSession
 from service_cli.bounty.facts import require_agreement
 from service_cli.bounty.listing import deployment
-from service_cli.chain.about import about_chain, about_sent, ended_as, is_paid
+from service_cli.bounty.next_steps import for_poster, watching
 from service_cli.chain.journal import Journal, journal_in
 from service_cli.chain.prepared import PreparedAct, done_already
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
@@ -44,8 +44,6 @@ from service_cli.poster.events import (
     FundedBounty,
     FundingPreview,
     PublishedPage,
-    after_the_end,
-    what_became,
 )
 from service_cli.poster.funding import (
     CREATION_CALLS,
@@ -60,8 +58,8 @@ from service_cli.poster.funding import (
 )
 from service_cli.poster.template import require_filled
 from service_cli.ui.consent import typed_yes
-from service_cli.ui.output import emit, is_text, remark, say
-from service_cli.ui.text import Token, amount, wei
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import Token, amount, argument
 from service_cli.witnesses.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
 from service_cli.witnesses.table import Fact, Witness
 from service_cli.witnesses.vouching import ENDPOINTS, Vouched, agreed, vouch
@@ -210,17 +208,11 @@ def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
 
 
 def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
-    emit(done, about_sent(session.chain, session.account, done.tx_hash, done.bounty_id))
-    if is_text():
-        return done
-    with suppress(CommandFailed):  # it is funded, whatever an endpoint can say of it now
-        bounty = session.chain.bounty(done.bounty_id)
-        if (ended := ended_as(bounty)) is not None:
-            paid, named = is_paid(bounty), done.bounty_id
-            say(f"bounty {named} was funded from this page before. {what_became(ended, paid=paid)}")
-            say(f"next: service-cli {after_the_end(named, ended, paid=paid)}")
-            say(f"the page's deadline has passed; its text is offered anew by service-cli {ANEW}")
-    return done
+    try:
+        following = for_poster(done.bounty_id, session.chain.bounty(done.bounty_id))
+    except CommandFailed:  # it is funded, whatever an endpoint can say of it now
+        following = watching(done.bounty_id)
+    return emit(done, following)
 
 
 def check_page(
@@ -242,14 +234,10 @@ def check_page(
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
         require_balance(chain, poster, cost)
-    if before:
-        whose = "this account" if poster is not None else "somebody"
-        remark(f"funded already: {whose} put money behind this page as bounty {', '.join(map(str, before))}")
     if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
-        remark(explained)
-    remark(f"creating the bounty may cost up to {wei(cost)} for gas, paid in ether beside the escrow")
+        say(explained)
     found = preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
-    emit(found, lambda: replace(about_chain(chain)(), path=path))
+    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
     warn_of_issues(page, path, chain.latest().time)
     return found
 
@@ -337,7 +325,7 @@ def _publish(
     expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
     terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
-    emit(PublishedPage(commitment, len(page), session.account, *terms), about_chain(session.chain))
+    emit(PublishedPage(commitment, len(page), session.account, *terms))
     return vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
 
 

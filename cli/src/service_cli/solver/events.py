@@ -1,19 +1,12 @@
 """Events of the Solver's command."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import ClassVar, Final
 
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.ui.event import Count, Event
-from service_cli.ui.items import Field, Shown, Whole
-from service_cli.ui.phrases import argument, at, counted, following, size, tokens, transaction
-from service_cli.ui.text import ether
-
-if TYPE_CHECKING:
-    from service_cli.ui.render.screen import Screen
 
 _SIZE: Final = len("999.9 bytes")
 
@@ -25,10 +18,8 @@ class LeftOutPath(Event):
 
     EVENT: ClassVar[str] = "submit.left_out"
     WHEN: ClassVar[str] = "once for each name that is left out"
+    TABLE: ClassVar[bool] = True
     path: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield Whole(f"{'left out':>{_SIZE}}  {self.path}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +28,9 @@ class SealableFile(Event):
 
     EVENT: ClassVar[str] = "submit.file"
     WHEN: ClassVar[str] = "once for each file, with --check"
+    TABLE: ClassVar[bool] = True
     path: str
     byte_length: Count
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield Whole(f"{size(self.byte_length):>{_SIZE}}  {self.path}")  # nothing that is sealed is cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +42,10 @@ class SubmissionPreview(Event):
 
     EVENT: ClassVar[str] = "submit.checked"
     WHEN: ClassVar[str] = "with --check"
+    SAYS: ClassVar[str] = (
+        "Ready. {file_count} files ({byte_length}) would be sealed for bounty {bounty_id}. Nothing was "
+        "sealed, signed or sent."
+    )
     bounty_id: BountyId
     solver: Address
     file_count: Count
@@ -68,33 +61,16 @@ class SubmissionPreview(Event):
     replaces: Bytes32 | None
     warnings: tuple[str, ...]
 
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        count, length = self.file_count, self.byte_length
-        left_out = f", {counted(without, 'name')} left out" if (without := self.left_out_count) else ""
-        yield (
-            f"{screen.good('Ready.')} {counted(count, 'file')} ({size(length)}) would be sealed for bounty "
-            f"{self.bounty_id}{left_out}; nothing was sealed, signed or sent."
-        )
-        yield Field("Submit", f"before {at(self.submission_deadline, screen)}")
-        yield Field("Sealed", f"until {at(self.reveal_at, screen)}; nobody can read it before")
-        gas, cost = self.gas, self.gas_cost
-        yield Field("Gas", f"at most {ether(cost)} ({gas:,} gas); the account holds {ether(self.balance)}")
-        for warning in self.warnings:
-            yield Field("Warning", screen.bad(warning))
-        yield following(f"solver:submit {self.bounty_id} {argument(screen.about.path, 'DIRECTORY')}")
-
 
 @dataclass(frozen=True, slots=True)
 class UploadedCiphertext(Event):
     """The storage took the sealed bytes. Not printed where it holds them already."""
 
     EVENT: ClassVar[str] = "submit.ciphertext_uploaded"
+    SAYS: ClassVar[str] = "The sealed work is uploaded ({byte_length}). Nobody can read it yet."
     bounty_id: BountyId
     solver: Address
     byte_length: Count
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"The sealed work is uploaded ({size(self.byte_length)}); nobody can read it yet."
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +80,11 @@ class KeptSubmission(Event):
 
     EVENT: ClassVar[str] = "submit.sealed_kept"
     WHEN: ClassVar[str] = "with --without-api"
+    SAYS: ClassVar[str] = "The sealed work is on this machine only, in {directory}. Keep it until the bounty is final."
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
     directory: str
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield f"The sealed work is on this machine only, in {self.directory}; keep it until the bounty is final."
-        yield Field(
-            "Next", "before the deadline, run it again without --without-api, or pass that folder to a Guardian"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,16 +93,13 @@ class CheckedEnvelope(Event):
     envelope's."""
 
     EVENT: ClassVar[str] = "submit.submission_prepared"
+    SAYS: ClassVar[str] = "The service checked the sealed work and names the same Submission as this client."
     mode: str
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
     guardian_roster_hash: Bytes32
     byte_length: Count
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        yield "The service has checked the sealed work, and names the same Submission as this client."
-        yield Field("Submission", self.submission_commitment, whole=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,21 +118,10 @@ class SubmittedWork(Event):
     it."""
 
     EVENT: ClassVar[str] = "submit.submission_recorded"
+    SAYS: ClassVar[str] = "Done. Your Submission to bounty {bounty_id} is recorded on chain."
     tx_hash: Bytes32
     block_number: BlockNumber
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
     guardian_roster_hash: Bytes32
-
-    def text(self, screen: "Screen") -> Iterator[Shown]:
-        bounty_id, terms = self.bounty_id, screen.about.terms
-        yield f"{screen.good('Done.')} Your Submission to bounty {bounty_id} is recorded on chain."
-        if terms is not None:
-            yield Field("Award", f"{tokens(terms.award, screen)}, if the Guardians choose it")
-            yield Field("Sealed", f"until {at(terms.reveal_at, screen)}")
-            yield Field("Replaceable", f"until {at(terms.submission_deadline, screen)}, by submitting again")
-            yield Field("Judging", f"until {at(terms.judging_deadline, screen)}")
-        yield Field("Submission", self.submission_commitment, whole=True)
-        yield from transaction(self.tx_hash, screen)
-        yield following(f"bounty:watch {bounty_id}")

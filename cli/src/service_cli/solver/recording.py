@@ -13,7 +13,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
 
 from service_cli.api_session import ApiSession
-from service_cli.chain.about import about_sent
+from service_cli.bounty.next_steps import watching
 from service_cli.chain.journal import Journal, journal_in
 from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, note_given
 from service_cli.chain.prepared import PreparedAct, ProgramSigner, prepare
@@ -179,7 +179,7 @@ def _by_wallet(work: Work, call: HubCall, commitment: Bytes32, journal: Journal)
 def _print_recorded(work: Work, envelope: Envelope, receipt: Receipt) -> SubmittedWork:
     names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
     recorded = SubmittedWork(receipt.tx_hash, receipt.block_number, *names)
-    return emit(recorded, about_sent(work.chain, work.solver, receipt.tx_hash, work.bounty_id))
+    return emit(recorded, watching(work.bounty_id))
 
 
 def unsent(chain: ChainClient, call: HubCall) -> UnsentSubmission:

@@ -16,7 +16,7 @@ from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.solver.events import LeftOutPath, SealableFile
-from service_cli.ui.output import emit, remark
+from service_cli.ui.output import emit
 from service_cli.ui.text import printable
 
 if TYPE_CHECKING:
@@ -64,20 +64,12 @@ def report_left_out(selection: Selection) -> None:
     """Count and list what is not sealed."""
     for path in selection.left_out:
         emit(LeftOutPath(printable_path(path)))
-    if selection.left_out:
-        remark(f"left out: {len(selection.left_out)}: {named(selection.left_out)}")
 
 
 def report_files(selection: Selection) -> None:
     """List what is sealed, with sizes."""
-    files = selection.files
-    for entry in files:
+    for entry in selection.files:
         emit(SealableFile(entry.path, entry.size))
-    remark(f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)}:")
-    for entry in files[:_NAMED]:
-        remark(f"  {printable(entry.path, 200)}  {shown_size(entry.size)}")
-    if len(files) > _NAMED:
-        remark(f"  and {len(files) - _NAMED} more")
 
 
 def summary(selection: Selection) -> str:

@@ -62,8 +62,8 @@ from service_cli.solver.selection import (
 )
 from service_cli.solver.upload import upload_and_prepare, upload_late
 from service_cli.ui.consent import require_consent
-from service_cli.ui.output import Progress, emit, remark, say, warn
-from service_cli.ui.text import About, moment, wei
+from service_cli.ui.output import Progress, emit, say, warn
+from service_cli.ui.text import argument, moment, wei
 from service_cli.witnesses.bounties import (
     SealingTerms,
     agreed_bounty,
@@ -297,8 +297,7 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
     """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
     if not is_held(journal, envelope):
-        remark("these bytes are not uploaded, and the page's terms are not compared with the chain's")
-        remark("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
+        say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
 
 
 def check_submission(
@@ -351,11 +350,6 @@ def check_submission(
         replaces=None if former == ZERO_BYTES32 else former,
         warnings=tuple(warnings),
     )
-    emit(found, lambda: About(now=now, path=str(directory)))
-    remark(f"to be submitted before {deadline}; nobody can read it until {moment(work.bounty.reveal_at, now)}")
-    remark(f"recording it takes {cost.gas} gas, at most {wei(cost.wei)}")
-    for warning in warnings:
-        remark(f"warning: {warning}", urgent=True)
+    emit(found, f"service-cli solver:submit {bounty_id} {argument(str(directory), 'DIRECTORY')}")
     tell_who_vouches(work, terms, api)
-    remark("nothing was sealed, signed or sent")
     return found

@@ -21,7 +21,7 @@ from service_cli.solver.events import CheckedEnvelope, UploadedCiphertext
 from service_cli.solver.recording import submit_call, unsent
 from service_cli.solver.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
 from service_cli.ui.output import emit, say
-from service_cli.ui.phrases import size
+from service_cli.ui.text import size
 from service_cli.witnesses.bounties import require_closed
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."

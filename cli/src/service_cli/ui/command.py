@@ -24,7 +24,6 @@ from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceErr
 
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
-from service_cli.ui.mode import Mode, chosen_mode
 from service_cli.ui.output import (
     OutputLost,
     ReaderGone,
@@ -37,7 +36,6 @@ from service_cli.ui.output import (
     set_quiet,
     terminal_columns,
     warn,
-    warn_of_end,
 )
 from service_cli.ui.text import printable
 
@@ -158,18 +156,17 @@ def _is_set(name: str) -> bool:
 
 
 def _choose_output() -> None:
-    """JSON or text, before anything is printed; a choice that is malformed is refused in JSON."""
+    """Text at a terminal, JSON lines elsewhere and with ``--json``."""
     print_json()
-    if chosen_mode(text=_is_set("text"), json=_is_set("json")) is Mode.TEXT:
+    if not _is_set("json"):
         print_text(colours=not _is_set("no_color"))
 
 
-TEXT_HELP = "Print sentences and tables instead of JSON lines."
-JSON_HELP = "Print JSON lines, whatever is configured."
-NO_COLOR_HELP = "No colours in text, as with NO_COLOR."
+JSON_HELP = "Print JSON lines at a terminal, too, as elsewhere."
+NO_COLOR_HELP = "No colours at a terminal, as with NO_COLOR."
 OUTPUT = tuple(
     click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
-    for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP), ("text", TEXT_HELP))
+    for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP))
 )
 QUIET_HELP = "Only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
@@ -304,7 +301,7 @@ def _end(prefix: str, error: ServiceError) -> None:
     finish()
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)
-    warn_of_end("refused" if is_refusal else "failed", error.message)
+    warn(f"{'refused' if is_refusal else 'failed'}: {error.message}")
     for issue in error.issues:  # names of an envelope or a page that somebody else wrote are among them
         warn(f"  {printable(issue.path, MAX_ISSUE_PATH)}: {printable(issue.message, MAX_ISSUE_MESSAGE)}")
     if error.retry_not_before is not None:

@@ -1,21 +1,18 @@
 """An event: what a command reports, as one frozen dataclass for each kind.
 
 A subclass is the one definition of its event. Its docstring is its entry in docs/events.md, its annotations are the
-JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``text`` puts it into sentences for people. It
-stands in the ``events`` module beside the commands that print it; their help lists it from there.
+JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``SAYS`` is its sentence for people, below which a
+terminal shows the other fields (``ui/screen.py``). It stands in the ``events`` module beside the commands that print
+it; their help lists it from there.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, ClassVar, cast
+from typing import Annotated, ClassVar, cast
 
 from bounty_protocol.shapes import OMITTED, Note, parts, to_json
-
-if TYPE_CHECKING:
-    from service_cli.ui.items import Shown
-    from service_cli.ui.render.screen import Screen
 
 Count = Annotated[int, Note(minimum=0)]
 """How many."""
@@ -42,6 +39,10 @@ class Event:
     """Whether the keys of its field ``more`` stand beside its other ones."""
     FOR_PROGRAMS: ClassVar[bool] = False
     """Whether a wallet or another program takes it, so that it is JSON in text mode, too."""
+    SAYS: ClassVar[str] = ""
+    """Its sentence for people, with the names of fields in braces; empty where the fields say enough."""
+    TABLE: ClassVar[bool] = False
+    """Whether events of this kind that follow each other are the rows of a table."""
 
     def name_of_event(self) -> str:
         """Its public name."""
@@ -59,9 +60,17 @@ class Event:
         shown = cls.SHOWN or ", ".join(part.name for part in parts(cast("type", cls)))
         return f"{cls.EVENT} ({shown})" + (f", {cls.WHEN}" if cls.WHEN else "")
 
-    def text(self, screen: "Screen") -> "Iterator[Shown]":
-        """Its text for people. Every string of the event was made safe for a terminal before."""
-        raise NotImplementedError
+    def says(self) -> str:
+        """Its sentence, with the names of fields in braces."""
+        return self.SAYS
+
+    def facts(self, now: int) -> object:  # noqa: ARG002
+        """The dataclass whose fields people are shown at this moment: this one, less those in its sentence; or None."""
+        return self
+
+    def document(self) -> str | None:
+        """A stranger's text that is shown whole below them."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,15 +9,11 @@ STACK_VARIABLE: Final = "SERVICE_LOCAL_STACK"
 
 
 def ended_stack() -> str | None:
-    """The next step where the stack of this shell has ended, or another one has taken its name; else None."""
+    """The next step where the stack of this shell has ended; else None."""
     if not (named := os.environ.get(STACK_VARIABLE)):
         return None
     file = Path(named)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, ValueError):
-        text = ""
-    if text and os.environ.get("SERVICE_RPC_URL", "") in text:
+    if file.exists():
         return None
-    first = "Another one runs: leave" if text else "Start it again with ./noxw -s stack. Then leave"
-    return f"{first} this shell, and open one of the new stack: {file.with_suffix('')}/shell"
+    shell = f"{file.with_suffix('')}/shell"
+    return f"Start it again with ./noxw -s stack. Then leave this shell, and open one of the new stack: {shell}"

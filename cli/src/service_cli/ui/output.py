@@ -1,13 +1,12 @@
-"""The output of a command: events on stdout, text for people on stderr, progress on a terminal.
+"""The output of a command: events on stdout, messages on stderr, progress on a terminal.
 
-stdout carries one JSON object per line and nothing else; or, in text mode, each event as ``render`` puts it for people,
-but for what a wallet or another program takes, which is JSON in both. Nothing secret is ever passed in here.
-``--quiet`` silences text on stderr that only reports progress, never warnings and refusals. One line that changes may
-be drawn at the foot of a terminal; it is removed before anything else is printed, and when the work ends.
+stdout carries one JSON object per line and nothing else; at a terminal, unless ``--json`` is given, each event is text
+(``ui/screen.py``), but for what a wallet or another program takes, which is JSON in both. Nothing secret is passed in
+here. ``--quiet`` silences messages that only report progress, never warnings and refusals. One line that changes may be
+drawn at the foot of a terminal; it is removed before anything else is printed, and when the work ends.
 """
 
 import os
-import re
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -17,11 +16,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from service_cli.ui.event import Event
-    from service_cli.ui.render.printer import Printer
-    from service_cli.ui.text import FindAbout
+    from service_cli.ui.screen import Screen
+    from service_cli.ui.text import Token
 
 E = TypeVar("E", bound="Event")
-_COMMAND_LINE: Final = re.compile(r"\s*(?:[a-z ]{1,20}: )?service-cli ")
 _COLUMNS: Final = 80
 """Of what is no terminal."""
 
@@ -35,15 +33,6 @@ class ReaderGone(OutputLost):
 
 
 _NAMING: Final = ("bounty_id", "tx_hash", "spec_commitment", "submission_commitment", "code", "message", "path")
-READ_ONLY_PREFIXES: Final = (
-    "bounty_list.",
-    "bounty_show.",
-    "bounty_watch.",
-    "guardian_judgeable.",
-    "config.",
-    "doctor.",
-)
-"""Commands that only show: their reader may go away when it has seen enough."""
 
 
 class OutputSink(NamedTuple):  # no dataclass: see OutputChoice
@@ -58,8 +47,7 @@ class OutputSink(NamedTuple):  # no dataclass: see OutputChoice
 _SINK: Final[ContextVar[OutputSink | None]] = ContextVar("sink", default=None)
 _QUIET = False
 _DRAWN = False
-_COLOURS = False
-_PRINTER: "Printer | None" = None
+_SCREEN: "Screen | None" = None
 
 
 @contextmanager
@@ -85,41 +73,48 @@ def set_quiet(quiet: bool) -> None:
 
 def print_json() -> None:
     """Print events as JSON lines from here on."""
-    global _PRINTER  # noqa: PLW0603  # one command, one output
-    _PRINTER = None
+    global _SCREEN  # noqa: PLW0603  # one command, one output
+    _SCREEN = None
 
 
 def print_text(*, colours: bool) -> None:
-    """Print events as text from here on, with colours where stdout is a terminal that has them."""
-    global _COLOURS, _PRINTER  # noqa: PLW0603
-    from service_cli.ui.render.printer import are_wanted, printer_of
+    """Print events as text from here on, if stdout is a terminal."""
+    global _SCREEN  # noqa: PLW0603
+    if sys.stdout is not None and sys.stdout.isatty():
+        from service_cli.ui.screen import Screen
 
-    _COLOURS = colours and sys.stderr is not None and sys.stderr.isatty() and are_wanted()
-    _PRINTER = printer_of(sys.stdout, colours=colours)
-
-
-def is_text() -> bool:
-    """Whether events are printed as text."""
-    return _PRINTER is not None and _SINK.get() is None
+        _SCREEN = Screen(sys.stdout, colours=colours and not os.environ.get("NO_COLOR"))
 
 
-def emit(event: E, about: "FindAbout | None" = None) -> E:
-    """Print one event and return it; ``OutputLost`` where that is not possible. ``about`` finds out what only its text
-    needs."""
+def show_by(*, token: "Callable[[], Token] | None" = None, now: int | None = None) -> None:
+    """Show amounts in this token, which is read when one is shown, and moments by this time of the chain."""
+    if _SCREEN is not None:
+        _SCREEN.token, _SCREEN.now = token or _SCREEN.token, _SCREEN.now if now is None else now
+
+
+def emit(event: E, following: str | None = None) -> E:
+    """Print one event and return it; at a terminal with the command that comes next.
+
+    Raises ``OutputLost`` where stdout takes no more. A reader that leaves after it has seen enough ends the command
+    silently, unless the event reports a transaction: then ``ReaderGone`` names what nobody read.
+    """
     if (sink := _SINK.get()) is not None:
         sink.event(event)
         return event
     require_output()
-    if _PRINTER is None:
+    if _SCREEN is None:
         text = _as_json(event)
     elif event.FOR_PROGRAMS:
-        text = _PRINTER.rest() + _as_json(event)
+        text = _SCREEN.rest() + _as_json(event)
     else:
-        text = _PRINTER.show(event, about, lambda: _as_json(event))
+        try:
+            text = _SCREEN.show(event, following)
+        except Exception:  # noqa: BLE001  # what happened is never hidden by how it is shown
+            text = _SCREEN.rest() + _as_json(event)
     try:
         _write(text)
     except BrokenPipeError:
-        if event.name_of_event().startswith(READ_ONLY_PREFIXES):
+        if not hasattr(event, "tx_hash"):
             raise
         raise ReaderGone(_named(event)) from None
     return event
@@ -127,8 +122,13 @@ def emit(event: E, about: "FindAbout | None" = None) -> E:
 
 def finish() -> None:
     """Print what text mode still holds back: the rows of a table, whose widths are known at its end."""
-    if _PRINTER is not None and _SINK.get() is None:
-        _write(_PRINTER.rest())
+    if _SCREEN is not None and _SINK.get() is None:
+        _write(_SCREEN.rest())
+
+
+def is_text() -> bool:
+    """Whether events are printed as text."""
+    return _SCREEN is not None and _SINK.get() is None
 
 
 def _as_json(event: "Event") -> str:
@@ -170,12 +170,6 @@ def say(text: str) -> None:
         warn(text)
 
 
-def remark(text: str, *, urgent: bool = False) -> None:
-    """Explain an event to a person beside its JSON; in text mode the event's own text does."""
-    if not is_text():
-        (warn if urgent else say)(text)
-
-
 def warn(text: str) -> None:
     """Report what a person must know; ``--quiet`` does not silence it."""
     if (sink := _SINK.get()) is not None:
@@ -183,29 +177,8 @@ def warn(text: str) -> None:
         return
     clear()
     with suppress(OSError, AttributeError):  # full or closed; the exit code still shows it
-        sys.stderr.write((_laid_out(text) if _PRINTER is not None and sys.stderr.isatty() else text) + "\n")
+        sys.stderr.write(text + "\n")
         sys.stderr.flush()
-
-
-def warn_of_end(word: str, message: str) -> None:
-    """How a command ended, marked by its first word; in text mode by colour, too, where stderr has it."""
-    mark = f"{word}:"
-    warn(f"\x1b[1;31m{mark}\x1b[0m {message}" if _COLOURS and is_text() else f"{mark} {message}")
-
-
-def _laid_out(text: str) -> str:
-    """Text for a terminal beside text on stdout, wrapped as that is; a line that is a command is left as it is."""
-    from service_cli.ui.render.screen import width, wrapped
-
-    columns = max(20, terminal_columns())
-    lines: list[str] = []
-    for line in text.split("\n"):
-        begin = line[: len(line) - len(line.lstrip())]
-        if width(line) <= columns or _COMMAND_LINE.match(line):
-            lines.append(line)
-        else:
-            lines += wrapped(line, columns, f"{begin}  ", first=begin)
-    return "\n".join(lines)
 
 
 def on_terminal() -> bool:
@@ -336,16 +309,10 @@ def clock_while(label: str) -> Iterator[None]:
 
 def bar(label: str, done: int, total: int, seconds: float, already: int = 0) -> str:
     """One line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
+    from service_cli.ui.text import size  # with all that it takes to show an amount
+
     share = min(done / total, 1.0) if total else 1.0
     filled = int(share * _BAR_WIDTH)
     rate = (done - already) / seconds if seconds > 0 else 0.0
     left = f"{(total - done) / rate:.0f} s left" if rate > 0 and done < total else "done" if done >= total else ""
-    return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%} {_size(rate)}/s {left}".rstrip()
-
-
-def _size(value: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if value < 1024:
-            return f"{value:.0f} {unit}"
-        value /= 1024
-    return f"{value:.1f} GiB"
+    return f"{label} [{'#' * filled}{'.' * (_BAR_WIDTH - filled)}] {share:4.0%} {size(int(rate))}/s {left}".rstrip()

@@ -1,6 +1,6 @@
 """How a bounty gets on, for people: an event of the Hub in one sentence, and what the bounty waits for."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -29,24 +29,27 @@ _SENTENCES: Final[Mapping[str, str]] = {
     "ProtocolFeeClaimed": "{recipient} claimed the protocol fee, {amount}",
 }
 """By the name of an event and, where it has one, its kind or outcome."""
-_AMOUNTS: Final = {"escrow_amount", "amount", "refund"}
 
 
-def sentence(
-    name: str, fields: Mapping[str, object], amount: Callable[[int], str], value: Callable[[object], str] = str
-) -> str:
-    """One event; ``amount`` shows amounts, ``value`` accounts and commitments. An unknown event is its name."""
+def sentence(name: str, fields: Mapping[str, object]) -> str:
+    """One event as a template with the names of its fields in braces; an unknown event is its name."""
     kind = fields.get("kind") or fields.get("outcome")
     template = _SENTENCES.get(f"{name} {kind}" if kind else name)
     if template is None:
-        return value(name)
-    shown = {key: value(each) for key, each in fields.items() if each is not None}
-    shown |= {key: amount(int(str(fields[key]))) for key in _AMOUNTS & fields.keys()}
-    reason = str(fields.get("reason"))
-    return template.format(**shown | {"reason": REASONS.get(reason, reason)})
+        return "".join(each for each in name[:80] if each.isalnum())
+    return template.replace("{reason}", REASONS.get(str(fields.get("reason")), ""))
 
 
 Step = Literal["submissions", "reveal", "judging", "settlement", "finality"]
+
+
+STEPS: Final[Mapping[Step, str]] = {
+    "submissions": "Submissions are accepted until {at}",
+    "reveal": "the work is sealed until {at}",
+    "judging": "Guardians judge until {at}",
+    "settlement": "time is up; anyone can settle it now",
+    "finality": "the outcome is on chain; waiting until its block is finalized",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,13 @@
-"""Facts in the text for people beside an event's own fields: moments and amounts as people read them, and more facts.
+"""Values as people read them: moments, durations, amounts, sizes, and untrusted text that drives no terminal."""
 
-Events are for programs and hold what they need, in seconds and smallest units. A moment is UTC with how far away it is;
-an amount is exact, in whole tokens and in base units. A sentence for people also has the token's name, how long there
-is still time, and what a transaction cost: a command passes a function that finds it out, which is called in text mode
-only. What is not known is None, and the text leaves it out.
-"""
-
-from collections.abc import Callable
-from dataclasses import dataclass
+import shlex
+import unicodedata
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
 from bounty_protocol.domain.money import whole_tokens
 
 if TYPE_CHECKING:
-    from bounty_protocol.domain.hub_events import BountyTerms
     from bounty_protocol.wire.withheld import Withheld
 
 
@@ -75,6 +68,28 @@ def amount(value: int, token: Token) -> str:
     return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
 
 
+def tokens(value: int, token: Token | None) -> str:
+    """``1,234.5 USDC``; base units of a token that is not known."""
+    if token is None or not 0 < token.decimals <= 77:
+        return f"{value:,} base units"
+    whole, point, part = whole_tokens(value, token.decimals).partition(".")
+    # A name that is read from right to left could turn the numbers beside it around.
+    symbol = "".join(c for c in printable(token.symbol) if unicodedata.bidirectional(c) not in {"R", "AL", "AN"})
+    return f"{int(whole):,}{point}{part} {symbol}"
+
+
+def size(count: int) -> str:
+    """``12 bytes``, ``3.4 kB``: units of a thousand, as everywhere in this client."""
+    if count < 1_000:
+        return f"{count} byte{'' if count == 1 else 's'}"
+    value = float(count)
+    for unit in ("kB", "MB"):
+        value /= 1_000
+        if value < 999.95:
+            return f"{value:.1f} {unit}"
+    return f"{value / 1_000:.1f} GB"
+
+
 def wei(value: int) -> str:
     """``0.000000001 ether (1000000000 wei)``."""
     return f"{whole_tokens(value, 18)} ether ({value} wei)"
@@ -88,6 +103,23 @@ def ether(value: int) -> str:
     unit = 10 ** (18 - _ETHER_DIGITS)
     whole, point, part = whole_tokens(-(-value // unit), _ETHER_DIGITS).partition(".")
     return f"{int(whole):,}{point}{part} ether"
+
+
+def short(value: str) -> str:
+    """An address or a hash cut for a table, ``0x1234…abcd``; any other text as it is."""
+    return f"{value[:6]}…{value[-4:]}" if value.startswith("0x") and len(value) > 20 else value
+
+
+def counted(count: int, noun: str) -> str:
+    """``1 file``, ``2 files``, ``1,000 Submissions``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def argument(path: str | None, instead: str) -> str:
+    """A path as a shell takes it; its name in the usage where it is not known, was stdin, or would not print."""
+    if path is None or path == "-" or printable(path, len(path) + 1) != path:
+        return instead
+    return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def printable(value: object, length: int = 20) -> str:
@@ -111,39 +143,3 @@ def _minute(at: int) -> str:
         return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (ValueError, OverflowError, OSError):
         return f"{at} seconds after 1970"
-
-
-@dataclass(frozen=True, slots=True)
-class BountyEnd:
-    """The end of a bounty on the chain."""
-
-    is_awarded: bool
-    reason: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Everything that the text of an event may need."""
-
-    token: Token | None = None
-    """The escrow token, for amounts."""
-    now: int | None = None
-    """The chain's time; else this machine's."""
-    terms: "BountyTerms | None" = None
-    """Of the bounty that the event is about."""
-    gas_cost: int | None = None
-    """Wei that the event's transaction cost its sender."""
-    happened_at: int | None = None
-    """The time of the block that the event is about."""
-    path: str | None = None
-    """The page or directory that the command was given."""
-    ended: "BountyEnd | None" = None
-    """How the bounty of the event ended; None while it is open."""
-    paid: bool = False
-    """Whether the award, or without a winner the refund, was claimed."""
-    summary: str | None = None
-    """The command's findings, in sentences of its own."""
-
-
-FindAbout = Callable[[], About]
-NOTHING = About()

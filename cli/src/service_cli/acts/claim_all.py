@@ -1,0 +1,241 @@
+"""``claim --all``: everything that the Hub owes one account, by as few transactions as the Hub takes.
+
+Bounties are looked for in the Hub's own log where it is short or where no API answers, else in the API's list, which
+can only hide money for a while. What is due is read from the Hub alone, and of outcomes that the chain has finalized.
+The Hub marks each amount as paid, so nothing is paid twice, even where another program claims at the same time.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NoReturn
+
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.chain.rpc import Call, RpcRefused, hex_bytes
+from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
+
+from service_cli.acts.claims import (
+    CLAIMANT_KEY,
+    FORMS,
+    Part,
+    Payment,
+    claiming_signer,
+    paid,
+    payments_of,
+    unsent_claim,
+)
+from service_cli.api import api_of
+from service_cli.bounty.facts import LONG_LOG
+from service_cli.bounty.listing import listed, require_deployment
+from service_cli.bounty.next_steps import STATUS
+from service_cli.chain.journal import JournalEntry
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
+from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
+from service_cli.chain.sender import send
+from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
+from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.ui.output import emit, say
+
+MOST_LISTED: Final = 10_000
+"""Bounties of the API's list that are looked at in each role."""
+MOST_CLAIMS: Final = 32
+"""The Hub's own bound on one transaction."""
+_CALLS_AT_ONCE: Final = 100
+_BATCH: Final = JournalEntry.of("batch", tuple[Part, ...])
+_STEP: Final = TransactionStep("claim_many_transaction")
+
+
+@dataclass(frozen=True, slots=True)
+class Due:
+    """Everything due by a finalized outcome, and the bounties whose outcome is not finalized yet."""
+
+    parts: tuple[Part, ...]
+    not_final: tuple[BountyId, ...]
+
+
+def find_due(chain: ChainClient, account: Address) -> Due:
+    """The amounts that ``account`` can pull now, lowest bounty first."""
+    finalized, parts, not_final = chain.finalized().number, list[Part](), list[BountyId]()
+    for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
+        bounty = chain.bounty(bounty_id)
+        with chain_errors():
+            final = chain.hub.bounty(bounty_id, finalized)
+        if final is None or final.outcome is None or (final.outcome, final.winner) != (bounty.outcome, bounty.winner):
+            not_final.append(bounty_id)
+            continue
+        owed = {
+            AmountKind.WINNER_AWARD: bounty.award_due if account == bounty.winner else 0,
+            AmountKind.POSTER_REFUND: bounty.refund_due if account == bounty.poster else 0,
+            AmountKind.PROTOCOL_FEE: bounty.protocol_fee_due if account == bounty.protocol_fee_recipient else 0,
+        }
+        owed[AmountKind.GUARDIAN_FEE] = max(0, total - sum(owed.values()))  # what remains is a Guardian's share
+        parts += [Part(bounty_id, kind, TokenAmount(owed[kind])) for kind in AmountKind if owed[kind]]
+    return Due(tuple(parts), tuple(not_final))
+
+
+def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Iterator[tuple[BountyId, int]]:
+    """Each bounty that owes the account something, and how much in all; ids that no bounty has are passed over."""
+    codec = hub_abi().functions["claimable"]
+    for first in range(0, len(ids), _CALLS_AT_ONCE):
+        some = ids[first : first + _CALLS_AT_ONCE]
+        calls: list[Call] = []
+        for bounty_id in some:
+            data = "0x" + codec.encode(bounty_id, account).hex()
+            calls.append(("eth_call", [{"to": chain.hub.address, "data": data}, "latest"]))
+        with chain_errors():
+            for bounty_id, answer in zip(some, chain.rpc.batch(calls), strict=True):
+                if isinstance(answer, RpcRefused):
+                    if not answer.is_revert:
+                        raise answer
+                    continue
+                (due,) = codec.decode(hex_bytes(answer))
+                if isinstance(due, int) and due:
+                    yield bounty_id, due
+
+
+def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
+    """The bounties to look at: every one that ended, by the Hub's log; or where that is long, the API's list."""
+    start = first_block(chain)
+    if start is not None and chain.latest().number - start <= LONG_LOG:
+        return _of_log(chain, start)
+    if not chain.settings.knows("SERVICE_API_BASE_URL"):
+        if start is None:
+            message = "Which bounties to look at is not known: no API is configured."
+            raise CommandRefused("configuration_incomplete", message, next_action="Set SERVICE_API_BASE_URL.")
+        return _of_log(chain, start)
+    try:
+        api, found = api_of(chain.settings), set[BountyId]()
+        require_deployment(chain.settings, api)
+        for name in ("poster_address", "solver_address", "guardian_address"):
+            for item in listed(api, {name: account, "status": "final"}, MOST_LISTED):
+                try:
+                    found.add(parse_bounty_id(str(item.get("bounty_id"))))
+                except ValueError:
+                    continue
+    except CommandFailed as failed:
+        if start is None:
+            raise
+        say(f"{failed.message} Reading the Hub's own log instead.")
+        return _of_log(chain, start)
+    say(f"which bounties ended is the word of {api.peer.named}: one that it leaves out is not claimed")
+    return found
+
+
+def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
+    return {event.bounty_id for _, event in ExpectedEvent(BountyFinalized).found(chain, start)}
+
+
+def claim_all(settings: Settings) -> ClaimTotal:
+    """The command ``claim --all``. The parts of a transaction are in the journal before it is signed, so a run after a
+    kill finds first what became of them."""
+    session, done = Session.open(settings, claiming_signer(settings, _ambiguous)), list[Part]()
+    chain, account = session.chain, session.account
+    with session.journal("claimall", account) as journal:
+
+        def send_many(parts: Sequence[Part]) -> None:
+            journal.note(_BATCH, tuple(parts))
+            receipt = send(session, Transaction(_call(parts), _proof(parts, account)), journal, _STEP)
+            try:
+                done.extend(_report(chain, account, receipt, parts))
+            finally:  # its proof is on chain, also where another transaction made it and the rest is to be claimed anew
+                journal.forget(_BATCH, *_STEP.entries)
+
+        if (batch := journal.get(_BATCH)) and _STEP.was_attempted(journal):
+            try:
+                send_many(batch)
+            except CommandRefused as refused:  # once a part was paid otherwise, the Hub reverts the whole of it
+                say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
+        due, before = _report_due(chain, account), {(part.kind, part.bounty_id) for part in done}
+        left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
+        for parts in _batches(left):
+            simulate(chain, account, _call(parts))
+            send_many(parts)
+    return _total(account, done, due)
+
+
+def claim_all_by_wallet(settings: Settings, wallet: ExternalSigner) -> ClaimTotal:
+    """``claim --all --claimant-address``: each transaction simulated and printed; the total is what they would pay."""
+    chain = ChainClient.checked(settings)
+    due = _report_due(chain, wallet.address)
+    for parts in _batches(due.parts):
+        simulate(chain, wallet.address, _call(parts))
+        advise_wallet(chain, wallet.address, _call(parts))
+        emit(unsent_claim(chain, _call(parts)))
+        say("send this transaction from your wallet: until then nothing is paid")
+    return _total(wallet.address, due.parts, due)
+
+
+def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[ClaimTotal]:
+    """The calls of ``claim_all`` for ``account``, without it the key's: each pays up to 32 amounts; none where nothing
+    is due."""
+    chain = ChainClient.checked(settings)
+    claimant = claiming_signer(settings, _ambiguous).address if account is None else account
+    since, due = chain.latest().number, _report_due(chain, claimant)
+    batches = list(_batches(due.parts))
+    if not batches:
+        return done_already(chain, claimant, _total(claimant, (), due))
+    for parts in batches:
+        simulate(chain, claimant, _call(parts))
+
+    def find(later: ChainClient) -> ClaimTotal | None:
+        done = list[Part]()
+        for parts in batches:
+            if (receipt := newest_settled(later, _proof(parts, claimant), since)) is None:
+                return None
+            done += _report(later, claimant, receipt, parts)
+        return _total(claimant, done, due)
+
+    return unsent(chain, claimant, list(map(_call, batches)), since, find)
+
+
+def _report_due(chain: ChainClient, account: Address) -> Due:
+    due = find_due(chain, account)
+    for part in due.parts:
+        emit(DueAmount(part.bounty_id, account, part.kind, part.amount))
+    return due
+
+
+def _report(chain: ChainClient, account: Address, receipt: Receipt, parts: Sequence[Part]) -> Iterator[Part]:
+    """Report what a transaction paid, part by part, and yield each with the amount that was paid."""
+    found = payments_of(receipt, account)
+    if len(found) < len(parts) and (whole := receipt_of(chain, receipt.tx_hash)) is not None:
+        found = payments_of(whole, account)  # found by one event of it: the others are in its receipt
+    for part in parts:
+        amount = found.get((part.kind, part.bounty_id))
+        if amount is None:
+            message = f"Transaction {receipt.tx_hash} did not pay the {part.named}."
+            raise CommandRefused("claim_mismatch", message, next_action="Run the command again.")
+        emit(ClaimedAmount(part.bounty_id, account, part.kind, amount, receipt.tx_hash, receipt.block_number))
+        yield Part(part.bounty_id, part.kind, amount)
+
+
+def _total(account: Address, done: Sequence[Part], due: Due) -> ClaimTotal:
+    amount = TokenAmount(sum(part.amount for part in done))
+    return emit(ClaimTotal(account, len(done), amount, due.not_final), STATUS)
+
+
+def _batches(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+    return (parts[first : first + MOST_CLAIMS] for first in range(0, len(parts), MOST_CLAIMS))
+
+
+def _proof(parts: Sequence[Part], account: Address) -> ExpectedEvent[Payment]:
+    """The event of one part shows the whole transaction."""
+    return paid(parts[0].kind, parts[0].bounty_id, account)
+
+
+def _call(parts: Sequence[Part]) -> HubCall:
+    claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
+    ids = ", ".join(str(part.bounty_id) for part in parts)
+    what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
+    return HubCall("claimMany", [claims], f"claim {what}")
+
+
+def _ambiguous(accounts: Sequence[Address]) -> NoReturn:
+    message = f"The configured keys are of {len(accounts)} accounts, and {CLAIMANT_KEY} is not set."
+    next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
+    raise CommandRefused("account_ambiguous", message, next_action=next_action)

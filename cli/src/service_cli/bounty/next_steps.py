@@ -1,0 +1,52 @@
+"""The command that comes next, by the state of a bounty: what is over or done already is never proposed."""
+
+from typing import TYPE_CHECKING, Final
+
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import BountyId
+
+if TYPE_CHECKING:  # who only reads the API's list loads nothing of the chain
+    from bounty_protocol.chain.hub import BountyView
+
+STATUS: Final = "service-cli status"
+
+
+def for_reader(bounty_id: BountyId, *, is_final: bool, accepting: bool) -> str:
+    """For anyone who looks at a bounty, of whom no account is known."""
+    if is_final:
+        return STATUS
+    return f"service-cli solver:submit --check {bounty_id} DIRECTORY" if accepting else watching(bounty_id)
+
+
+def for_poster(bounty_id: BountyId, bounty: "BountyView") -> str:
+    """For the account that funded the bounty."""
+    if bounty.outcome is None:
+        return watching(bounty_id)
+    if bounty.outcome is Outcome.AWARDED:
+        return f"service-cli poster:open-winning-submission {bounty_id}"
+    return f"service-cli claim {bounty_id}" if bounty.refund_due else STATUS
+
+
+def for_guardian(bounty_id: BountyId, bounty: "BountyView", *, has_unopened: bool = False, has_judged: bool) -> str:
+    """For a Guardian who has opened or judged what there is."""
+    if bounty.outcome is Outcome.AWARDED:
+        return f"service-cli guardian:deliver-key {bounty_id}"
+    if bounty.outcome is not None:
+        return f"service-cli guardian:claim-fee {bounty_id}" if has_judged else STATUS
+    return watching(bounty_id) if has_judged else judging(bounty_id, has_unopened=has_unopened)
+
+
+def judging(bounty_id: BountyId, *, has_unopened: bool) -> str:
+    """For a Guardian whose Verdict an open bounty waits for."""
+    return f"service-cli guardian:{'open' if has_unopened else 'verdict'} {bounty_id}"
+
+
+def after_the_end(bounty_id: BountyId, bounty: "BountyView") -> str:
+    """For who followed a bounty to its end: the winner, or without one the Poster, may still have to claim."""
+    is_due = bool(bounty.award_due if bounty.outcome is Outcome.AWARDED else bounty.refund_due)
+    return f"service-cli claim {bounty_id}" if is_due else STATUS
+
+
+def watching(bounty_id: BountyId) -> str:
+    """For who waits for the end."""
+    return f"service-cli bounty:watch {bounty_id}"

@@ -1,0 +1,245 @@
+"""Events as text at a terminal: a sentence, below it labels and values; events that repeat are the rows of a table.
+
+Everything is made of an event's fields and their types. What others wrote passes ``printable`` first, since the library
+that lays the text out lets through what drives a terminal. An event of another shape, from an API that is wrong on
+purpose, is shown as JSON instead.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from string import Formatter
+from textwrap import wrap
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, TextIO, cast
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Scalar, parts
+from bounty_protocol.types import TokenAmount, UnixSeconds, Wei
+
+from service_cli.ui.text import Token, duration, ether, moment, printable, relative, short, size, tokens
+
+if TYPE_CHECKING:
+    from service_cli.ui.event import Event
+
+_MOST_CHARACTERS: Final = 600
+_MOST_OF_A_DOCUMENT: Final = 256 * 1024
+_MOST_LINES: Final = 10_000
+_UNIT: Final = re.compile("_(address|seconds|at)$")
+_AMOUNTS: Final = {"escrow_amount", "amount", "refund"}
+"""Names of amounts among the fields of the Hub's events, which have no types here."""
+_LABELS: Final = {
+    "tx_hash": "Transaction",
+    "block_number": "Block",
+    "byte_length": "Size",
+    "balance_wei": "Ether",
+    "gas_cost_at_most": "Gas, at most",
+    "submission_commitment": "Submission",
+    "spec_commitment": "Commitment",
+    "report_commitment": "Reasons",
+    "submission_deadline": "Submissions until",
+    "reveal_at": "Sealed until",
+    "judging_deadline": "Judging until",
+}
+_STYLES: Final = {"Done.": "green", "Ready.": "green", "ok": "green", "Not": "red", "FAIL": "red", "Careful:": "red"}
+"""By the first word of a sentence, which says the same without colour."""
+
+
+class Fact(NamedTuple):
+    """A field that is shown: its value as text, and briefly in a table; or the objects that it holds."""
+
+    label: str
+    text: str
+    brief: str = ""
+    rows: tuple[object, ...] = ()
+
+
+class Screen:
+    """The text of a run's events, with the rows that wait for their table to end."""
+
+    def __init__(self, stdout: TextIO, *, colours: bool) -> None:
+        from rich.console import Console
+
+        self._console = Console(
+            file=stdout, color_system="auto" if colours else None, highlight=False, markup=False, emoji=False
+        )
+        self.token: Callable[[], Token] | None = None
+        self.now: int | None = None
+        """The chain's time; else this machine's is shown by."""
+        self._rows: list[Event] = []
+        self._begun = False
+
+    def show(self, event: "Event", following: str | None) -> str:
+        """The text of an event that is printed now, and the command that comes next."""
+        with self._console.capture() as made:
+            if event.TABLE:
+                if self._rows and type(self._rows[0]) is not type(event):
+                    self._table_of_events()
+                self._facts(event)  # whatever is wrong with a row is found now, and not at the table's end
+                self._rows.append(event)
+            else:
+                self._table_of_events()
+                self._block(event, following)
+        return _without_blanks(made.get())
+
+    def rest(self) -> str:
+        """The table that has not ended yet."""
+        with self._console.capture() as made:
+            self._table_of_events()
+        return _without_blanks(made.get())
+
+    def _block(self, event: "Event", following: str | None) -> None:
+        from rich.text import Text
+
+        said, facts, document = self._sentence(event), self._facts(event), event.document()
+        if self._begun and (said or facts):
+            self._console.print()
+        self._begun = True
+        if said:
+            first, space, more = said.partition(" ")
+            self._console.print(Text.assemble((first, _STYLES.get(first, "")), space, more))
+        self._labelled([fact for fact in facts if not fact.rows])
+        for fact in facts:
+            if fact.rows:
+                self._console.print(Text(f"\n{fact.label}", style="bold"))
+                self._table([self._facts_of(row) for row in fact.rows])
+        if document is not None:
+            self._document(document)
+        if following is not None:
+            if document is not None or any(fact.rows for fact in facts):
+                self._console.print()
+            self._labelled([Fact("Next", following)], max(len(fact.label) for fact in facts) if facts else 0)
+
+    def _labelled(self, facts: list[Fact], least: int = 0) -> None:
+        """Labels and values in two columns; a command or a hash that does not fit is whole on a line of its own."""
+        from rich.text import Text
+
+        column = max((len(fact.label) for fact in facts), default=0)
+        column = max(column, least) + 2
+        room = max(20, self._console.width - column - 1)
+        for fact in facts:
+            label = Text(f" {fact.label:<{column - 1}} ", style="dim")
+            is_whole = " " not in fact.text or fact.text.startswith("service-cli ")
+            lines = [fact.text] if is_whole else wrap(fact.text, room, break_long_words=False) or [""]
+            if is_whole and len(fact.text) > room:
+                self._console.print(label, soft_wrap=True)
+                self._console.print(Text(f"   {fact.text}"), soft_wrap=True)
+                continue
+            for at, line in enumerate(lines):
+                self._console.print(Text.assemble(label if not at else " " * (column + 1), line), soft_wrap=True)
+
+    def _table_of_events(self) -> None:
+        rows, self._rows = self._rows, []
+        if rows:
+            if self._begun:
+                self._console.print()
+            self._begun = True
+            self._table([self._facts(row) for row in rows])
+
+    def _table(self, rows: list[list[Fact]]) -> None:
+        """One table under its titles; hashes and accounts are cut, the last column takes what is left."""
+        from rich.table import Table
+        from rich.text import Text
+
+        titles = list(dict.fromkeys(fact.label for row in rows for fact in row))
+        table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+        for title in titles:
+            table.add_column(title, overflow="fold", no_wrap=title != titles[-1])
+        for row in rows:
+            cells = {fact.label: fact.brief for fact in row}
+            table.add_row(*(Text(cells.get(title, "")) for title in titles))
+        self._console.print(table)
+
+    def _document(self, document: str) -> None:
+        """What a stranger wrote, as it is, behind a bar on each line: it cannot be taken for ours."""
+        from rich.text import Text
+
+        self._console.print()
+        lines = document[:_MOST_OF_A_DOCUMENT].splitlines()
+        for line in lines[:_MOST_LINES]:
+            shown = printable(line.expandtabs(4), len(line) + 1).rstrip()
+            for piece in wrap(shown, max(20, self._console.width - 2), drop_whitespace=False) or [""]:
+                self._console.print(Text.assemble(("|", "dim"), f" {piece.rstrip()}".rstrip()), soft_wrap=True)
+
+    def _sentence(self, event: "Event") -> str:
+        template = event.says()
+        known = {part.name: part.kind for part in parts(cast("type", type(event)))}
+        values = dict[str, str]()
+        for name in _names_in(template):
+            if name in known:
+                values[name] = self._text(name, known[name], getattr(event, name))
+            else:
+                values[name] = self._field_of_hub(name, cast("Any", event).more.get(name))
+        return template.format(**values)
+
+    def _field_of_hub(self, name: str, value: object) -> str:
+        if name in _AMOUNTS:
+            return self._tokens(int(str(value)))
+        return short(printable(value, 80))
+
+    def _facts(self, event: "Event") -> list[Fact]:
+        said = set(_names_in(event.says()))
+        facts = event.facts(self._now())
+        return [] if facts is None else self._facts_of(facts, said if facts is event else set())
+
+    def _facts_of(self, shape: object, left_out: "set[str] | None" = None) -> list[Fact]:
+        return list(self._each_fact(shape, left_out or set()))
+
+    def _each_fact(self, shape: object, left_out: set[str]) -> Iterator[Fact]:
+        for part in parts(cast("type", type(shape))):
+            value, kind = getattr(shape, part.name), part.kind
+            if value is None or value == () or part.name in left_out or isinstance(kind, MapOf):
+                continue
+            label = _LABELS.get(part.name) or _UNIT.sub("", part.name).replace("_", " ").capitalize()
+            if isinstance(kind, Nested):
+                yield Fact(label, "", rows=(value,))
+            elif isinstance(kind, ListOf) and isinstance(kind.of, Nested):
+                yield Fact(label, "", rows=tuple(value))
+            elif text := self._text(part.name, kind, value):
+                is_moment = isinstance(kind, Scalar) and kind.of is UnixSeconds
+                yield Fact(label, text, relative(value, self._now()) if is_moment else short(text))
+
+    def _text(self, name: str, kind: Kind, value: Any) -> str:
+        if isinstance(kind, ListOf):
+            return ", ".join(self._text(name, kind.of, each) for each in value or ())
+        shown = self._BY_TYPE.get(kind.of) if isinstance(kind, Scalar) else None
+        if value is None:
+            return ""
+        if shown is not None:
+            return shown(self, value)
+        if name == "byte_length":
+            return size(value)
+        if name.endswith("_seconds"):
+            return duration(value)
+        text = printable(value, _MOST_CHARACTERS)
+        return text.replace("_", " ") if isinstance(value, Enum) or isinstance(kind, OneOf) else text
+
+    def _moment(self, value: int) -> str:
+        return moment(value, self._now())
+
+    def _tokens(self, value: int) -> str:
+        """``1,234.5 USDC``; base units where the token does not describe itself."""
+        try:
+            token = None if self.token is None else self.token()
+        except ServiceError:
+            token = None
+        return tokens(value, token)
+
+    def _now(self) -> int:
+        return int(time.time()) if self.now is None else self.now
+
+    _BY_TYPE: ClassVar[Mapping[Any, Callable[["Screen", Any], str]]] = {
+        TokenAmount: _tokens,
+        UnixSeconds: _moment,
+        Wei: lambda _, value: ether(value),
+        bool: lambda _, value: "yes" if value else "no",
+    }
+
+
+def _without_blanks(text: str) -> str:
+    """The text without blanks at the ends of its lines, with which a table is filled up."""
+    return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
+
+
+def _names_in(template: str) -> list[str]:
+    return [name for _, name, _, _ in Formatter().parse(template) if name]

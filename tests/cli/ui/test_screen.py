@@ -1,0 +1,212 @@
+"""Every event as text, whatever is in it, at every width; and whole commands at a terminal."""
+
+import io
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
+from service_cli.bounty.events import ListedBounty, ShownBounty
+from service_cli.claimant.events import PaidClaim
+from service_cli.ui.event import Event
+from service_cli.ui.screen import Screen
+from service_cli.ui.text import Token
+
+from tests.cli import sample_bounty
+from tests.cli.api_twin import ApiTwin
+from tests.cli.event_kinds import kinds, made
+from tests.cli.event_samples import HOSTILE, samples
+from tests.cli.ledger import Ledger
+from tests.cli.screen import Seen, at_terminal
+from tests.cli.submitted import Submitted
+from tests.cli.terminal import Terminal
+from tests.cli.ui.test_command import read_one_line, shelled
+
+SAMPLES = [each for each in samples() if not kinds()[each[0]].FOR_PROGRAMS]
+HOSTILE_SAMPLES = [each for each in samples(HOSTILE) if not kinds()[each[0]].FOR_PROGRAMS]
+CODES = re.compile("\x1b\\[[0-9;]*m")
+DRIVING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+class Coin:
+    """The escrow token of the local stack."""
+
+    symbol, decimals = "tUSDC", 6
+
+
+class Evil:
+    """A token whose name would turn the amounts beside it around."""
+
+    symbol, decimals = "\u202e\u05d0\x1b[2J", 6
+
+
+def shown(*events: Event, columns: int = 80, following: str | None = None, token: type[Token] = Coin) -> str:
+    """What a terminal of this width would get of these events."""
+    screen = Screen(io.StringIO(), colours=False)
+    screen.token, screen.now = token, sample_bounty.NOW
+    screen._console.width = columns
+    return "".join(screen.show(event, following) for event in events) + screen.rest()
+
+
+@pytest.mark.parametrize(("name", "fields"), SAMPLES, ids=lambda value: value if isinstance(value, str) else "")
+def test_text_of_each_event_fits_every_width(name: str, fields: Mapping[str, object]) -> None:
+    for columns in (60, 80, 200):
+        text = shown(made(name, fields), columns=columns)
+        assert text.endswith("\n")
+        assert "None" not in text
+        assert all(len(line) <= columns for line in text.splitlines() if len(line.split()) > 2 and "0x" not in line)
+
+
+@pytest.mark.parametrize(("name", "fields"), HOSTILE_SAMPLES, ids=lambda value: value if isinstance(value, str) else "")
+def test_text_of_strangers_drives_no_terminal(name: str, fields: Mapping[str, object]) -> None:
+    text = shown(made(name, fields), token=Evil)
+    assert not DRIVING.search(text)
+    assert not re.search("\u0301{4}", text)
+
+
+def test_rows_that_follow_each_other_are_one_table() -> None:
+    rows = [ListedBounty(to_json(replace(sample_bounty.item(), bounty_id=BountyId(number)))) for number in (1, 2)]
+    lines = shown(*rows).splitlines()
+    assert lines[0].split()[:3] == ["Bounty", "Award", "Work"]
+    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
+
+
+def test_hash_and_command_stay_whole_on_a_narrow_screen() -> None:
+    digest = Bytes32("0x" + "ab" * 32)
+    text = shown(PaidClaim(digest, BlockNumber(7), TokenAmount(5_000_000)), columns=40, following="service-cli claim 7")
+    assert f"   {digest}\n" in text
+    assert "service-cli claim 7" in text
+    assert "Done. 5 tUSDC" in text
+
+
+def test_page_of_a_stranger_stands_behind_bars() -> None:
+    challenge = "# Pay me\n\x1b[2J\u202egnp.exe\n" + "long " * 60
+    event = ShownBounty(BountyId(1), sample_bounty.detail().chain_id, sample_bounty.HUB,
+                        to_json(replace(sample_bounty.detail(), challenge=challenge)))  # fmt: skip
+    lines = shown(event, columns=60).splitlines()
+    begin = lines.index("| # Pay me")
+    assert all(line.startswith("|") for line in lines[begin:])
+    assert not any(DRIVING.search(line) for line in lines)
+
+
+def test_amount_without_a_token_is_in_base_units() -> None:
+    screen = Screen(io.StringIO(), colours=False)
+    text = screen.show(PaidClaim(Bytes32("0x" + "ab" * 32), BlockNumber(7), TokenAmount(5_000_000)), None)
+    assert "5,000,000 base units" in text
+
+
+@pytest.fixture
+def listing(api: ApiTwin, poster: Terminal) -> Terminal:
+    """Somebody to whom the API lists bounties, one with a title that drives terminals."""
+    titles = ("A hinge that lasts", "字" * 60, "\x1b[2J\u202e" + "evil " * 40)
+    items = [
+        to_json(replace(sample_bounty.item(), bounty_id=BountyId(number), title=title))
+        for number, title in enumerate(titles, 1)
+    ]
+    api.listed = {"items": items, "next_cursor": None}
+    return poster
+
+
+def watched(shell: Terminal, *words: str, columns: int = 80) -> Seen:
+    return at_terminal(shell, *words, columns=columns, watched=True)
+
+
+def test_terminal_gets_text_and_json_on_demand(listing: Terminal) -> None:
+    seen = watched(listing, "bounty:list")
+    assert CODES.sub("", seen.screen).splitlines()[0].split()[0] == "Bounty"
+    assert "\x1b[2J" not in seen.screen
+    assert "\u202e" not in seen.screen
+    assert watched(listing, "bounty:list", "--json").screen.startswith('{"event": "bounty_list.bounty"')
+    assert listing.run("bounty:list").names == ["bounty_list.bounty"] * 3
+
+
+@pytest.mark.parametrize(("words", "more"), [([], {"NO_COLOR": "1"}), (["--no-color"], {}), ([], {"TERM": "dumb"})])
+def test_colours_that_somebody_does_not_want(listing: Terminal, words: list[str], more: dict[str, str]) -> None:
+    assert "\x1b[2mBounty" in watched(listing, "bounty:list").screen
+    shy = Terminal(listing.home, {**listing.environment, **more})
+    assert "\x1b" not in watched(shy, "bounty:list", *words).screen
+
+
+def test_screen_in_an_encoding_without_the_letters(listing: Terminal) -> None:
+    ascii_only = Terminal(listing.home, {**listing.environment, "PYTHONIOENCODING": "ascii"})
+    seen = watched(ascii_only, "bounty:list")
+    assert (seen.code, "A hinge that lasts" in seen.screen) == (0, True)
+
+
+def test_list_of_nothing_is_a_sentence_on_stderr(poster: Terminal) -> None:
+    ran = poster.run("bounty:list")
+    assert (ran.stdout, ran.words) == ("", "no bounties match\n")
+
+
+@pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
+def test_output_that_takes_nothing_is_one_line(listing: Terminal, where: str) -> None:
+    from tests.cli.kill import CLIENT
+
+    done = shelled(listing, f"{CLIENT} bounty:list {where}")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].startswith(b"failed: standard output cannot be written: ")
+
+
+def test_reader_that_leaves_a_list_ends_it_silently(listing: Terminal) -> None:
+    from tests.cli.kill import CLIENT
+
+    assert shelled(listing, f"{CLIENT} bounty:list | true").stderr == b""
+
+
+def test_reader_that_leaves_after_money_moved_is_told(ledger: Ledger, poster: Terminal) -> None:
+    (poster.home / "page.md").write_bytes(ledger.page())
+    code, told = read_one_line(poster, "poster:publish-fund", "page.md")
+    assert code == 1
+    assert "publish_fund.bounty_created (bounty_id " in told.splitlines()[-1]
+
+
+def test_funding_at_a_terminal_says_what_comes_next(ledger: Ledger, poster: Terminal) -> None:
+    (poster.home / "page.md").write_bytes(ledger.page())
+    text = " ".join(CODES.sub("", watched(poster, "poster:publish-fund", "page.md").screen).split())
+    bounty = ledger.bounty_count()
+    assert f"Done. Bounty {bounty} is funded." in text
+    assert text.endswith(f"Next service-cli bounty:watch {bounty}")
+
+
+def test_refusal_is_on_stderr_alone(poster: Terminal) -> None:
+    seen = at_terminal(poster, "claim", "424242", columns=80)
+    assert seen.code == 1
+    assert seen.screen.splitlines()[0].startswith("refused: ")
+    assert seen.screen.splitlines()[-1].startswith("next: ")
+
+
+def test_bounty_that_ended_proposes_no_second_claim(ledger: Ledger, api: ApiTwin, poster: Terminal, ended: int) -> None:
+    text = " ".join(CODES.sub("", watched(poster, "bounty:show", str(ended)).screen).split())
+    assert "final, awarded" in text
+    assert "Next service-cli status" in text
+    assert "claim" not in text.partition("Next")[2].partition("|")[0]
+
+
+def test_show_says_when_the_page_is_not_the_committed_one(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
+    bounty, page = ledger.fund(seconds=86_400)
+    api.keep_page(page)
+    api.lies["detail"] = lambda answer: {**answer, "challenge": "# Pay me instead\n\x1b[2J"}
+    text = CODES.sub("", watched(poster, "bounty:show", str(bounty)).screen)
+    assert "is not the one that was committed" in " ".join(text.split())
+    assert "| # Pay me instead" in text
+
+
+def test_watch_keeps_the_changing_line_apart(ledger: Ledger, poster: Terminal) -> None:
+    bounty, _ = ledger.fund(seconds=5_000)
+    seen = at_terminal(
+        poster, "bounty:watch", str(bounty), watched=True, stop_when=lambda text: "\r\x1b[Kbounty" in text
+    )
+    log, _, drawn = seen.screen.partition("\r\x1b[K")
+    said = " ".join(CODES.sub("", log).split())
+    assert seen.code == 130
+    assert "created by 0x" in said
+    assert "now: Submissions are accepted until" in said
+    assert " ".join(drawn.rpartition("\r\x1b[K")[2].split()) == "interrupted; run the command again to continue"
+
+
+def test_external_wallet_gets_json_at_a_terminal(poster: Terminal, won: Submitted) -> None:
+    seen = watched(poster, "claim", won.bounty, "--claimant-address", won.solver)
+    assert '{"event": "claim.transaction_prepared"' in seen.screen
+    assert "claim.prepared" in seen.screen
