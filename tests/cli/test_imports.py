@@ -99,7 +99,7 @@ PUBLIC = (
     | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
 ACTS = NEVER | LATE | {
-    "yaml", "bounty_protocol.chain.rollup", "service_cli.events", "service_cli.config.events",
+    "yaml", "bounty_protocol.chain.rollup", "service_cli.events",
 }  # fmt: skip
 """Of a command that sends: neither a reader of pages nor the events of others."""
 PAID = ACTS | {"bounty_protocol.domain.roster"}
@@ -107,7 +107,6 @@ PAID = ACTS | {"bounty_protocol.domain.roster"}
 RUNS: list[tuple[int, set[str], list[str]]] = [
     *[(0, SLOW | NEVER, words) for words in (["completion", "bash"], ["poster:new"], ["bounty:list", "-h"])],
     (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
-    (1, SLOW | NEVER, ["env:allow"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
     (1, PUBLIC | {"service_cli.guardian.events"}, ["guardian:judgeable", "--guardian-address", ADDRESS]),

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import urllib3
 from demo.bounty import Cast, Funded, Submitted
 from demo.examples import challenge_page
 from demo.person import Person
+from dotenv import dotenv_values
 from local_stack.services import SERVICES
 from local_stack.stack import Stack, StackSettings, deploy_beside, running_stack
 
@@ -61,11 +63,9 @@ def at_the_old_hub(cast: Cast, name: str, settings: str) -> Person:
     person = cast.person(name)
     home = person.home / "old-hub"
     home.mkdir()
-    (home / ".env").write_text(settings)
     kept = {"XDG_STATE_HOME": str(person.home / "state")}
-    found = replace(person, home=home, environment=keys_of(person, "SERVICE_RPC_URL") | kept)
-    found.run("env:allow", "--differing")
-    return found
+    values = {name: value for name, value in dotenv_values(stream=StringIO(settings)).items() if value is not None}
+    return replace(person, home=home, environment=keys_of(person, "SERVICE_RPC_URL") | kept | values)
 
 
 def resident_mebibytes(stack: Stack) -> float:
@@ -157,9 +157,8 @@ def claim_alone(old: Cast, people: list[Person]) -> None:
         "SUBGRAPH_ENDPOINT": f"{stack.api_base_url}/subgraph",
     }  # local needs them
     for person, claim in zip(people, ("guardian:claim-fee", "claim"), strict=True):
-        (person.home / ".env").write_text("".join(f"SERVICE_{name}={value}\n" for name, value in bare.items()))
-        person.run("env:allow", "--differing")
-        person.run(claim, "1")
+        values = {f"SERVICE_{name}": str(value) for name, value in bare.items()}
+        replace(person, environment={**person.environment, **values}).run(claim, "1")
     stack.hub.hub.transact(stack.people.fee_recipient.wallet, "claimProtocolFee", 1)
     assert old.token_balance(hub) == 0
 

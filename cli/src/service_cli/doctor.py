@@ -13,7 +13,6 @@ from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
 
-from service_cli.config.acceptance import file_in_use, require_accepted
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings, load_settings
 from service_cli.errors import COHERENT, CommandRefused
@@ -45,8 +44,6 @@ def examine(settings: Settings, account: Address | None) -> None:
     ]
     if account is not None:
         checks.append(("balance", lambda: _balance(settings, account)))
-    if file_in_use(settings.environment) is not None:
-        checks.insert(0, ("env_file", lambda: _env_file(settings)))
     failed: list[str] = []
     for name, check in checks:
         if name in _ON_THE_CHAIN and "chain" in failed:
@@ -69,11 +66,6 @@ def _report(name: str, check: Callable[[], str]) -> bool:
 def _print(name: str, detail: str, fix: str | None) -> bool:
     emit(DoctorCheck(name, fix is None, detail, fix))
     return fix is None
-
-
-def _env_file(settings: Settings) -> str:
-    require_accepted(settings, *SECRETS)
-    return f"accepted as it is: {', '.join(settings.environment.taken())}"
 
 
 def _settings(settings: Settings) -> str:
@@ -213,8 +205,6 @@ def _balance(settings: Settings, account: Address) -> str:
 @click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
 def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
     """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what fixes each.
-
-    Where a .env is used, whether it was accepted is checked first.
 
     \b
     Reads:    nothing secret

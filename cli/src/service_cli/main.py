@@ -46,7 +46,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
     "audit": ("audit.main", "Check a final bounty against the chain."),
-    "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("ui.completion", "Print a shell's completion script."),
 }

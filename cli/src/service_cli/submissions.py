@@ -34,7 +34,6 @@ from service_cli.api import ApiClient
 from service_cli.chain.events import OpenedFiles
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
-from service_cli.config.env_file import note_opened
 from service_cli.config.settings import Settings
 from service_cli.downloads import Download, download_file
 from service_cli.errors import CommandFailed, CommandRefused
@@ -299,7 +298,6 @@ def write_artifact(
     """
     ciphertext = submission.envelope.ciphertext
     output_dir.parent.mkdir(parents=True, exist_ok=True)
-    note_opened(output_dir)  # before it is there: a run that is killed may leave it behind
     with fetched_ciphertext(submission) as file, sealed_data_errors(), Progress("opening") as progress:
         opened = open_artifact(
             file,
@@ -312,7 +310,6 @@ def write_artifact(
             original_names=original_names,
             ready=ready,
         )
-    note_opened(output_dir)
     counts = (opened.file_count, opened.byte_length)
     done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)), following)
     if opened.inert:

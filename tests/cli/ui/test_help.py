@@ -74,14 +74,6 @@ def funder(stage: Stage) -> Case:
     return case
 
 
-def owner_of_a_file(stage: Stage) -> Case:
-    """Somebody with a ``.env`` that was accepted."""
-    found = anyone(stage)
-    (found.home.home / ".env").write_text("SERVICE_FINALITY_DEPTH=2\n")
-    found.home.run("env:allow")
-    return found
-
-
 def author(stage: Stage) -> Case:
     """A Poster with an earlier page."""
     case = scenes.fund(stage)
@@ -102,7 +94,6 @@ READY: dict[str, Callable[[Stage], Case]] = {
     "guardian:keys": keeper,
     "guardian:heartbeat": scenes.heartbeat,
     "guardian:claim-fee": scenes.claim_fee,
-    "env:allow": owner_of_a_file,
 }
 """What a command needs before its example can be typed; the others only look."""
 

@@ -19,7 +19,7 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import ChainClient
 from service_cli.chain.transactions import DoneEvidence, HubCall
-from service_cli.config.acceptance import require_accepted
+from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import emit, say
@@ -42,8 +42,8 @@ class ExternalSigner:
 
 
 def external_signer(settings: Settings, address: Address) -> ExternalSigner:
-    """The wallet of a command. Nothing is given to it with values of a ``.env`` that was not accepted."""
-    require_accepted(settings)
+    """The wallet of a command. Nothing is given to it for what a ``.env`` chose and nobody confirmed."""
+    require_meant(settings, None)
     return ExternalSigner(address)
 
 

@@ -25,7 +25,7 @@ from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.types import Address, parse_address
 
-from service_cli.config.acceptance import require_accepted
+from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import (
     DOTENV,
     PASSPHRASE_FORMS,
@@ -81,8 +81,13 @@ _WALLETS: Final = {
 
 
 def local_signer(settings: Settings, variable: str) -> LocalSigner:
-    """The signer behind a key variable, or a refusal that names it; a ``.env`` that was not accepted gives none."""
-    require_accepted(settings, variable)
+    """The signer behind a key variable, or a refusal that names it; a ``.env`` that nobody confirmed is refused."""
+    signer = _key_holder(settings, variable)
+    require_meant(settings, variable)
+    return signer
+
+
+def _key_holder(settings: Settings, variable: str) -> LocalSigner:
     environment = settings.environment
     source = environment.source(variable)
     if source is None:
@@ -99,7 +104,7 @@ def account_of(settings: Settings, variable: str) -> Address:
     source = settings.environment.source(variable)
     if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
         return account
-    return local_signer(settings, variable).address
+    return _key_holder(settings, variable).address
 
 
 def _signer_of(environment: Environment, variable: str, source: KeySource) -> LocalSigner:

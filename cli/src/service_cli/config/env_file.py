@@ -1,27 +1,19 @@
-"""The ``.env`` of the working directory: read within bounds, and used for what is signed only once it was accepted.
+"""The ``.env`` of the working directory, read within bounds: a fallback that somebody else may have written.
 
-Somebody else may have put it there, and it could choose the network, the endpoint, the contract and the service that a
-key of this user works for. So it is accepted as direnv does it, by the directory and the content that were seen. Values
-that differ from the network's record have to be accepted expressly. Below a directory of opened work, which a Solver
-filled, no ``.env`` is accepted.
+What a key works for, it chooses only as the person confirms (``env_consent``).
 """
 
-import hashlib
-import json
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from typing import Final
 
 from service_cli.config.small_files import Unusable, read_small
-from service_cli.disk import open_private, open_regular, private_file, state_directory
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import CommandRefused
 from service_cli.ui.output import warn
 
-ACCEPTED_VARIABLE: Final = "SERVICE_ACCEPTED_ENV_FILE"
 _KEY_NAME = re.compile(r"SERVICE_\w*PRIVATE_KEYS?(?:_JSON)?")
 
 
@@ -33,12 +25,10 @@ _BLANKS: Final = re.compile(r"[^\S\r\n]{64,}")
 
 @dataclass(frozen=True, slots=True)
 class EnvFile:
-    """A ``.env`` that was read: where it is, which content it had, and the variables in it."""
+    """A ``.env`` that was read: where it is, and the variables in it."""
 
     path: Path
     """In its directory's real place."""
-    digest: str
-    """SHA-256 of its content, as ``sha256sum`` prints it."""
     values: Mapping[str, str] = field(repr=False)
     others: frozenset[str] = frozenset()
     """The names of what else it sets: one of them may be mistyped."""
@@ -74,9 +64,8 @@ def read_env_file(path: Path) -> EnvFile | None:
     keys = [name for name in values if values[name] and _KEY_NAME.fullmatch(name)]
     if exposed and keys:
         warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
-    content = text.encode("utf-8", "surrogateescape")
     place = path.absolute().parent.resolve() / path.name
-    return EnvFile(place, hashlib.sha256(content).hexdigest(), values, frozenset(others))
+    return EnvFile(place, values, frozenset(others))
 
 
 def _read_text(path: Path) -> tuple[str, bool] | None:
@@ -102,93 +91,3 @@ def _unreadable(path: Path, problem: str, next_action: str) -> CommandRefused:
 
 def _is_text(value: str) -> bool:
     return "".join(value.split()).isprintable()
-
-
-@dataclass(frozen=True, slots=True)
-class Acceptance:
-    """That a ``.env`` was accepted: with these bytes, and whether values that differ from the record were, too."""
-
-    digest: str
-    differing: bool
-
-    @staticmethod
-    def of(file: EnvFile, exported: Mapping[str, str]) -> "Acceptance | None":
-        """This user's for the file as it is, or that of a script, which names the content; else None."""
-        if exported.get(ACCEPTED_VARIABLE, "").strip().lower() == file.digest:
-            return Acceptance(file.digest, differing=True)
-        with suppress(OSError, ValueError, TypeError, KeyError, RecursionError):
-            with open_regular(_place(file)) as kept:
-                found = json.loads(kept.read())
-            if found["path"] == str(file.path) and found["digest"] == file.digest:
-                return Acceptance(file.digest, differing=found["differing"] is True)
-        return None
-
-
-def accept(file: EnvFile, *, differing: bool) -> None:
-    """Remember that this user accepted the file as it is, in the place of what was accepted there before."""
-    place = _place(file)
-    private_file(place.parent, place.name).close()
-    try:
-        with open_private(place, "w") as kept:
-            json.dump({"path": str(file.path), "digest": file.digest, "differing": differing}, kept)
-    except OSError as error:
-        message = f"The acceptance {place} cannot be written: {error.strerror}."
-        raise CommandFailed("journal_not_written", message, next_action="Make room or check its rights.") from None
-
-
-def revoke(path: Path) -> bool:
-    """Forget that the ``.env`` of this path was accepted; whether it was."""
-    place = _place_of(path)
-    was = place.exists()
-    place.unlink(missing_ok=True)
-    return was
-
-
-def note_opened(directory: Path) -> None:
-    """Remember that opened work is, or is about to be, in this directory: its files are a Solver's."""
-    place = _opened(directory.absolute().resolve())
-    try:
-        private_file(place.parent, place.name).close()
-        with open_private(place, "w") as noted:
-            noted.write(_identity(directory))
-    except (CommandFailed, OSError):
-        warn(f"it could not be noted that {directory} holds opened work: do not run commands in it")
-
-
-def opened_above(path: Path) -> Path | None:
-    """The directory of opened work that this file is in or below; another one made later in its place is none."""
-    return next((level for level in path.parents if _noted(level) in {"", _identity(level)}), None)
-
-
-def _noted(directory: Path) -> str | None:
-    try:
-        with open_regular(_opened(directory)) as noted:
-            return noted.read(100).decode("ascii", "replace")
-    except FileNotFoundError:
-        return None
-    except OSError:  # noted, and not to be read: then it counts
-        return ""
-
-
-def _identity(directory: Path) -> str:
-    try:
-        status = directory.stat()
-    except OSError:  # not there yet
-        return ""
-    return f"{status.st_dev}:{status.st_ino}"
-
-
-def _place(file: EnvFile) -> Path:
-    return _place_of(file.path)
-
-
-def _place_of(path: Path) -> Path:
-    return state_directory() / "accepted" / _name(path)
-
-
-def _opened(directory: Path) -> Path:
-    return state_directory() / "opened-places" / _name(directory)
-
-
-def _name(path: Path) -> str:
-    return hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()

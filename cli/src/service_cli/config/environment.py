@@ -1,11 +1,10 @@
 """Where a run's values come from: what is exported, then ``.env``; a key in one of its forms.
 
-A key is set by a variable, a file, or a keystore. What is exported wins in any form, and two
-forms at one level are refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by
-its number. What ``.env`` decides is shown in one line, and nothing is signed with it before it was accepted
-(``acceptance``), since somebody else may have put it there. A
-variable that looks mistyped is named. No message quotes a key, a command, the credential in an address, or a value of
-unexpected form.
+A key is set by a variable, a file, or a keystore. What is exported wins in any form, and two forms at one level are
+refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by its number. What
+``.env`` decides is shown in one line; before a key works for what it chose, the person confirms the Hub
+(``env_consent``), since somebody else may have put it there. A variable that looks mistyped is named. No message quotes
+a key, a command, the credential in an address, or a value of unexpected form.
 """
 
 import os
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from service_cli.config.env_file import ACCEPTED_VARIABLE, EnvFile, read_env_file
+from service_cli.config.env_file import EnvFile, read_env_file
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.local_stack import STACK_VARIABLE
@@ -228,11 +227,10 @@ KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
-    GAS_PRICE_VARIABLE, ACCEPTED_VARIABLE, LOCAL_TIME_VARIABLE, STACK_VARIABLE,
+    GAS_PRICE_VARIABLE, LOCAL_TIME_VARIABLE, STACK_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
     GAS_PRICE_VARIABLE: "since the file may be somebody else's",
-    ACCEPTED_VARIABLE: "since a file cannot accept itself",
     LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
     STACK_VARIABLE: "since it is about the shell that exports it",
 }

@@ -17,8 +17,7 @@ from bounty_protocol.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 
-from service_cli.config.acceptance import file_in_use, require_known
-from service_cli.config.environment import Environment, KeyForm, KeySource
+from service_cli.config.environment import DOTENV, Environment, KeyForm, KeySource
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
@@ -62,9 +61,7 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _target(environment: Environment, path: Path | None) -> Path:
-    if (file := file_in_use(environment, VARIABLE)) is not None:
-        require_known(environment, file, VARIABLE)  # where the key is written, and what is kept beside it
-    sources = environment.sources(VARIABLE)
+    sources = [found for found in environment.sources(VARIABLE) if found.level != DOTENV]  # it may be somebody else's
     named = path or next((found.value for found in sources if found.form is KeyForm.FILE), None)
     if named is None:
         message = "No file is named for the keys."

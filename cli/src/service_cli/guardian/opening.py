@@ -34,7 +34,7 @@ from service_cli.bounty.next_steps import for_guardian
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
-from service_cli.config.acceptance import require_accepted
+from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
@@ -171,7 +171,7 @@ def open_from_folder(
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     """This Guardian's encryption keys, newest first."""
-    require_accepted(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
+    require_meant(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     source = settings.environment.source("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     if source is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."

@@ -8,7 +8,7 @@ from service_api.dependencies import Dependencies
 
 _TEXT: Final = """\
 # The bounty escrow of Hub {hub} on chain {chain}, as {url} states it.
-# Save it as .env in an empty directory, and there run: service-cli env:allow --differing, then service-cli doctor.
+# Save it as client.env, load it with: set -a; . ./client.env; set +a, then run: service-cli doctor.
 # What is exported goes before a .env: unset the variables below. The RPC endpoint is yours to choose.
 {lines}"""
 

@@ -1,0 +1,44 @@
+"""Consent to a ``.env`` that chooses what a key of this person works for: the Hub's last six digits, typed in each run.
+
+Somebody else may have put the file there, and it could choose the network, the endpoint, the contract, the token and
+the service. Nothing answers the question but the person at the terminal; a script exports the values. A file that holds
+the signing key, too, is its owner's, and nothing is asked. What signs nothing asks nothing.
+"""
+
+import sys
+from typing import Final
+
+from service_cli.config.environment import DOTENV
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandRefused
+from service_cli.ui.consent import can_be_asked
+from service_cli.ui.output import warn
+
+_DIGITS: Final = 6
+_CHOICES: Final = frozenset({
+    "SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS", "SERVICE_RPC_URL", "SERVICE_RPC_URLS",
+    "SERVICE_API_BASE_URL",
+})  # fmt: skip
+_TYPED: Final = "the Hub's digits"
+"""Where a run remembers that they were typed."""
+
+
+def require_meant(settings: Settings, key: str | None) -> None:
+    """Refuse to sign with this key variable, or None for a wallet's, for what a ``.env`` chose and nobody confirmed."""
+    environment = settings.environment
+    chosen = sorted(_CHOICES.intersection(environment.taken(() if key is None else (key,))))
+    source = None if key is None else environment.source(key)
+    if environment.file is None or not chosen or _TYPED in environment.read:
+        return
+    if source is not None and source.level == DOTENV:
+        return
+    hub, named = settings.hub_address(), ", ".join(chosen)
+    message = f"{environment.file.path} chooses {named}."
+    if can_be_asked():
+        warn(f"{message} Type the last {_DIGITS} digits of the Hub that you mean.")
+        if sys.stdin.readline().strip().lower() == hub[-_DIGITS:]:
+            environment.read[_TYPED] = hub
+            return
+        message = f"{message} Those are not the last digits of its Hub, {hub}."
+    next_action = "Type the Hub's last digits at a terminal, or export what you mean."
+    raise CommandRefused("environment_file_not_confirmed", f"{message} Nothing was signed.", next_action=next_action)
