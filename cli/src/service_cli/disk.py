@@ -86,17 +86,18 @@ def state_below(directory: Path) -> Iterator[None]:
 def state_directory() -> Path:
     """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
 
-    A relative one is refused and not passed over: what was signed would be remembered in another place for each
-    directory, and money could be sent twice. A program may name another one (``state_below``).
+    A relative one, or no home, is refused and not passed over: what was signed would be remembered in another place for
+    each directory, and money could be sent twice. A program may name another one (``state_below``).
     """
     if (named := _STATE.get()) is not None:
         return named
-    base = os.environ.get("XDG_STATE_HOME")
-    if base and not Path(base).is_absolute():
-        message = "XDG_STATE_HOME is malformed: it is not an absolute path."
-        next_action = "Set it to one that begins with /, or unset it."
+    variable = "XDG_STATE_HOME" if os.environ.get("XDG_STATE_HOME") else "HOME"
+    base = Path(os.environ.get(variable, ""))
+    if not base.is_absolute():
+        message = f"{variable} is malformed: it is not an absolute path."
+        next_action = f"Set {variable} to one that begins with /."
         raise CommandRefused("configuration_malformed", message, next_action=next_action)
-    return (Path(base) if base else Path.home() / ".local" / "state") / "service-cli"
+    return (base if variable == "XDG_STATE_HOME" else base / ".local" / "state") / "service-cli"
 
 
 def private_file(folder: Path, name: str) -> IO[str]:

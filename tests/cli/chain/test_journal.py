@@ -214,6 +214,18 @@ def test_pipe_in_place_of_a_file_is_refused_and_not_waited_for(place: str, read:
 
 
 @pytest.mark.attack
+@pytest.mark.parametrize("home", ["", "home", "./home", "~"])
+def test_home_that_is_no_path_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str) -> None:
+    """As a relative state directory: what was signed would be remembered in another place each time."""
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
+        pass
+    assert (refused.value.code, list(tmp_path.iterdir())) == ("configuration_malformed", [])
+
+
+@pytest.mark.attack
 @pytest.mark.parametrize("base", ["state", "./state", "../state", "~/state", "$HOME/state"])
 def test_relative_state_directory_is_refused(monkeypatch: pytest.MonkeyPatch, state: Path, base: str) -> None:
     """Each directory would have journals of its own, and money be sent once from each."""
