@@ -1,11 +1,16 @@
 """Wallets outside this process: a Safe that executes later, and a transaction that is found by its event."""
 
 import json
+import secrets
+from collections.abc import Mapping
 
 import pytest
+from bounty_protocol.auth.eip712 import typed_data_digest
+from bounty_protocol.auth.signature import account_of_key, sign_digest
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import BlockNumber
-from service_cli.chain.outside import GIVEN, Given
+from bounty_protocol.types import Address, BlockNumber
+from service_cli.chain.outside import GIVEN, Given, standard_form
+from service_cli.errors import CommandRefused
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import spawn
@@ -90,3 +95,35 @@ def test_given_is_read_as_it_was_kept() -> None:
     for wrong in ({}, {**to_json(given), "from_block": None}, []):
         with pytest.raises(ValueError):
             GIVEN.read(wrong)
+
+
+def typed(account: Address) -> Mapping[str, object]:
+    """Something that a wallet signs."""
+    return {
+        "types": {
+            "EIP712Domain": [{"name": "name", "type": "string"}],
+            "Note": [{"name": "account", "type": "address"}],
+        },
+        "primaryType": "Note",
+        "domain": {"name": "test"},
+        "message": {"account": account},
+    }
+
+
+def test_signature_of_any_form_becomes_that_of_the_interface() -> None:
+    for _ in range(8):  # of either parity
+        key = secrets.token_bytes(32)
+        account = account_of_key(key)
+        signed = sign_digest(typed_data_digest(typed(account)), key)
+        parity = signed[64] - 27
+        compact = signed[:32] + (int.from_bytes(signed[32:64], "big") | parity << 255).to_bytes(32, "big")
+        for given in (signed, signed[:64] + bytes([parity]), compact):
+            assert standard_form(given, typed(account), account) == signed
+
+
+def test_signature_that_no_key_made_stays_as_it_is() -> None:
+    account = account_of_key(secrets.token_bytes(32))
+    approved_hash = bytes(12) + bytes.fromhex(account[2:]) + bytes(32) + b"\1"  # of a Safe with one owner
+    assert standard_form(approved_hash, typed(account), account) == approved_hash
+    with pytest.raises(CommandRefused):
+        standard_form(secrets.token_bytes(64), typed(account), account)

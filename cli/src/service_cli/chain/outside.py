@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from bounty_protocol.auth.eip712 import typed_data_digest
+from bounty_protocol.auth.signature import recover
 from bounty_protocol.types import Address, BlockNumber
 
 from service_cli.chain import sender
@@ -38,7 +40,29 @@ class ExternalSigner:
         """The wallet's signature; ``signature_malformed`` for what cannot be one."""
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
         emit(ApprovalRequired(self.address, dict(typed_data)))
-        return _signature(_answered_line())
+        return standard_form(_signature(_answered_line()), typed_data, self.address)
+
+
+def standard_form(signature: bytes, typed_data: Mapping[str, object], account: Address) -> bytes:
+    """A plain key's signature with v of 27 or 28, as the interface has it, where a wallet gave it in another form.
+
+    Hardware wallets give v of 0 or 1, some libraries 64 bytes (EIP-2098). What this account's key did not sign is left
+    as it is: a contract wallet has forms of its own.
+    """
+    if len(signature) == 64:
+        parity_and_s = int.from_bytes(signature[32:], "big")
+        s = parity_and_s & (2**255 - 1)
+        raised = signature[:32] + s.to_bytes(32, "big") + bytes([27 + (parity_and_s >> 255)])
+    elif len(signature) == 65 and signature[64] in (0, 1):
+        raised = signature[:64] + bytes([27 + signature[64]])
+    else:
+        return signature
+    if recover(typed_data_digest(typed_data), raised) == account:
+        return raised
+    if len(signature) == 64:
+        message = f"These 64 bytes are no signature of {account} over what was shown. Nothing was sent."
+        raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
+    return signature
 
 
 def external_signer(settings: Settings, address: Address) -> ExternalSigner:
@@ -99,7 +123,7 @@ def _answered_line() -> str:
 
 
 def _signature(line: str) -> bytes:
-    """A wallet's signature: 65 bytes or more; what may be a private key instead goes nowhere."""
+    """A wallet's signature: 64 bytes or more; what may be a private key instead goes nowhere."""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
         raise CommandRefused(
@@ -109,7 +133,7 @@ def _signature(line: str) -> bytes:
         message = "These 32 bytes are no signature. If they are your private key, it was not sent, and not kept."
         next_action = "Paste the signature that the wallet shows. Never paste a key: take it out of your terminal."
         raise CommandRefused("signature_malformed", message, next_action=next_action)
-    if len(digits) < 130:
-        message = f"A signature has 65 bytes or more; these are {len(digits) // 2}. Nothing was sent."
+    if len(digits) < 128:
+        message = f"A signature has 64 bytes or more; these are {len(digits) // 2}. Nothing was sent."
         raise CommandRefused("signature_malformed", message, next_action="Paste the whole line that the wallet shows.")
     return bytes.fromhex(digits)
