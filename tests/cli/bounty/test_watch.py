@@ -138,7 +138,7 @@ def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_noth
     monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "before", lose), rpc.honest, lambda: None, stop))
     ran = poster.run("bounty:watch", str(bounty), code=130)
     assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
-    assert ran.words.count("Looking again.") == 1
+    assert ran.words.count("Asking again") == 1
 
 
 def test_watch__an_endpoint_that_is_without_the_bounty_for_a_while__goes_on_and_repeats_nothing(
@@ -156,7 +156,7 @@ def test_watch__an_endpoint_that_is_without_the_bounty_for_a_while__goes_on_and_
     monkeypatch.setattr(watching, "time", clock)
     ran = poster.run("bounty:watch", str(bounty), code=130)
     assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
-    assert ran.words.count("Looking again.") == 1
+    assert ran.words.count("Asking again") == 1
     always = Clock(lambda: setattr(rpc, "before", without), *(lambda: None,) * 3, seconds=watching.PATIENCE_SECONDS / 2)
     monkeypatch.setattr(watching, "time", always)
     assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "bounty_not_found"

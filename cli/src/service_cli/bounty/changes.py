@@ -8,10 +8,10 @@ from bounty_protocol.wire.values import Finality
 
 from service_cli.api import ApiClient, api_of
 from service_cli.bounty.events import FinalChange
-from service_cli.bounty.watch import PATIENCE_SECONDS, POLL_SECONDS
+from service_cli.bounty.watch import POLL_SECONDS, Outage
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
-from service_cli.ui.output import emit, say
+from service_cli.ui.output import emit
 
 
 def watch_changes(settings: Settings) -> NoReturn:
@@ -19,16 +19,14 @@ def watch_changes(settings: Settings) -> NoReturn:
 
     An event that is not final yet holds back those after it. Ends only by an error that lasts.
     """
-    api, after, answered = api_of(settings), 0, time.monotonic()
+    api, after, outage = api_of(settings), 0, Outage()
     while True:
         try:
             page = _page(api, after)
-            answered = time.monotonic()
+            outage.end()
         except CommandFailed as failure:
-            if time.monotonic() - answered > PATIENCE_SECONDS:
-                raise
-            say(f"{failure.message} Looking again.")
-            time.sleep(POLL_SECONDS)
+            outage.note(failure)
+            time.sleep(outage.pause)
             continue
         for change in page.items:
             if not _is_settled(change):

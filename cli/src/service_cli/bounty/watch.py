@@ -34,27 +34,51 @@ PATIENCE_SECONDS: Final = 900.0
 _PASSES: Final = {"chain_unavailable", "bounty_not_found"}
 """A bounty that was there is gone with a reorg that may take its creation up again, or at a node that is behind."""
 POLL_SECONDS: Final = 2.0
+_MOST_SECONDS: Final = 30.0
 
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
+    outage = Outage()
     watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id))
-    answered = time.monotonic()
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
             try:
                 if (end := watch.look()) is not None:
                     break
-                answered = time.monotonic()
+                outage.end()
             except (CommandFailed, CommandRefused) as failure:
-                if failure.code not in _PASSES or time.monotonic() - answered > PATIENCE_SECONDS:
+                if failure.code not in _PASSES:
                     raise
-                say(f"{failure.message} Looking again.")
+                outage.note(failure)
             waiting.tick(watch.seconds_left)
-            time.sleep(POLL_SECONDS)
+            time.sleep(outage.pause)
     return _print_end(bounty_id, end)
+
+
+@dataclass
+class Outage:
+    """How long who is asked has not answered: said once, asked ever more seldom, and given up in the end."""
+
+    pause: float = POLL_SECONDS
+    began: float | None = None
+
+    def note(self, failure: CommandFailed | CommandRefused) -> None:
+        """One more question without an answer; raises the failure after ``PATIENCE_SECONDS``."""
+        if self.began is None:
+            self.began = time.monotonic()
+            say(f"{failure.message} Asking again until it answers.")
+        elif time.monotonic() - self.began > PATIENCE_SECONDS:
+            raise failure
+        self.pause = min(2 * self.pause, _MOST_SECONDS)
+
+    def end(self) -> None:
+        """There is an answer."""
+        if self.began is not None:
+            say("It answers again.")
+        self.pause, self.began = POLL_SECONDS, None
 
 
 @dataclass
