@@ -150,3 +150,18 @@ def test_bech32__spare_bits_not_zero__refused() -> None:
     digits = values + [(checksum >> 5 * (5 - position)) & 31 for position in range(6)]
     with pytest.raises(ValueError, match="spare"):
         bech32.decode("age", "age1" + "".join(bech32._CHARSET[digit] for digit in digits))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("0x" + "ab" * 32, "an account's private key"),
+        ("# public key: age1…\nAGE-SECRET-KEY-1QQQ", "an identity file of age"),
+        ('["AGE-SECRET-KEY-PQ-1QQQ"]', "a post-quantum identity"),
+    ],
+)
+def test_keyring_of_another_kind_is_named(text: str, kind: str) -> None:
+    with pytest.raises(SealedDataError) as refused:
+        parse_keyring(text)
+    assert kind in refused.value.message
+    assert "QQQ" not in refused.value.message

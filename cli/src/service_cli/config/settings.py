@@ -299,7 +299,7 @@ def load_settings(
         next_action = "Load the stack's environment: set -a; . .local/stack.env"
         _require("The local network needs", [name for name in wanted if not settings.knows(name)], next_action)
     missing = [name for name in needs if not settings.knows(name)]
-    _require("This release knows no value on this network for", missing, _HELP)
+    _require("This release knows no deployment on this network. Its operator gives you", missing, _HELP)
     return settings
 
 

@@ -7,6 +7,7 @@ An identity never shows its secret in ``repr``. Every public key is canonical an
 
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -80,14 +81,30 @@ def parse_recipient(text: str) -> Bytes32:
         raise SealedDataError(Failure.KEY_INVALID, "not an age X25519 recipient: age1...") from None
 
 
+_FORM: Final = "AGE-SECRET-KEY-1..."
+
+
+def _other_kind(text: str) -> str | None:
+    """What a text is that people take for a keyring; None where it may be one."""
+    if re.fullmatch(r"\s*(0x)?[0-9a-fA-F]{64}\s*", text):
+        return "an account's private key"
+    if "AGE-SECRET-KEY-PQ-1" in text:
+        return "a post-quantum identity of age, which nobody seals for"
+    if text.lstrip().startswith(("#", "AGE-SECRET-KEY-1")):
+        return "an identity file of age"
+    return None
+
+
 def parse_keyring(text: str) -> tuple[Identity, ...]:
     """Read a JSON array of ``AGE-SECRET-KEY-1...`` strings, newest first; at least one, each once."""
+    if (other := _other_kind(text)) is not None:
+        raise SealedDataError(Failure.KEY_INVALID, f"this is {other}; a keyring is a JSON array of {_FORM} strings")
     try:
         entries = json.loads(text)
     except (ValueError, RecursionError):
         entries = None
     if not isinstance(entries, list) or not all(isinstance(entry, str) for entry in entries):
-        raise SealedDataError(Failure.KEY_INVALID, "a keyring is a JSON array of AGE-SECRET-KEY-1... strings")
+        raise SealedDataError(Failure.KEY_INVALID, f"a keyring is a JSON array of {_FORM} strings")
     if not 1 <= len(entries) <= MAX_KEYRING:
         raise SealedDataError(Failure.KEY_INVALID, f"a keyring holds 1 to {MAX_KEYRING} keys, newest first")
     identities = tuple(Identity.from_text(entry) for entry in entries)
