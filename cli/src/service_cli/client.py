@@ -279,7 +279,7 @@ class Client:
         """The winner's files, below a new or empty directory."""
         from service_cli.poster.opening import open_winning_submission
 
-        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
+        with self._at_work(CHAIN_AND_API) as settings:
             return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
 
     # --- the Solver

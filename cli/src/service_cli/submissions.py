@@ -178,11 +178,12 @@ def checked_submission(
 
 
 def check_envelope(
-    chain: ChainClient, submission: Submission, bounty: BountyView, roster: Roster, info: BeaconInfo
+    chain: ChainClient, submission: Submission, bounty: BountyView, roster: Roster, info: BeaconInfo | None
 ) -> None:
-    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and reveal point.
+    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and, by the beacon, reveal point.
 
-    What the bounty is, and which beacon, somebody has said: that comes before the Solver's fault.
+    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. What the
+    bounty is, and which beacon, somebody has said: that comes before the Solver's fault.
     """
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
@@ -191,7 +192,7 @@ def check_envelope(
         solver_address=submission.solver,
         spec_commitment=bounty.spec_commitment,
         roster=roster,
-        reveal_policy=info.reveal_policy(bounty.reveal_at),
+        reveal_policy=info.reveal_policy(bounty.reveal_at) if info else submission.envelope.reveal_policy,
     )
     if issues := envelope_differences(submission.envelope, expected):
         message = f"The envelope does not fit the bounty it was submitted to, as {chain.named} has that."

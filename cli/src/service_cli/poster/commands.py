@@ -245,10 +245,10 @@ def poster_open_winning_submission(
               or Solver
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
-    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
+    from service_cli.config.settings import CHAIN_AND_API, load_settings
     from service_cli.poster.opening import open_winning_submission
 
-    settings = load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON))
+    settings = load_settings(network, api_base_url, CHAIN_AND_API)
     open_winning_submission(settings, bounty_id, output_dir, original_names=original_names)
 
 

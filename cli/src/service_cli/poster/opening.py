@@ -58,7 +58,7 @@ def open_winning_submission(
     from bounty_protocol.crypto import sealed_box
     from bounty_protocol.crypto.x25519 import Identity
 
-    from service_cli.submissions import beacon_of, check_envelope, fetch_submission, write_artifact
+    from service_cli.submissions import check_envelope, fetch_submission, write_artifact
 
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
@@ -67,7 +67,7 @@ def open_winning_submission(
     except CommandRefused as refused:
         raise _with_guardians(chain, bounty, bounty_id, refused) from None
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
-    check_envelope(chain, submission, bounty, chain.pinned_roster(bounty), beacon_of(settings))
+    check_envelope(chain, submission, bounty, chain.pinned_roster(bounty), None)
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     emit(FittingKey(*submission.names()))
     done = write_artifact(
