@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -65,9 +64,6 @@ ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 READ_SECONDS: Final = 15.0
 """How long a public read waits for the next bytes: nothing is worked out for it that takes longer."""
-
-forwarded_for: ContextVar[str] = ContextVar("forwarded_for", default="")
-"""On whose behalf a program that serves others asks, as its own proxies state it; empty where nobody's."""
 
 T = TypeVar("T")
 
@@ -276,7 +272,6 @@ class ApiClient:
         """One exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
-        named = {"X-Forwarded-For": caller} if (caller := forwarded_for.get()) else {}
         try:
             with clock_while(f"waiting for {self.peer.named_within}"):
                 return self._http.exchange(
@@ -284,7 +279,7 @@ class ApiClient:
                     url,
                     most_bytes=MAX_ANSWER_BYTES,
                     body=body or None,
-                    headers={**headers, **named},
+                    headers=headers,
                     timeout=timeout,
                 )
         except AnswerRefused as error:

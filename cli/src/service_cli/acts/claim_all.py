@@ -18,7 +18,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, p
 from service_cli.acts.claims import (
     CLAIMANT_KEY,
     FORMS,
-    Part,
+    ClaimablePart,
     Payment,
     claiming_signer,
     paid,
@@ -46,7 +46,7 @@ MOST_LISTED: Final = 10_000
 MOST_CLAIMS: Final = 32
 """The Hub's own bound on one transaction."""
 _CALLS_AT_ONCE: Final = 100
-_BATCH: Final = JournalEntry.of("batch", tuple[Part, ...])
+_BATCH: Final = JournalEntry.of("batch", tuple[ClaimablePart, ...])
 _STEP: Final = TransactionStep("claim_many_transaction")
 
 
@@ -54,13 +54,13 @@ _STEP: Final = TransactionStep("claim_many_transaction")
 class Due:
     """Everything due by a finalized outcome, and the bounties whose outcome is not finalized yet."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[ClaimablePart, ...]
     not_final: tuple[BountyId, ...]
 
 
 def find_due(chain: ChainClient, account: Address) -> Due:
     """The amounts that ``account`` can pull now, lowest bounty first."""
-    finalized, parts, not_final = chain.finalized().number, list[Part](), list[BountyId]()
+    finalized, parts, not_final = chain.finalized().number, list[ClaimablePart](), list[BountyId]()
     for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
         bounty = chain.bounty(bounty_id)
         with chain_errors():
@@ -74,7 +74,7 @@ def find_due(chain: ChainClient, account: Address) -> Due:
             AmountKind.PROTOCOL_FEE: bounty.protocol_fee_due if account == bounty.protocol_fee_recipient else 0,
         }
         owed[AmountKind.GUARDIAN_FEE] = max(0, total - sum(owed.values()))  # what remains is a Guardian's share
-        parts += [Part(bounty_id, kind, TokenAmount(owed[kind])) for kind in AmountKind if owed[kind]]
+        parts += [ClaimablePart(bounty_id, kind, TokenAmount(owed[kind])) for kind in AmountKind if owed[kind]]
     return Due(tuple(parts), tuple(not_final))
 
 
@@ -133,11 +133,11 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
 def claim_all(settings: Settings) -> ClaimTotal:
     """The command ``claim --all``. The parts of a transaction are in the journal before it is signed, so a run after a
     kill finds first what became of them."""
-    session, done = Session.open(settings, claiming_signer(settings, _ambiguous)), list[Part]()
+    session, done = Session.open(settings, claiming_signer(settings, _ambiguous)), list[ClaimablePart]()
     chain, account = session.chain, session.account
     with session.journal("claimall", account) as journal:
 
-        def send_many(parts: Sequence[Part]) -> None:
+        def send_many(parts: Sequence[ClaimablePart]) -> None:
             journal.note(_BATCH, tuple(parts))
             receipt = send(session, Transaction(_call(parts), _proof(parts, account)), journal, _STEP)
             try:
@@ -183,7 +183,7 @@ def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[Clai
         simulate(chain, claimant, _call(parts))
 
     def find(later: ChainClient) -> ClaimTotal | None:
-        done = list[Part]()
+        done = list[ClaimablePart]()
         for parts in batches:
             if (receipt := newest_settled(later, _proof(parts, claimant), since)) is None:
                 return None
@@ -200,7 +200,9 @@ def _report_due(chain: ChainClient, account: Address) -> Due:
     return due
 
 
-def _report(chain: ChainClient, account: Address, receipt: Receipt, parts: Sequence[Part]) -> Iterator[Part]:
+def _report(
+    chain: ChainClient, account: Address, receipt: Receipt, parts: Sequence[ClaimablePart]
+) -> Iterator[ClaimablePart]:
     """Report what a transaction paid, part by part, and yield each with the amount that was paid."""
     found = payments_of(receipt, account)
     if len(found) < len(parts) and (whole := receipt_of(chain, receipt.tx_hash)) is not None:
@@ -211,24 +213,24 @@ def _report(chain: ChainClient, account: Address, receipt: Receipt, parts: Seque
             message = f"Transaction {receipt.tx_hash} did not pay the {part.named}."
             raise CommandRefused("claim_mismatch", message, next_action="Run the command again.")
         emit(ClaimedAmount(part.bounty_id, account, part.kind, amount, receipt.tx_hash, receipt.block_number))
-        yield Part(part.bounty_id, part.kind, amount)
+        yield ClaimablePart(part.bounty_id, part.kind, amount)
 
 
-def _total(account: Address, done: Sequence[Part], due: Due) -> ClaimTotal:
+def _total(account: Address, done: Sequence[ClaimablePart], due: Due) -> ClaimTotal:
     amount = TokenAmount(sum(part.amount for part in done))
     return emit(ClaimTotal(account, len(done), amount, due.not_final), STATUS)
 
 
-def _batches(parts: Sequence[Part]) -> Iterator[Sequence[Part]]:
+def _batches(parts: Sequence[ClaimablePart]) -> Iterator[Sequence[ClaimablePart]]:
     return (parts[first : first + MOST_CLAIMS] for first in range(0, len(parts), MOST_CLAIMS))
 
 
-def _proof(parts: Sequence[Part], account: Address) -> ExpectedEvent[Payment]:
+def _proof(parts: Sequence[ClaimablePart], account: Address) -> ExpectedEvent[Payment]:
     """The event of one part shows the whole transaction."""
     return paid(parts[0].kind, parts[0].bounty_id, account)
 
 
-def _call(parts: Sequence[Part]) -> HubCall:
+def _call(parts: Sequence[ClaimablePart]) -> HubCall:
     claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
     ids = ", ".join(str(part.bounty_id) for part in parts)
     what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"

@@ -67,7 +67,7 @@ FORMS: Final[Mapping[AmountKind, _Form]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ClaimablePart:
     """One amount that an account can pull, and from which bounty."""
 
     bounty_id: BountyId
@@ -117,7 +117,7 @@ def _amount_of(receipt: Receipt, kind: AmountKind, bounty_id: BountyId, account:
 # --- one bounty's award or refund
 
 
-def find_entitlement(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, claimant: Address) -> Part:
+def find_entitlement(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, claimant: Address) -> ClaimablePart:
     """The amount that the contract owes this account, or why nothing."""
     if bounty.outcome is None:
         message = f"Bounty {bounty_id} is still open, so nothing can be claimed yet."
@@ -126,13 +126,13 @@ def find_entitlement(chain: ChainClient, bounty: BountyView, bounty_id: BountyId
     if claimant == bounty.winner:
         if bounty.award_claimed:
             raise _nothing_left(chain, AmountKind.WINNER_AWARD, bounty_id, claimant)
-        return Part(bounty_id, AmountKind.WINNER_AWARD, bounty.award_due)
+        return ClaimablePart(bounty_id, AmountKind.WINNER_AWARD, bounty.award_due)
     if claimant != bounty.poster:
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
         raise CommandRefused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
     if bounty.refund_due == 0:
         raise _nothing_left(chain, AmountKind.POSTER_REFUND, bounty_id, claimant)
-    return Part(bounty_id, AmountKind.POSTER_REFUND, bounty.refund_due)
+    return ClaimablePart(bounty_id, AmountKind.POSTER_REFUND, bounty.refund_due)
 
 
 def _nothing_left(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, claimant: Address) -> CommandRefused:
@@ -154,7 +154,7 @@ def _paid_claim(receipt: Receipt, amount: TokenAmount) -> PaidClaim:
     return PaidClaim(receipt.tx_hash, receipt.block_number, amount)
 
 
-def _call(part: Part) -> HubCall:
+def _call(part: ClaimablePart) -> HubCall:
     """The call that claims one amount by its own function."""
     form = FORMS[part.kind]
     arguments = [part.bounty_id, b"", b""] if part.kind is AmountKind.WINNER_AWARD else [part.bounty_id]
@@ -185,10 +185,10 @@ class ClaimOne:
 
     def plan_of(self, kind: AmountKind, account: Address) -> Plan[PaidClaim]:
         """The call for one kind of amount."""
-        call = _call(Part(self.bounty_id, kind, TokenAmount(0)))
+        call = _call(ClaimablePart(self.bounty_id, kind, TokenAmount(0)))
         return Plan(call, paid(kind, self.bounty_id, account), lambda receipt: self._report(receipt, kind, account))
 
-    def _due(self, chain: ChainClient, account: Address) -> Part:
+    def _due(self, chain: ChainClient, account: Address) -> ClaimablePart:
         bounty = once_final(
             chain, self.bounty_id, AwaitedClaim, lambda seen: find_entitlement(chain, seen, self.bounty_id, account)
         )
@@ -299,7 +299,7 @@ class ClaimShare:
         once_final(chain, self.bounty_id, AwaitedFee, lambda bounty: self._require_seat(chain, bounty, account))
         if earlier is None:
             self._require_due(chain, account)
-        call = _call(Part(self.bounty_id, AmountKind.GUARDIAN_FEE, TokenAmount(0)))
+        call = _call(ClaimablePart(self.bounty_id, AmountKind.GUARDIAN_FEE, TokenAmount(0)))
         proof = paid(AmountKind.GUARDIAN_FEE, self.bounty_id, account)
         return Plan(call, proof, lambda receipt: self._report(receipt, account))
 

@@ -45,7 +45,7 @@ class Plan(Generic[R_co]):
     result: Callable[[Receipt], R_co]
 
 
-class Act(Protocol[R_co]):
+class PlannedAct(Protocol[R_co]):
     """An act that one transaction does."""
 
     @property
@@ -69,7 +69,7 @@ class DoneBefore(CommandRefused):
         self.result = result
 
 
-def by_key(session: Session[LocalSigner], act: Act[R]) -> R:
+def by_key(session: Session[LocalSigner], act: PlannedAct[R]) -> R:
     """Send the act's transaction once, or go on with the one that an earlier run signed, and report the result."""
     chain, account, step = session.chain, session.account, act.step
     with session.journal(*act.names, account) as journal:
@@ -81,7 +81,7 @@ def by_key(session: Session[LocalSigner], act: Act[R]) -> R:
     return done
 
 
-def by_wallet(chain: ChainClient, account: Address, act: Act[R], unsent: Callable[[HubCall], Event]) -> R | None:
+def by_wallet(chain: ChainClient, account: Address, act: PlannedAct[R], unsent: Callable[[HubCall], Event]) -> R | None:
     """Report what a wallet sent since an earlier run; else give it the call as the event ``unsent``: None."""
     with open_journal(chain.chain_id, chain.hub.address, *act.names, account) as journal:
         if (done := _sent_by_wallet(chain, account, act, journal)) is not None:
@@ -94,7 +94,7 @@ def by_wallet(chain: ChainClient, account: Address, act: Act[R], unsent: Callabl
         return None
 
 
-def _sent_by_wallet(chain: ChainClient, account: Address, act: Act[R], journal: Journal) -> R | None:
+def _sent_by_wallet(chain: ChainClient, account: Address, act: PlannedAct[R], journal: Journal) -> R | None:
     if (given := journal.get(GIVEN)) is None:
         return None
     plan = act.plan(chain, account, given.data)
@@ -106,7 +106,7 @@ def _sent_by_wallet(chain: ChainClient, account: Address, act: Act[R], journal: 
     return done
 
 
-def for_program(chain: ChainClient, account: Address, act: Act[R]) -> PreparedAct[R]:
+def for_program(chain: ChainClient, account: Address, act: PlannedAct[R]) -> PreparedAct[R]:
     """The act's call for another program to send; none where the chain has the act already."""
     try:
         plan = act.plan(chain, account, None)

@@ -20,7 +20,7 @@ _MOST_SUBMISSIONS: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
-class BountyRow:
+class ListedRow:
     """A bounty in a list; ``until`` is when its state ends."""
 
     bounty: BountyId
@@ -71,7 +71,7 @@ class BountyOverview:
     submissions: tuple[ShownSubmission, ...]
 
 
-def row_of(item: BountyItem, now: int) -> BountyRow:
+def row_of(item: BountyItem, now: int) -> ListedRow:
     """The item of the API's list at the moment ``now``."""
     facts, count = item.facts, item.active_submission_count
     until = None
@@ -81,7 +81,7 @@ def row_of(item: BountyItem, now: int) -> BountyRow:
     else:
         state = "no winner" if facts.winner is None else "awarded"
     absent = "withheld by the service's operator" if item.withheld else "no page of this commitment is known"
-    return BountyRow(item.bounty_id, _award(facts), count, state, until, item.title or absent)
+    return ListedRow(item.bounty_id, _award(facts), count, state, until, item.title or absent)
 
 
 def overview_of(detail: BountyDetail, now: int) -> BountyOverview:

@@ -45,7 +45,7 @@ _STYLES: Final = {"Done.": "green", "Ready.": "green", "ok": "green", "Not": "re
 """By the first word of a sentence, which says the same without colour."""
 
 
-class Fact(NamedTuple):
+class ShownField(NamedTuple):
     """A field that is shown: its value as text, and briefly in a table; or the objects that it holds."""
 
     label: str
@@ -108,9 +108,9 @@ class Screen:
         if following is not None:
             if document is not None or any(fact.rows for fact in facts):
                 self._console.print()
-            self._labelled([Fact("Next", following)], max(len(fact.label) for fact in facts) if facts else 0)
+            self._labelled([ShownField("Next", following)], max(len(fact.label) for fact in facts) if facts else 0)
 
-    def _labelled(self, facts: list[Fact], least: int = 0) -> None:
+    def _labelled(self, facts: list[ShownField], least: int = 0) -> None:
         """Labels and values in two columns; a command or a hash that does not fit is whole on a line of its own."""
         from rich.text import Text
 
@@ -136,7 +136,7 @@ class Screen:
             self._begun = True
             self._table([self._facts(row) for row in rows])
 
-    def _table(self, rows: list[list[Fact]]) -> None:
+    def _table(self, rows: list[list[ShownField]]) -> None:
         """One table under its titles; hashes and accounts are cut, the last column takes what is left."""
         from rich.table import Table
         from rich.text import Text
@@ -177,27 +177,27 @@ class Screen:
             return self._tokens(int(str(value)))
         return short(printable(value, 80))
 
-    def _facts(self, event: "Event") -> list[Fact]:
+    def _facts(self, event: "Event") -> list[ShownField]:
         said = set(_names_in(event.says()))
         facts = event.facts(self._now())
         return [] if facts is None else self._facts_of(facts, said if facts is event else set())
 
-    def _facts_of(self, shape: object, left_out: "set[str] | None" = None) -> list[Fact]:
+    def _facts_of(self, shape: object, left_out: "set[str] | None" = None) -> list[ShownField]:
         return list(self._each_fact(shape, left_out or set()))
 
-    def _each_fact(self, shape: object, left_out: set[str]) -> Iterator[Fact]:
+    def _each_fact(self, shape: object, left_out: set[str]) -> Iterator[ShownField]:
         for part in parts(cast("type", type(shape))):
             value, kind = getattr(shape, part.name), part.kind
             if value is None or value == () or part.name in left_out or isinstance(kind, MapOf):
                 continue
             label = _LABELS.get(part.name) or _UNIT.sub("", part.name).replace("_", " ").capitalize()
             if isinstance(kind, Nested):
-                yield Fact(label, "", rows=(value,))
+                yield ShownField(label, "", rows=(value,))
             elif isinstance(kind, ListOf) and isinstance(kind.of, Nested):
-                yield Fact(label, "", rows=tuple(value))
+                yield ShownField(label, "", rows=tuple(value))
             elif text := self._text(part.name, kind, value):
                 is_moment = isinstance(kind, Scalar) and kind.of is UnixSeconds
-                yield Fact(label, text, relative(value, self._now()) if is_moment else short(text))
+                yield ShownField(label, text, relative(value, self._now()) if is_moment else short(text))
 
     def _text(self, name: str, kind: Kind, value: Any) -> str:
         if isinstance(kind, ListOf):

@@ -37,14 +37,6 @@ PUBLIC_HOST = "SERVICE_PUBLIC_HOST"
     multiple=True,
     help=f"With --http: a Host that requests may name; often. Else {PUBLIC_HOST}.",
 )
-@click.option(
-    "--forwarded-hops",
-    "hops",
-    type=click.IntRange(0, 9),
-    default=0,
-    envvar="SERVICE_FORWARDED_HOPS",
-    help="With --http: own proxies in front, each adding to X-Forwarded-For; also SERVICE_FORWARDED_HOPS.",
-)
 def main(
     network: str | None,
     roles: tuple[Role, ...],
@@ -55,7 +47,6 @@ def main(
     pages: str | None,
     address: str | None,
     hosts: tuple[str, ...],
-    hops: int,
 ) -> None:
     """Serve the Bounty Escrow Service to agents over the Model Context Protocol.
 
@@ -78,7 +69,7 @@ def main(
 
             public = os.environ.get(PUBLIC_HOST, "").partition(":")[0]
             named = hosts or ((public,) if public else ())
-            serve(Options(with_endpoints(_without_keys(os.environ)), network), address, named, hops)
+            serve(Options(with_endpoints(_without_keys(os.environ)), network), address, named)
             return
         _require_good_settings(network)
         if acts and work_dir is None:

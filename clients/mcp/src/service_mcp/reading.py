@@ -1,7 +1,7 @@
 """The tools that only read: for everybody, over stdio and over HTTP. No key is needed and nothing is signed."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,7 +32,6 @@ SEEN_SECONDS = 30 * 86_400
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 
 
-HEAVY_CALLS: Final = 10
 """As how many calls of a caller one counts that asks the chain's endpoint for hundreds of things, or computes long."""
 
 
@@ -44,8 +43,6 @@ class Limits:
     """Calls of the chain's endpoint by the hundred that go on at a time; and as many pages that are checked."""
     most_bounties: int = 200
     """Of each account in each role that ``my_status`` looks at."""
-    charge: Callable[[int], bool] = lambda _calls: True
-    """Take further calls from the budget of whoever calls; False where there are not that many left."""
 
 
 OF_ONE_PERSON: Final = Limits()
@@ -138,7 +135,7 @@ class Reading:
     def my_status(self, accounts: Annotated[list[str], Field(max_length=8)] = []) -> answers.MyStatus:  # noqa: B006
         """What the configured accounts, and these, hold and can do now: judge, deliver, claim, open."""
         named, token = [_account(text) for text in accounts], self.deployment.escrow_token
-        with self._turn(self._chain_reads, HEAVY_CALLS * len(named)):
+        with self._turn(self._chain_reads):
             found = self._client.status(named, most_bounties=self._limits.most_bounties)
         return answers.MyStatus(
             {each.account: money(each.token_balance, token) for each in found.accounts},
@@ -179,27 +176,24 @@ class Reading:
         if (text is None) is (path is None):
             raise Refusal("invalid_request", "Give the text or a path, one of the two.")
         page = text.encode() if text is not None else self._read(str(path))
-        with self._turn(self._page_checks, 3 * HEAVY_CALLS):
+        with self._turn(self._page_checks):
             found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 
     def audit_bounty(self, bounty_id: Id) -> answers.Audit:
         """Compare everything that the service shows of a bounty with the chain itself."""
-        with self._turn(self._chain_reads, HEAVY_CALLS):
+        with self._turn(self._chain_reads):
             found = self._client.audit(BountyId(bounty_id))
         by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
         return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
 
     @contextmanager
-    def _turn(self, turns: BoundedSemaphore, calls: int) -> Iterator[None]:
-        """Be one of the few that cost as much at a time, and pay for it with ``calls`` of one's own."""
+    def _turn(self, turns: BoundedSemaphore) -> Iterator[None]:
+        """Be one of the few calls that cost as much at a time."""
         if not turns.acquire(blocking=False):
             message = "Others ask for as much here at the moment as is answered at a time."
             raise Refusal("server_busy", message, next_action="Call again in a minute, or run your own service-mcp.")
         try:
-            if not self._limits.charge(calls):
-                message = f"This counts as {calls} calls, and you have fewer left in this minute."
-                raise Refusal("rate_limit_reached", message, next_action="Call again in a minute.")
             yield
         finally:
             turns.release()
