@@ -478,29 +478,6 @@ def test_heavy_calls__more_than_are_permitted_at_once__are_refused_and_the_next_
     assert codes == ["server_busy", "bounty_open", "bounty_open"]
 
 
-def test_heavy_calls__without_enough_calls_left__are_refused(scene: MakeScene, stage: Stage) -> None:
-    asked = list[int]()
-
-    def charge(calls: int) -> bool:
-        asked.append(calls)
-        return len(asked) > 3
-
-    found = scene(claim, roles=frozenset(), limits=Limits(charge=charge))
-    agent = replace(found.agent, server=make_server(found.agent.options))
-    account = stage.ledger.people.poster.address
-    for tool, arguments in (
-        ("audit_bounty", {"bounty_id": found.bounty_id}),
-        ("my_status", {"accounts": [account, account]}),
-        ("check_page", {"text": "# A page"}),
-    ):
-        with pytest.raises(Refused) as refused:
-            agent.call(tool, **arguments)
-        assert refused.value.code == "rate_limit_reached"
-    assert agent.call("my_status", accounts=[account])["not_all"] == []
-    audit, two_accounts, _, one_account = asked
-    assert audit == one_account == two_accounts / 2
-
-
 @pytest.mark.parametrize("path", ["..", "/etc/passwd", "work", ".", "gone", "link"])
 def test_page__from_elsewhere_or_no_file__is_not_read(scene: MakeScene, stage: Stage, path: str) -> None:
     found = scene(fund, policy_for(stage))
