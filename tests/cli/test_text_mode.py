@@ -11,7 +11,6 @@ from service_cli.shell.render.screen import width
 
 from tests.cli import scenes, tour
 from tests.cli.api_twin import ApiTwin
-from tests.cli.audited import Audited
 from tests.cli.kill import CLIENT
 from tests.cli.ledger import Ledger
 from tests.cli.scenes import Case, Stage, make_stage
@@ -240,17 +239,6 @@ def test_solver_with_a_wallet__in_text_mode__gets_json_alone(ledger: Ledger, sol
     account = ledger.people.solvers[1].address
     ran = solver.run("solver:submit", "--check", "--solver-address", account, bounty, "work", "--text")
     assert ran.last["event"] == "submit.checked"
-
-
-def test_audit__as_text__begins_with_the_paragraph_and_lists_what_does_not_hold(
-    audited: Audited, auditor: Terminal
-) -> None:
-    ran = auditor.audit(audited.awarded, "--text")
-    assert ran.stdout.startswith(f"Bounty {audited.awarded} was awarded to ")
-    assert f"Everything that was checked holds. Bounty {audited.awarded}: " in " ".join(ran.stdout.split())
-    assert re.search(r"^not checked +envelope", ran.stdout, re.MULTILINE)
-    assert "chain.logs" not in ran.stdout
-    assert ran.words == ""
 
 
 def test_check__as_text__lists_files_and_costs(solver: Terminal, bounty: str) -> None:

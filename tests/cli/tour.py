@@ -402,32 +402,6 @@ TOUR: tuple[Typed, ...] = (
         "service-cli verification-record 1",
         (Printed("verification_record.fetched", {"record": record()}, about(_FINAL + 400)),),
     ),
-    Typed(
-        "service-audit 1",
-        (
-            Printed(
-                "service_audit.check",
-                {
-                    "check": "chain.logs", "subject": None, "result": "holds",
-                    "detail": "7 logs, up to finalized block 2040", "differences": [],
-                },
-                about(_FINAL + 500),
-            ),
-            Printed(
-                "service_audit.check",
-                {
-                    "check": "document.envelope", "subject": SUBMISSION, "result": "not_checked",
-                    "detail": "envelopes are read only with --sign-as", "differences": [],
-                },
-                about(_FINAL + 500),
-            ),
-            Printed(
-                "service_audit.finished",
-                {"bounty_id": "1", "log_digest": digest(0x27), "holds": 1, "differs": 0, "not_checked": 1},
-                about(_FINAL + 500),
-            ),
-        ),
-    ),
 )  # fmt: skip
 
 

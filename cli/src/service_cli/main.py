@@ -46,7 +46,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
-    "audit": ("audit.main", "Check a final bounty against the chain."),
     "env:allow": ("config.acceptance", "Accept the .env of this directory as it is."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("shell.completion", "Print a shell's completion script."),
@@ -89,11 +88,10 @@ EPILOG: Final = """\b
 Without --network and SERVICE_CHAIN_ID it is mainnet. Events are on stdout,
 one JSON object a line; --text shows sentences and tables. Exit: 0 done,
 1 refused or failed, 2 usage, 130 or 143 interrupted. A command that is run
-again continues. audit is a program of its own, too: service-audit.
+again continues.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
-    "audit": "For anyone",
     "poster": "For a Poster",
     "solver": "For a Solver",
     "claimant": "For a winner, or a Poster who is refunded",

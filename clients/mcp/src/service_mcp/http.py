@@ -45,7 +45,7 @@ HEADERS_SECONDS: Final = 10.0
 to its end."""
 HEAVY_AT_ONCE: Final = 2
 MOST_BOUNTIES: Final = 25
-"""Of each role of an account: a status costs the chain's endpoint as much as an audit, some hundred calls."""
+"""Of each role of an account: a status costs the chain's endpoint some hundred calls."""
 MOST_BODY: Final = 512 * 1024
 HEALTH: Final = "/healthz"
 """Answers as long as the process serves, to whatever asks: the probe of a pod names no host and has no budget."""
