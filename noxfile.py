@@ -33,11 +33,12 @@ PACKAGES = [
     "services/delivery",
     "services/web",
     "cli",
+    "clients/audit",
 ]
 AGENTS = ["clients/mcp"]
 """What only checks and the agents' demo install: its dependencies are many."""
-IMAGES = [*(each for each in PACKAGES if each.startswith("services/")), "clients/mcp"]
-"""The folders that have an image: the services, and the reading tools for agents."""
+IMAGES = [*(each for each in PACKAGES if each.startswith("services/")), "clients/audit", "clients/mcp"]
+"""The folders that have an image: the services, the audit, and the reading tools for agents."""
 LOCK = "requirements/constraints.txt"
 UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
@@ -47,7 +48,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "docs", "reviewer", "web", "agents", "delivery", "fresh", "lint", "architecture",
+    "types", "docs", "reviewer", "web", "agents", "audit", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
 
@@ -66,7 +67,7 @@ NIGHTLY = {
     "formats": ("pytest", "tests/protocol", "tests/common"),
     "services": ("pytest", "tests/api", "tests/reviewer", "tests/delivery", "tests/hostile"),
     "typescript": ("pytest", "tests/clients", "tests/agents"),
-    "checker": ("pytest", "tests/checker"),
+    "audit": ("pytest", "tests/audit"),
     "built": ("pytest", "-m", "nightly", "tests/deploy"),
     "hub": ("pytest", "tests/contracts"),
     "hub-planted": ("python", "contracts/tools/check.py", "all-mutants"),
@@ -160,10 +161,10 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def architecture(session: nox.Session) -> None:
-    """The import contracts, the rules that hold across parts, and the rules of the checker."""
+    """The import contracts, and the rules that hold across parts."""
     make(session, TESTS)
     run(session, TESTS, "lint-imports")
-    pytest(session, "tests/architecture tests/checker")
+    pytest(session, "tests/architecture")
 
 
 @nox.session
@@ -206,6 +207,12 @@ def delivery(session: nox.Session) -> None:
 def web(session: nox.Session) -> None:
     """The pages, their feeds, and all of them in a browser."""
     pytest(session, "tests/web")
+
+
+@nox.session
+def audit(session: nox.Session) -> None:
+    """The audit, and every planted false fact that it has to name."""
+    pytest(session, "tests/audit", "-n", "2")
 
 
 @nox.session
@@ -308,13 +315,6 @@ def compose(session: nox.Session) -> None:
     """Bring deploy/compose up by Docker and play bounties through it; needs root and Debian's archive."""
     make(session, TESTS)
     run(session, TESTS, "python", "tools/compose.py", *session.posargs)
-
-
-@nox.session
-def checker(session: nox.Session) -> None:
-    """Check a deployment against its chain by code of its own: -- --rpc URL --hub ADDRESS --api URL; see -- --help."""
-    make(session, STACK)
-    hand_over(session, STACK, "-m", "service_checker", *session.posargs)
 
 
 @nox.session

@@ -3,8 +3,6 @@
 So they depend on no name that is not published, and own no file that another package may own: client, library and
 protocol are installed and removed in any order. The copy is the repository's ``bounty_protocol`` with its imports put
 below ``service_cli``. An editable install carries nothing: there the repository's own package is imported.
-
-The checker is a package of its own, ``service_checker``: it takes nothing from the client or the protocol.
 """
 
 import atexit
@@ -44,5 +42,4 @@ class PrivateCopy(BuildHookInterface):
         shutil.copytree(source, made / "service_cli" / PROTOCOL, ignore=shutil.ignore_patterns(*LEFT_OUT))
         for path in made.rglob("*.py"):
             path.write_text(IMPORT.sub(r"\1service_cli.\2", path.read_text(encoding="utf-8")), encoding="utf-8")
-        for each in ("service_cli", "service_checker"):
-            build_data["force_include"][str(made / each)] = each
+        build_data["force_include"][str(made / "service_cli")] = "service_cli"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# One whole bounty with nothing but service-cli and jq: funded, submitted, judged, paid, delivered, audited.
+# One whole bounty with nothing but service-cli and jq: funded, submitted, judged, paid, delivered.
 #
 #     lifecycle.sh STACK      STACK is the folder with a file for each person, as ./noxw -s stack leaves it: .local/stack
 #

@@ -55,7 +55,7 @@ def main() -> int:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "NOTES.md").write_text(notes, encoding="utf-8")
-    for package in ("cli", "clients/mcp"):
+    for package in ("cli", "clients/audit", "clients/mcp"):
         _make_package(TOP / package, folder)
     if options.mcp_name is not None:
         (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")

@@ -442,7 +442,6 @@ def test_claim__while_it_is_planned_and_carried_out__reads_its_bounty_once_each(
 @pytest.mark.parametrize(
     ("tool", "of_client", "arguments"),
     [
-        ("audit_bounty", "audit", {"bounty_id": 1}),
         ("my_status", "status", {}),
         ("check_page", "check_page", {"text": "# A page"}),
     ],

@@ -21,7 +21,7 @@ PACKAGES = {
     "service_delivery": "services/delivery",
     "service_web": "services/web",
     "service_cli": "cli",
-    "service_checker": "cli",
+    "service_audit": "clients/audit",
     "service_mcp": "clients/mcp",
 }
 DISTRIBUTIONS = {
@@ -79,8 +79,6 @@ def test_package__as_declared__covers_what_it_imports(module: str) -> None:
     needed = {DISTRIBUTIONS.get(name, name) for name in imported(folder / "src" / module) - {module}}
     if module in {"service_cli", "service_mcp"}:  # private copies: nothing may depend on a name that is not published
         needed -= {"bounty-protocol", "service-cli"}
-    if module == "service_cli":  # in the same wheel
-        needed -= {"service_checker"}
     available = declared(project)
     for name in ("service_common", "bounty_protocol"):
         if DISTRIBUTIONS[name] in available:

@@ -17,12 +17,9 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
-from tests.servers import DatabaseServer, database_server
+from tests.servers import database_server
 
 if TYPE_CHECKING:
-    from service_cli.audit.history import BountyHistory
-
-    from tests.cli.audited import Audited
     from tests.cli.submitted import Submitted
 
 __all__ = ["database_server"]
@@ -104,25 +101,6 @@ def guardian(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Ter
 
 
 @pytest.fixture(scope="session")
-def audited(
-    ledger: Ledger, database_server: DatabaseServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator["Audited"]:
-    from tests.cli.audited import played
-
-    database = database_server.new()
-    with played(ledger, database, tmp_path_factory.mktemp("audited")) as found:
-        yield found
-    database.close()
-
-
-@pytest.fixture
-def auditor(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, audited: "Audited", tmp_path: Path) -> Terminal:
-    """Somebody with no key at all."""
-    audited.serve(api)
-    return Terminal(tmp_path, {**api.variables(), "SERVICE_RPC_URL": rpc.url})
-
-
-@pytest.fixture(scope="session")
 def judged(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted":
     """A Submission to be judged."""
     from tests.cli.submitted import submit
@@ -138,26 +116,6 @@ def won(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> "Submitted"
     found = submit(ledger, tmp_path_factory.mktemp("won"))
     ledger.award(int(found.bounty), found.solver, found.commitment)
     return found
-
-
-@pytest.fixture(scope="session")
-def histories(ledger: Ledger, audited: "Audited") -> dict[str, "BountyHistory"]:
-    """Each bounty as collected from the chain."""
-    from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
-    from bounty_protocol.types import BlockNumber, BountyId
-    from service_cli.audit.collect import collect_chain
-    from service_cli.audit.history import read_history
-    from service_cli.chain.session import ChainClient
-    from service_cli.config.environment import Environment
-    from service_cli.config.settings import Settings
-
-    settings = Settings(
-        Environment({**ledger.variables(), "SERVICE_API_BASE_URL": "x"}, {}), LOCAL_CHAIN_ID, None, None
-    )
-    chain = ChainClient(settings)
-    ids = (audited.awarded, audited.refunded, audited.silent)
-    audited.refresh()
-    return {each: read_history(collect_chain(chain, BountyId(int(each)), BlockNumber(0), beacon=True)) for each in ids}
 
 
 @pytest.fixture(scope="session")

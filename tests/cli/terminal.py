@@ -12,7 +12,6 @@ from pathlib import Path
 
 import click
 from click.testing import CliRunner
-from service_cli.audit.main import run as audit_command
 from service_cli.main import group
 
 from tests.cli.event_schemas import problems
@@ -62,14 +61,6 @@ class Terminal:
     def run_any(self, *arguments: str, more_codes: tuple[int, ...] = ()) -> Ran:
         """The same where it may end with 0 or 1, or with one of these."""
         return self._run(group, "service-cli", arguments, {0, 1, *more_codes}, b"", {})
-
-    def audit(self, *arguments: str, code: int = 0, **more: str) -> Ran:
-        """Type ``service-audit``."""
-        return self._run(audit_command, "service-audit", arguments, {code}, b"", more)
-
-    def audit_any(self, *arguments: str) -> Ran:
-        """The same where it may end with 0 or 1."""
-        return self._run(audit_command, "service-audit", arguments, {0, 1}, b"", {})
 
     def _run(
         self,

@@ -18,7 +18,6 @@ from bounty_protocol.wire.values import Finality
 from standardwebhooks import Webhook
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.audited import Audited
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import Case, Stage, claim, claim_all, fund, make_stage, seal
 from tests.cli.servers import RpcProxy
@@ -30,7 +29,7 @@ from tests.vectors.samples import FACTS
 EXAMPLES = Path(__file__).parents[2] / "examples/python"
 PAGE = (Path(__file__).parents[2] / "docs/python.md").read_text(encoding="utf-8")
 TRIED = {
-    "find_bounties", "read_reasons", "follow_bounty", "my_status", "audit_bounty", "check_page", "fund_bounty",
+    "find_bounties", "read_reasons", "follow_bounty", "my_status", "check_page", "fund_bounty",
     "submit_work", "judge_bounty", "claim_everything", "send_on",
 }  # fmt: skip
 
@@ -86,12 +85,6 @@ def test_reasons_end_and_status__of_a_bounty_that_was_awarded(run: Run, stage: S
     assert ("bounty_watch.event" in out, out.splitlines()[-1].split()[0]) == (True, "awarded")
     stage.api.listed = {"items": [{"bounty_id": case.words[1]}], "next_cursor": None}
     assert f"{case.words[1]} claim None service-cli claim {case.words[1]}" in run_case(run, "my_status", case)
-
-
-def test_audit__of_a_bounty_that_was_served_as_it_is__holds(run: Run, auditor: Terminal, audited: Audited) -> None:
-    out = run("audit_bounty", auditor, audited.awarded)
-    checks = [line.split()[0] for line in out.splitlines()[1:]]
-    assert (checks.count("holds") > 20, "differs" in checks) == (True, False)
 
 
 def test_page__is_checked_and_funded_once(run: Run, stage: Stage) -> None:

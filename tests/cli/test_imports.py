@@ -72,17 +72,6 @@ def test_overview__before_a_command_is_named__imports_no_paths(shell: Terminal, 
     assert (code, modules & {"pathlib", "urllib", "tempfile"}) == (0, set())
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
-def test_audit_help__of_the_second_script__imports_nothing_slow(shell: Terminal, words: list[str]) -> None:
-    code, modules = imported(shell, *words, program="service_cli.audit.main")
-    assert (code, modules & (SLOW | NEVER)) == (0, set())
-
-
-def test_audit__without_a_key__imports_no_server_no_signing_and_no_codec(shell: Terminal) -> None:
-    code, modules = imported(shell, "1", program="service_cli.audit.main", **NOWHERE)
-    assert (code, modules & (NEVER | LATE)) == (1, set())
-
-
 KEY, ADDRESS, COMMITMENT = "0x" + "11" * 32, "0x" + "ab" * 20, "0x" + "cd" * 32
 NOWHERE = {
     "SERVICE_HUB_ADDRESS": ADDRESS,
@@ -116,7 +105,6 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, PAID, ["claim", "1", "--claimant-address", ADDRESS]),
     (1, PAID, ["claim", "1"]),
     (1, PAID, ["claim", "--all"]),
-    (1, NEVER | LATE, ["audit", "1"]),
     (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
     (1, NEVER | LATE, ["poster:publish-fund", "--check", "page.md"]),
     (1, ACTS, ["poster:open-winning-submission", "1"]),

@@ -146,7 +146,7 @@ def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: P
     protocol = "service_cli/bounty_protocol/"
     assert {name.removeprefix(protocol).split("/")[0] for name in names if name.startswith(protocol)} == PACKAGES
     assert {f"{protocol}chain/deployments/mainnet.json", f"{protocol}chain/abi/Hub.json"} <= set(names)
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_cli", "service_checker"}
+    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_cli"}
     assert not [name for name in names if "__pycache__" in name or "test" in name]
 
 
@@ -160,12 +160,6 @@ def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_p
     ):
         done = subprocess.run([client, *words], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
         assert expected in done.stdout
-    command = [str(python.parent / "service-audit"), "--version"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout == f"service-audit, version {version}\n"
-    watch = [str(python.parent / "service-audit"), "--watch", "--help"]
-    done = subprocess.run(watch, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert done.stdout.startswith("usage: service-audit --watch ")
     (tmp_path / "page.md").write_bytes(b"x")
     hashed = subprocess.run([client, "spec-commitment", "page.md"], cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(hashed.stdout)["byte_length"] == 1
@@ -173,11 +167,9 @@ def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_p
 
 def test_installed_wheel__every_module_of_it__can_be_imported(python: Path, tmp_path: Path) -> None:
     program = (
-        "import pkgutil, importlib, service_checker, service_cli, sys\n"
-        "for package in (service_checker, service_cli):\n"
-        "    for found in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
-        "        importlib.import_module(found.name)\n"
-        "    assert package is service_cli or 'service_cli.errors' not in sys.modules\n"
+        "import pkgutil, importlib, service_cli, sys\n"
+        "for found in pkgutil.walk_packages(service_cli.__path__, 'service_cli.'):\n"
+        "    importlib.import_module(found.name)\n"
         "assert 'bounty_protocol' not in sys.modules\n"
     )
     command = [str(python), "-c", program]
@@ -186,7 +178,7 @@ def test_installed_wheel__every_module_of_it__can_be_imported(python: Path, tmp_
 
 
 USES = {
-    "service_cli": ("main", "library", "audit.main"),
+    "service_cli": ("main", "library"),
     "bounty_protocol": ("wire.reading", "crypto.artifact", "chain.hub"),
     "service_common": ("config", "chain.settings", "budgets"),
 }

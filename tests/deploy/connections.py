@@ -36,7 +36,7 @@ def of_overlay(overlay: str) -> tuple[int, int]:
     """The connections of an overlay at rest, and with every autoscaler at its most, a rollout of all, and the jobs."""
     each = per_pod()
     replicas = _replicas(render(REPOSITORY / "deploy/k8s/overlays" / overlay))
-    rest, most = (sum(each[name] * found[at] for name, found in replicas.items()) for at in (0, 1))
+    rest, most = (sum(each.get(name, 0) * found[at] for name, found in replicas.items()) for at in (0, 1))
     return rest, most + sum(each.values()) + JOBS
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import service_api.backup.config
 import service_api.config
+import service_audit.main
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
@@ -15,6 +16,7 @@ from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
 
 from tests.deploy.kustomize import Object, containers
+from tools.image_folders import FOLDERS
 
 from .conftest import REPOSITORY
 from .manifests import (
@@ -49,6 +51,7 @@ SECRETS = {
     "SERVICE_DATABASE_URL": "postgresql://service@postgresql/service",
     "SERVICE_REDIS_URL": "redis://valkey",
     "SERVICE_RPC_URLS": "https://rpc.example/key,https://other.example/key",
+    "SERVICE_RPC_URL": "https://rpc-of-another-provider.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
     "SERVICE_BACKUP_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
@@ -56,6 +59,7 @@ SECRETS = {
 LEFT_EMPTY = {
     "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
     "SERVICE_DEPLOY_BLOCK": "7",
+    "SERVICE_API_BASE_URL": "https://bounties.example",
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
     "SERVICE_BACKUP_BUCKET": "bounty-escrow-backups",
     "SERVICE_BACKUP_RECIPIENTS": recipient_text(Identity.generate().public_key),
@@ -68,10 +72,11 @@ CONFIGURATIONS = {
     "reviewer": service_reviewer.config.read_serving_config,
     "service-delivery": service_delivery.config.read_config,
     "service-web": service_web.config.read_config,
+    "service-audit": lambda told: service_audit.main.parsed(["--watch"], told),
     "store-dump": service_api.backup.config.read_storing_config,
     "fetch-dump": service_api.backup.config.read_fetching_config,
 }
-WITHOUT_DATABASE = {"reviewer", "web"}
+WITHOUT_DATABASE = {"reviewer", "web", "audit"}
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
 
 
@@ -107,7 +112,7 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
         shared = set(BACKUP) if process in {"store-dump", "fetch-dump"} else set(CHAIN)
         assert set(dict(told)) - known - shared == set(), name
         seen.add(name)
-    assert seen == set(ENTRY_POINTS) | {"backup", "restore-test"}
+    assert seen - {"audit"} == set(ENTRY_POINTS) | {"backup", "restore-test"}
 
 
 CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
@@ -139,11 +144,12 @@ def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str)
         service = image.removeprefix("service-")
         if container.get("command") == ["sleep", "14400"]:
             continue  # commands are run in it
-        code = (REPOSITORY / f"services/{service}/src/service_{service}/main.py").read_text(encoding="utf-8")
+        code = (REPOSITORY / FOLDERS[service] / f"src/service_{service}/main.py").read_text(encoding="utf-8")
         assert f'"{container["args"][0]}"' in code
         if container["name"] == name:
             started[name] = (image, *container["args"])
     assert started.pop("migrate") == ("service-api", "migrate")
+    assert started.pop("audit", ("service-audit", "--watch"))[:2] == ("service-audit", "--watch")
     assert started == ENTRY_POINTS
 
 

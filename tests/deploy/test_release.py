@@ -53,7 +53,7 @@ def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Pat
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
     assert "server.json" not in again
     assert again == {name: (draft / name).read_bytes() for name in again}
-    assert len(again) == 8
+    assert len(again) == 10
 
 
 def test_documents__of_a_release__are_packed_without_times_or_owners(tmp_path: Path) -> None:

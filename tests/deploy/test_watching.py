@@ -11,7 +11,6 @@ from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.errors import PROBLEMS
 from local_stack.services import SERVICES
 from rq import Queue
-from service_checker.watching import SERIES
 from service_common.jobs import QueueName
 from service_common.web.edge import SECONDS
 
@@ -39,10 +38,11 @@ OF_THE_CLUSTER = {
     "kubelet_volume_stats_capacity_bytes": {"persistentvolumeclaim"},
     "certmanager_certificate_expiration_timestamp_seconds": {"name"},
     "up": {"job", "instance"},
-    **{name: set(labels) for name, labels in SERIES.items()},
+    "audit_differences": {"requirement"},
+    "audit_ended_timestamp_seconds": set[str](),
 }
-"""Series of the kubelet, of kube-state-metrics, of cert-manager, of Prometheus itself and of the checker."""
-OURS_OR_THEIRS = re.compile(r"\b(?:(?:service|container|kube|kubelet|certmanager|checker)_\w+|up\b)")
+"""Series of the kubelet, of kube-state-metrics, of cert-manager, of Prometheus itself and of the audit."""
+OURS_OR_THEIRS = re.compile(r"\b(?:(?:service|container|kube|kubelet|certmanager|audit)_\w+|up\b)")
 
 OF_OBJECTS = {"cronjob", "deployment"}
 """Labels of the cluster's series that name an object of ours."""

@@ -14,5 +14,4 @@ def test_bounty__by_agents_alone__is_funded_judged_paid_and_opened(cast: Cast, s
     agents.play(cast, verified, submission_seconds=40, judging_seconds=300, title="By agents")
     assert steps == [
         "check", "fund", "find", "evaluate", "submit", "open", "open", "judge", "claim", "open winning work", "watch",
-        "audit",
     ]  # fmt: skip

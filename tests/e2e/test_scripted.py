@@ -20,7 +20,7 @@ def test_lifecycle__with_nothing_but_the_client_and_jq__pays_the_winner(
     winner = cast.address(ROLES["solver-1"])
     assert told == {"bounty_id": told["bounty_id"], "winner": winner, "paid": "24000000"}
     audited = cast.person("solver-2").audit(told["bounty_id"])
-    assert audited.event("service_audit.finished").fields["differs"] == 0
+    assert audited.event("audit.finished").fields["differences"] == 0
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
 from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
 from tools.generate.events import EVENTS
-from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING, WATCHTOWER_ALERTS
+from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING
 from tools.generate.gas import CALLS, GAS
 from tools.generate.hub import HUB
 from tools.generate.indexer import TABLES
@@ -32,7 +32,7 @@ DERIVED: Final[tuple[Derived, ...]] = (
     CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
     DECISIONS, CLIENT_ERRORS, API_ERRORS,
     PROGRAMS, GAS, CALLS, AUDIT,
-    QUERIES, WATCHTOWER_ALERTS, CHALLENGE,
+    QUERIES, CHALLENGE,
     DEPENDENCIES, OPENING, SEALING, WORLD,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

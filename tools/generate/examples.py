@@ -40,10 +40,6 @@ def _is_comment(line: str) -> bool:
     return line.startswith("#")
 
 
-def _alerts() -> Iterator[str]:
-    yield whole_file("examples/watchtower/alerts.yaml", "yaml")
-
-
 def _opening() -> Iterator[str]:
     yield whole_file("examples/by_hand/open_submission.sh", "sh")
 
@@ -55,5 +51,4 @@ def _sealing() -> Iterator[str]:
 OPENING: Final = part("docs/formats.md", "open-submission", _opening)
 SEALING: Final = part("docs/formats.md", "seal-submission", _sealing)
 QUERIES: Final = part("docs/subgraph.md", "queries", _queries)
-WATCHTOWER_ALERTS: Final = part("docs/watchtower.md", "watchtower-alerts", _alerts)
 PROGRAMS: Final = part("docs/python.md", "programs", _table)

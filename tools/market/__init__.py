@@ -1,1 +1,1 @@
-"""A market under attack on a local stack: actors and faults drawn from a seed, and ``service_checker`` in the end."""
+"""A market under attack on a local stack: actors and faults drawn from a seed, and ``service-audit`` in the end."""

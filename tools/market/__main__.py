@@ -3,7 +3,7 @@
     ./noxw -s market -- --seed 7 --minutes 10
 
 Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
-fault, the checker found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
+fault, the audit found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 
 - **Actors** act by the command, by the Python library, by the programs in TypeScript of the documents, by the
   server for agents over MCP, on the pages with a wallet in headless Chromium, or by HTTP and transactions of their
@@ -20,11 +20,11 @@ fault, the checker found nothing, no hostile act had an effect. Everything is in
 - **The insider** has what the operator has: each service's role in the database, the bucket, Redis, the Secrets. It
   alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
   program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
-  it: the service, the client, or the checker, which is run
+  it: the service, the client, or the audit, which is run
   meanwhile; then it is put right as docs/operations.md has it.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows,
   no job has failed for good, and every process is ready. Then the
-  checker compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
+  audit compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
   in all that the stack wrote. A Poster who opens the winning work gets the winner's files.
 
 The seed draws who does what, when, and what breaks; a shorter run begins as a longer one does. What an act
@@ -119,7 +119,7 @@ def _none_or(kinds: type[K]) -> Callable[[str], K | None]:
 
 
 def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
-    """Everything on a stack of its own; how many comparisons the checker made."""
+    """Everything on a stack of its own; how many comparisons the audit made."""
     with ExitStack() as until:
         endpoints = ServiceEndpoints(until)
         say = Narration()

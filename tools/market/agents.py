@@ -1,6 +1,6 @@
 """Agents: each speaks to a server for agents of its own over stdio, as an assistant does, for the whole run.
 
-Its server signs by a policy. What is asked and answered is kept in the stack's logs, where the checker looks for
+Its server signs by a policy. What is asked and answered is kept in the stack's logs, where the market looks for
 everybody's keys and for what was sealed.
 """
 

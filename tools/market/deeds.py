@@ -55,7 +55,7 @@ def _of_index(
     bounty: int | None = None,
     part: str | None = None,
 ) -> Deed:
-    """A change of the index: the checker names it, a rebuild puts it right."""
+    """A change of the index: the audit names it, a rebuild puts it right."""
     return Deed(
         f"{table} {target}",
         do,

@@ -1,8 +1,7 @@
-"""After the last fault: all is settled, paid and indexed within a bound, and then the checker looks."""
+"""After the last fault: all is settled, paid and indexed within a bound, and then the audit looks."""
 
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any, Final
 
 import urllib3
@@ -10,12 +9,13 @@ from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.chain.rpc import ChainUnavailable
 from eth_utils.address import to_checksum_address
 from local_stack.stack import Stack
-from service_checker.report import CheckReport
-from service_checker.run import CheckOptions, check
+from service_audit.look import AuditOptions, Auditor
+from service_audit.report import Report
 from service_common.jobs import QueueName, connect, open_queue
 
 from tools.market.lives import NOTE
 from tools.market.people import NotMined, Town
+from tools.market.reach import find_secrets
 
 BOUND_SECONDS: Final = 150.0
 """From the last fault's end, or the last deadline, until nothing may be left to do."""
@@ -125,30 +125,20 @@ def failed_jobs(stack: Stack) -> dict[str, list[str]]:
     return {queue.name: jobs for queue in queues if (jobs := queue.failed_job_registry.get_job_ids())}
 
 
-def checked(town: Town) -> CheckReport:
-    """The independent checker over chain, answers, pages and everything that the stack wrote."""
+def checked(town: Town) -> Report:
+    """The audit over chain, answers and pages, and a search for secrets in everything that the stack wrote."""
     stack = town.stack
     below = stack.runtime.logs.parent
-    places: Sequence[Path] = [below / name for name in ("logs", "postgres", "valkey", "gcs-twin", "anvil", "services")]
+    places = [below / name for name in ("logs", "postgres", "valkey", "gcs-twin", "anvil", "services")]
     identities = [guardian.identity.to_text() for guardian in stack.people.guardians if guardian.identity]
     keys = [actor.wallet.private_key for actor in town.actors.values()]
-    found = check(
-        CheckOptions(
-            rpc_url=stack.anvil.url,
-            hub=stack.hub.hub.address,
-            api_url=stack.api_base_url,
-            pages_url=stack.pages_url,
-            every_block=True,
-            max_lag_seconds=LAG_SECONDS,
-            max_unsettled_seconds=int(BOUND_SECONDS),
-            searched=places,
-            canaries=[each.encode() for each in (NOTE, *keys, *identities)],
-        )
-    )
-    for line in found.lines():
-        town.log.write("checker", line=line)
-    for difference in found.found:
-        town.log.differs(
-            difference.requirement, where=difference.where, expected=difference.expected, seen=difference.seen
-        )
+    for where in find_secrets(places, [each.encode() for each in (NOTE, *keys, *identities)]):
+        town.log.differs("a secret was written", where=where)
+    options = AuditOptions(
+        stack.anvil.url, stack.hub.hub.address, stack.api_base_url, stack.pages_url,
+        max_lag_seconds=LAG_SECONDS, max_unsettled_seconds=int(BOUND_SECONDS),
+    )  # fmt: skip
+    found = Auditor(options).look_at_everything()
+    for each in found.found:
+        town.log.differs(each.requirement, where=each.where, expected=each.expected, seen=each.seen)
     return found

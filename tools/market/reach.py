@@ -1,9 +1,11 @@
 """What an operator's insider has: each service's role in the database, its Secrets, the bucket, Redis, a shell."""
 
+import base64
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, LiteralString
@@ -11,16 +13,13 @@ from typing import Any, Final, LiteralString
 import psycopg
 from local_stack.interrupts import Interrupted
 from local_stack.stack import DATABASE
-from service_checker.memory import CheckMemory
-from service_checker.privacy import search_paths
-from service_checker.report import CheckReport
-from service_checker.run import CheckOptions, check
+from service_audit.http import Requests
+from service_audit.look import AuditOptions, Auditor
 
 from tests.kept import kept_by
 from tools.market.people import Town
 
 _COMMAND_SECONDS: Final = 600.0
-_CHECK_SECONDS: Final = 600.0
 _ANY_LAG: Final = 1_000_000
 """Seconds: while people act and things break, what is late is no finding."""
 Row = tuple[Any, ...]
@@ -37,9 +36,9 @@ class InsiderReach:
     town: Town
     folder: Path
     shown_before: set[str] = field(default_factory=set)
-    """The documents that a watchtower read before the insider's act."""
-    memory: CheckMemory = field(default_factory=CheckMemory)
-    """Of the checks so far: the chain is not read anew by each."""
+    """The documents that a watch read before the insider's act."""
+    _auditor: Auditor | None = None
+    """Of the looks so far: the chain is not read anew by each."""
 
     # --- what the insider does
 
@@ -82,9 +81,7 @@ class InsiderReach:
             keys = deps.redis.scan_iter(count=1_000)
             values = [value for key in keys if (value := deps.redis.dump(key)) is not None]
             (stored / "redis").write_bytes(b"\n".join(values))
-        found = CheckReport()
-        search_paths([stored], canaries, found)
-        return [each.where for each in found.found]
+        return find_secrets([stored], canaries)
 
     # --- what the operator looks at, and puts right by docs/operations.md
 
@@ -95,29 +92,30 @@ class InsiderReach:
             raise NotDone(f"rebuild ended with {code}: {printed[-300:]}")
 
     def checked(self, requirement: str, bounty: int | None = None, part: str | None = None) -> bool:
-        """Whether the independent checker, which looks at a bounty and a list of these, names a requirement.
+        """Whether the audit, which looks at a bounty and a part of these, names a requirement.
 
         ``NotDone`` where it could not read everything, so that its silence says nothing.
         """
-        memory = self.memory
-        memory.shown_before = set(self.shown_before)
-        memory.differing |= set() if bounty is None else {bounty}
-        memory.differing_lists |= set() if part is None else {part}
-        found = check(self._options())
+        self._auditor = auditor = self._auditor or self._made()
+        auditor.seen_before = set(self.shown_before)
+        auditor.differing |= set() if bounty is None else {bounty}
+        auditor.differing_parts |= set() if part is None else {part}
+        found = auditor.look_at_news()
         seen = [each for each in found.found if each.requirement == requirement]
         self.town.log.write(
-            "watchtower", requirement, bounty=bounty, seen=[f"{each.where}: {each.seen}" for each in seen][:3]
+            "audit", requirement, bounty=bounty, seen=[f"{each.where}: {each.seen}" for each in seen][:3]
         )
         if not seen and found.unread:
-            raise NotDone("the check did not read everything")
+            raise NotDone("the audit did not read everything")
         return bool(seen)
 
-    def _options(self) -> CheckOptions:
+    def _made(self) -> Auditor:
         stack = self.town.stack
-        return CheckOptions(
-            rpc_url=stack.anvil.url, hub=stack.hub.hub.address, api_url=stack.api_base_url, max_lag_seconds=_ANY_LAG,
-            max_unsettled_seconds=_ANY_LAG, sample=1, max_seconds=_CHECK_SECONDS, memory=self.memory,
+        options = AuditOptions(
+            stack.anvil.url, stack.hub.hub.address, stack.api_base_url, max_lag_seconds=_ANY_LAG,
+            max_unsettled_seconds=_ANY_LAG, sample=1, hiccup_seconds=0.0,
         )  # fmt: skip
+        return Auditor(options, Requests())
 
     def until(self, what: Callable[[], object], seconds: float) -> str | None:
         """Try a step until it ends without an error, and returns no False; what went wrong last, or None."""
@@ -137,3 +135,16 @@ class InsiderReach:
     def _connection(self, role: str) -> psycopg.Connection:
         url = self.town.stack.launcher.databases[role]
         return psycopg.connect(url, autocommit=True, connect_timeout=5, options="-c statement_timeout=10s")
+
+
+def find_secrets(places: Sequence[Path], canaries: Sequence[bytes]) -> list[str]:
+    """Where any of these stands below folders, as it is, in hex or in base64."""
+    forms = [
+        form for each in canaries for form in (each, each.hex().encode(), base64.b64encode(each).rstrip(b"=")[:-1])
+    ]
+    found = list[str]()
+    for path in (file for place in places for file in sorted(place.rglob("*"))):
+        with suppress(FileNotFoundError):  # a database removes its files meanwhile
+            if path.is_file() and any(form in path.read_bytes() for form in forms):
+                found.append(str(path))
+    return found

@@ -1,4 +1,4 @@
-"""Signs what it derived itself, seals and opens work locally; ``service-audit`` checks a bounty or a whole deployment.
+"""Signs what it derived itself, seals and opens work locally.
 
 It never counts Verdicts, nor settles, nor sends a key anywhere.
 """

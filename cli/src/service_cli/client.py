@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from service_cli.acts.claims import ClaimPreview
     from service_cli.api import ApiClient
-    from service_cli.audit.run import Audit
     from service_cli.bounty.events import FinalBounty, ShownVerdict
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
     from service_cli.claimant.events import ClaimTotal, PaidClaim
@@ -238,13 +237,6 @@ class Client:
 
         with self._at_work(CHAIN_AND_API) as settings:
             return show_status(settings, tuple(accounts), most_bounties=most_bounties)
-
-    def audit(self, bounty_id: BountyId, *, sign_as: Literal["poster", "guardian"] | None = None) -> "Audit":
-        """Everything that the service shows of a bounty, compared with the chain."""
-        from service_cli.audit.run import audit_bounty
-
-        with self._at_work(CHAIN_AND_API) as settings:
-            return audit_bounty(settings, bounty_id, sign_as=sign_as)
 
     # --- the Poster
 

@@ -45,7 +45,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
     "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
     "verification-record": ("bounty.commands", "Show the record of a final bounty."),
-    "audit": ("audit.main", "Check a final bounty against the chain."),
     "doctor": ("doctor", "Check that everything is there and fits."),
     "completion": ("ui.completion", "Print a shell's completion script."),
 }
@@ -91,7 +90,6 @@ continues.
 """
 _GROUPS: Final = {
     "bounty": "For anyone",
-    "audit": "For anyone",
     "poster": "For a Poster",
     "solver": "For a Solver",
     "claimant": "For a winner, or a Poster who is refunded",

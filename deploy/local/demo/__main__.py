@@ -235,9 +235,9 @@ def _check_record(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -
     )
     story.verified("record", "the VerificationRecord agrees with the chain", agrees)
     story.tell("Anyone can also derive the whole bounty from the chain, and compare the service's answers with it.")
-    finished = cast.person("solver-2").audit(bounty.bounty_id).event("service_audit.finished")
-    held = f"{finished.fields['holds']} checks hold, none differs"
-    story.verified("audit", held, finished.fields["differs"] == 0)
+    finished = cast.person("solver-2").audit(bounty.bounty_id).event("audit.finished")
+    held = f"{finished.fields['comparisons']} values compared, none differs"
+    story.verified("audit", held, finished.fields["differences"] == 0)
 
 
 if __name__ == "__main__":

@@ -69,9 +69,9 @@ class Person:
     family: Family = field(repr=False)
     echo: Callable[[str], None] = lambda _: None
 
-    def audit(self, *arguments: str, code: int = 0) -> Ran:
-        """Type ``service-audit``."""
-        return self.run(*arguments, code=code, program=AUDIT)
+    def audit(self, bounty_id: str) -> Ran:
+        """Type ``service-audit`` for one bounty; raise where something differs."""
+        return self.run("--bounty", bounty_id, program=AUDIT)
 
     def run(self, *arguments: str, code: int | None = 0, stdin: bytes = b"", program: str = CLIENT) -> Ran:
         """Type one command; raise unless it ends with ``code``, where one is given."""

@@ -11,7 +11,6 @@ from bounty_protocol.chain.rpc import Call, ChainUnavailable
 from service_cli.chain.prefetch import PrefetchingRpc
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.audited import Audited
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy, Server, as_json
@@ -115,13 +114,6 @@ def test_commands__over_an_endpoint_without_batches__fund_submit_and_claim_every
     assert solver.run("solver:submit", bounty, "work").last["event"] == "submit.submission_recorded"
     winner = person(ledger, api, rpc, tmp_path / "winner", "solver-2")
     assert str(won_alone) in {event.get("bounty_id") for event in winner.run("claim", "--all").events}
-
-
-def test_audit__over_an_endpoint_without_batches__reads_call_by_call(
-    rpc: RpcProxy, auditor: Terminal, audited: Audited
-) -> None:
-    rpc.refuse = refused(400, "bad request")
-    assert auditor.audit(audited.awarded).code == 0
 
 
 def test_endpoint__that_refuses_the_calls_of_a_batch_one_by_one__is_asked_for_each_alone(

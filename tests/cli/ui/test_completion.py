@@ -45,18 +45,6 @@ def test_completion__after_what_is_no_command__offers_nothing_and_prints_no_erro
     assert done.stderr == ""
 
 
-def test_completion__of_the_audit__offers_its_options(shell: Terminal) -> None:
-    script = shell.home / "audit.bash"
-    script.write_text(shell.run("completion", "bash", "--program", "service-audit").stdout)
-    program = (
-        f"source {script}; COMP_WORDS=(service-audit --bu); COMP_CWORD=1; _service_audit_completion service-audit; "
-        'printf "%s\\n" "${COMPREPLY[@]}"'
-    )
-    environment = {**shell.variables(), "PATH": f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"}
-    done = subprocess.run(["/bin/bash", "-c", program], env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout.split() == ["--bundle"], done.stderr
-
-
 def test_completion__asked_for_everything__offers_every_command(shell: Terminal) -> None:
     environment = {
         **shell.variables(),

@@ -98,16 +98,15 @@ READY: dict[str, Callable[[Stage], Case]] = {
 """What a command needs before its example can be typed; the others only look."""
 
 SHELL = set("|<>;&`()*")
-UNHEALTHY = {"doctor", "poster:check", "audit"}
-"""This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready. An audit finds that the
-twin has no VerificationRecord."""
+UNHEALTHY = {"doctor", "poster:check"}
+"""This chain lives in the past, as ``doctor`` reports; a page is checked that is not ready."""
 
 
 def typed(case: Case, line: str, **values: str) -> Ran:
     """A line as a shell runs it, in this process where it is one command; 7 is the bounty at hand."""
     bounty = case.words[1] if len(case.words) > 1 else ""
     shown = re.sub(r"\b7\b", bounty, line)
-    if not set(shown) & SHELL and not shown.startswith("service-cli audit"):  # which ends with 1 without an error
+    if not set(shown) & SHELL:
         _, *words = (Template(word).substitute(values) for word in shlex.split(shown))
         return case.home.run_any(*words)
     path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"
@@ -139,13 +138,6 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
         assert ran.last["event"] == whole[line]
     elif case.event and "--check" not in line and "--template" not in line and "--claimant-address" not in line:
         assert ran.last["event"] == case.event
-
-
-def test_help__of_service_audit__has_the_examples_of_that_program(shell: Terminal) -> None:
-    for ran, program in ((shell.audit("--help"), "service-audit"), (shell.run("help", "audit"), "service-cli audit")):
-        examples = ran.stdout.partition("Examples: ")[2].partition("Exit:")[0]
-        assert examples.split("\n")[0] == f"{program} 7"
-        assert ("service-cli" in examples) is (program != "service-audit")
 
 
 def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Terminal) -> None:

@@ -187,7 +187,7 @@ def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId)
     starts = [start for start in (hint, whole) if start is not None]
     if not starts:
         message = "Neither this release nor the API says from which block the Hub's log is to be read."
-        next_action = "Name one Submission by Solver and commitment; for an audit, --from-block N."
+        next_action = "Name one Submission by Solver and commitment."
         raise CommandRefused("configuration_incomplete", message, next_action=next_action)
     return starts
 

@@ -47,7 +47,7 @@ _EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 inter
 
 
 class Program(click.Command):
-    """Base of ``service-cli`` and ``service-audit``: arguments that look like keys end them unread."""
+    """Base of ``service-cli``: arguments that look like keys end them unread."""
 
     def problem_of(self, args: list[str]) -> str | None:  # noqa: ARG002
         """A further check of the arguments before they are parsed."""

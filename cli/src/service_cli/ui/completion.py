@@ -12,8 +12,6 @@ from click.shell_completion import get_completion_class
 
 from service_cli.ui.command import command
 
-PROGRAMS: Final = ("service-cli", "service-audit")
-
 _BASH: Final = """\
 %(complete_func)s() {
     local IFS=$'\\n' response completion type value word prefix="" words=() i
@@ -48,13 +46,12 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
 
-def script(shell: str, program: str, root: Command) -> str:
+def script(shell: str, root: Command) -> str:
     """The script for a shell."""
     found = get_completion_class(shell)
     if found is None:
         raise ValueError("no such shell")
-    variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
-    maker = found(root, {}, program, variable)
+    maker = found(root, {}, "service-cli", "_SERVICE_CLI_COMPLETE")
     source = _BASH if shell == "bash" else maker.source_template
     return (source % maker.source_vars()).strip() + "\n"
 
@@ -63,9 +60,8 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 @command("completion", "completion", network=False)
-@click.option("--program", type=click.Choice(PROGRAMS), default="service-cli")
 @click.argument("shell", type=click.Choice(SHELLS))
-def completion(shell: str, program: str) -> None:
+def completion(shell: str) -> None:
     """Print the script that completes commands, options, paths and networks in your shell.
 
     \b
@@ -77,8 +73,6 @@ def completion(shell: str, program: str) -> None:
           service-cli completion fish \\
             > ~/.config/fish/completions/service-cli.fish
 
-    With --program it is another program's script, for a file of that name.
-
     \b
     Reads:   nothing
     Prints:  the script (this command and help print text; all others print events)
@@ -86,4 +80,4 @@ def completion(shell: str, program: str) -> None:
     Examples: service-cli completion bash
     """
 
-    click.echo(script(shell, program, click.get_current_context().find_root().command), nl=False)
+    click.echo(script(shell, click.get_current_context().find_root().command), nl=False)

@@ -167,16 +167,6 @@ class PageReview:
 
 
 @dataclass(frozen=True)
-class Audit:
-    """The service compared with the chain."""
-
-    bounty_id: int
-    holds: int
-    differs: list[str]
-    not_checked: list[str]
-
-
-@dataclass(frozen=True)
 class Plan:
     """What ``carry_out`` would do, exactly. Nothing was signed or sent."""
 

@@ -180,13 +180,6 @@ class Reading:
             found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
 
-    def audit_bounty(self, bounty_id: Id) -> answers.Audit:
-        """Compare everything that the service shows of a bounty with the chain itself."""
-        with self._turn(self._chain_reads):
-            found = self._client.audit(BountyId(bounty_id))
-        by = {result: [each.title for each in found.checks if each.result == result] for result in _RESULTS}
-        return answers.Audit(found.bounty_id, len(by["holds"]), by["differs"], by["not_checked"])
-
     @contextmanager
     def _turn(self, turns: BoundedSemaphore) -> Iterator[None]:
         """Be one of the few calls that cost as much at a time."""
@@ -220,9 +213,6 @@ class Reading:
             strangers_text(item.title, item.summary),
             None if item.withheld is None else withheld_text(item.withheld),
         )
-
-
-_RESULTS = ("holds", "differs", "not_checked")
 
 
 def _state(facts: "Facts") -> str:

@@ -36,9 +36,7 @@ _READ: Final = ToolAnnotations(read_only_hint=True, open_world_hint=True)
 _ACT: Final = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True)
 _PLAN: Final = ToolAnnotations(read_only_hint=True, idempotent_hint=True, open_world_hint=True)
 _OPEN: Final = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=True)
-READING: Final = (
-    "find_bounties", "get_bounty", "evaluate_bounty", "my_status", "watch", "check_page", "audit_bounty",
-)  # fmt: skip
+READING: Final = ("find_bounties", "get_bounty", "evaluate_bounty", "my_status", "watch", "check_page")
 ACTING: Final[Mapping[str, tuple[ToolAnnotations, frozenset[Role]]]] = {
     "prepare_funding": (_PLAN, frozenset({"poster"})),
     "prepare_submission": (_PLAN, frozenset({"solver"})),

@@ -1,1 +1,0 @@
-"""``service-audit``: a final bounty derived again from the chain, and compared with what the service shows."""

@@ -1,0 +1,161 @@
+"""``service-audit`` as it is typed: arguments, exit codes, what is printed, and what Prometheus gets."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import urllib3
+from service_audit import main as main_module
+from service_audit.look import AuditOptions
+from service_audit.main import main
+from service_audit.output import as_text
+from service_audit.watch import Stopped
+
+from tests.waiting import wait_until
+
+HUB = "0x" + "ab" * 20
+NOWHERE = "http://127.0.0.1:9/a-key-of-mine"
+PROGRAM = str(Path(sys.executable).parent / "service-audit")
+WHERE = ("--rpc", NOWHERE, "--hub", HUB)
+
+
+def refused(folder: Path, *words: str, **variables: str) -> str:
+    """What a run that ends with code 2 remarks, in an environment that has nothing else."""
+    environment = {"HOME": str(folder), **variables}
+    command = [PROGRAM, *words]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "shows"),
+    [
+        (("--hub", HUB), "--rpc and --hub"),
+        (("--rpc", NOWHERE), "--rpc and --hub"),
+        (("--rpc", NOWHERE, "--hub", "0xab"), "is no address"),
+        (("--rpc", "ws://node/a-key-of-mine", "--hub", HUB), "--rpc: no http or https address"),
+        ((*WHERE, "--api", "host"), "--api: no http or https address"),
+        ((*WHERE, "--metrics-port", "0"), "--metrics-port needs --watch"),
+        ((*WHERE, "--watch", "--metrics-port", "65536"), "is no port"),
+        ((*WHERE, "--watch", "0"), "no number of seconds"),
+        ((*WHERE, "--bounty", "7", "--watch"), "--bounty looks once"),
+        ((*WHERE, "--bounty", "x"), "is no count"),
+        ((*WHERE, "nonsense"), "nonsense"),
+    ],
+)
+def test_arguments__that_are_wrong__end_with_code_2(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], shows: str
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    refusal = capsys.readouterr().err
+    assert shows in refusal
+    assert "a-key" not in refusal
+
+
+def test_endpoint__from_a_file__has_to_be_one_alone(tmp_path: Path) -> None:
+    (tmp_path / "rpc").write_text(NOWHERE + "\n")
+    secret = {"SERVICE_RPC_URL_FILE": str(tmp_path / "rpc"), "SERVICE_HUB_ADDRESS": HUB}
+    assert "both set" in refused(tmp_path, SERVICE_RPC_URL=NOWHERE, **secret)
+    secret["SERVICE_RPC_URL_FILE"] = str(tmp_path / "none")
+    assert "cannot be read" in refused(tmp_path, **secret)
+
+
+def test_help__without_anything_configured__has_examples(tmp_path: Path) -> None:
+    done = subprocess.run([PROGRAM, "--help"], cwd=tmp_path, env={}, capture_output=True, check=True)
+    assert b"exit code:" in done.stdout
+    assert b"examples:\n  service-audit" in done.stdout
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No look is repeated, and signals stay pytest's."""
+    monkeypatch.setattr(main_module, "AuditOptions", partial(AuditOptions, hiccup_seconds=-1.0))
+    monkeypatch.setattr("service_audit.main.stop_on_signals", lambda: None)
+
+
+@pytest.mark.usefixtures("hasty")
+@pytest.mark.parametrize("words", [(), ("--bounty", "7")])
+def test_endpoint__that_is_away__ends_with_code_2(capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+    assert main([*WHERE, *words]) == 2
+    printed = capsys.readouterr().out
+    events = [json.loads(line) for line in printed.splitlines()]
+    assert [each["event"] for each in events] == ["audit.unread", "audit.finished"]
+    assert (events[0]["where"], events[1]["exit_code"], "a-key" in printed) == ("the chain", 2, False)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_watch__by_a_mistake_of_its_own__goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    looks = list[object]()
+
+    def broken(chain: object) -> None:
+        looks.append(chain)
+        if len(looks) == 3:
+            raise Stopped
+        raise RuntimeError("what nobody thought of")
+
+    monkeypatch.setattr("service_audit.chain.Chain.refresh", broken)
+    monkeypatch.setattr("time.sleep", lambda _: None)
+    assert main([*WHERE, "--watch"]) == 0
+    assert len(looks) == 3
+    (event,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    assert (event["event"], event["seen"]) == ("audit.begins", "RuntimeError: what nobody thought of")
+
+
+@contextmanager
+def watch(folder: Path, *words: str) -> Iterator["subprocess.Popen[bytes]"]:
+    """A watch of an endpoint that is away."""
+    command = [PROGRAM, *WHERE, "--watch", *words]
+    with (folder / "printed").open("wb") as printed, (folder / "remarks").open("wb") as remarks:
+        process = subprocess.Popen(command, cwd=folder, env={}, stdout=printed, stderr=remarks)
+        try:
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_watch__that_is_stopped__ends_with_code_0(tmp_path: Path, number: signal.Signals) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}/metrics"
+
+    def is_served() -> bool:
+        try:
+            return b"audit_differences" in urllib3.request("GET", url, retries=False, timeout=5.0).data
+        except urllib3.exceptions.HTTPError:
+            return False
+
+    with watch(tmp_path, "--metrics-port", str(port)) as process:
+        wait_until(is_served)
+        process.send_signal(number)
+        assert process.wait(30) == 0
+    assert (tmp_path / "remarks").read_text() == ""
+
+
+def test_port__that_is_taken__ends_with_code_2(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        remark = refused(tmp_path, *WHERE, "--watch", "--metrics-port", port)
+    assert remark.startswith(f"The metrics cannot be at 127.0.0.1:{port}")
+
+
+def test_event__at_a_terminal__is_text_by_one_rule() -> None:
+    fields = {"requirement": "money.split", "where": "bounty 7", "expected": "1", "seen": "2"}
+    assert as_text("audit.difference", fields).splitlines() == [
+        "difference  money.split  bounty 7", "    expected     1", "    seen         2",
+    ]  # fmt: skip
+    text = as_text("audit.bounty", {"bounty_id": "7", "winner": None, "amounts": [{"kind": "a\n", "amount": "5"}]})
+    assert text.splitlines() == ["bounty", "    bounty id  7", "    amounts    kind a\\u000a, amount 5"]
