@@ -145,6 +145,24 @@ def _quiet(context: click.Context, option: click.Parameter, value: bool) -> None
     set_quiet(bool(_given_before(context, option, value)))
 
 
+def _brief(context: click.Context, _option: click.Parameter, value: bool) -> None:
+    """Print the usage, the options and two examples, and end; ``--help`` has the rest."""
+    if not value or context.resilient_parsing:
+        return
+    formatter, whole = context.make_formatter(), cleandoc(context.command.help or "")
+    context.command.format_usage(context, formatter)
+    formatter.write_paragraph()
+    formatter.write_text(whole.partition("\n\n")[0])
+    context.command.format_options(context, formatter)
+    table = _entries(f"Reads:{whole.partition(_HELP_TABLE)[2]}")
+    examples = [text for _, text in table if text.startswith("service-cli ")]
+    with formatter.section("Examples"):
+        for example in examples[:2]:
+            formatter.write(f"{' ' * formatter.current_indent}{example}\n")
+    click.echo(formatter.getvalue().rstrip())
+    context.exit()
+
+
 def _output_option(context: click.Context, option: click.Parameter, value: bool) -> None:
     """Keep an option of the output, given before the command or after it."""
     context.meta[f"{__name__}.{option.name}"] = bool(_given_before(context, option, value))
@@ -168,6 +186,10 @@ OUTPUT = tuple(
     click.option(f"--{name}", is_flag=True, expose_value=False, callback=_output_option, help=text)
     for name, text in (("no-color", NO_COLOR_HELP), ("json", JSON_HELP))
 )
+BRIEF = click.option(
+    "-h", "brief", is_flag=True, is_eager=True, expose_value=False, callback=_brief,
+    help="This page; --help has the rest.",
+)  # fmt: skip
 QUIET_HELP = "Only warnings and refusals on stderr."
 QUIET = click.option("--quiet", "-q", is_flag=True, expose_value=False, callback=_quiet, help=QUIET_HELP)
 NETWORK_HELP = "mainnet, staging, local, or their chain ids."
@@ -206,7 +228,7 @@ def command(
         wrapped = (NETWORK if network else UNUSED_NETWORK)(wrapped)
         for option in (*OUTPUT, QUIET):
             wrapped = option(wrapped)
-        made = click.command(name, kind, context_settings={"help_option_names": ["-h", "--help"]})(wrapped)
+        made = click.command(name, kind, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
         made.prefix, made.module = prefix, run.__module__
         return made
 
