@@ -1,4 +1,4 @@
-"""The api's Flask app: the shared factory, this service's dependencies, and its routes."""
+"""The api's Flask app: the shared factory, this service's dependencies, its routes and the pages."""
 
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from flask import Flask
@@ -11,6 +11,7 @@ from service_common.web.versions import install_versions
 
 from service_api.dependencies import Dependencies, attach
 from service_api.openapi.document import ROOT, TITLE, install_document
+from service_api.pages.site import install_pages
 from service_api.routes import (
     accounts,
     bounties,
@@ -54,5 +55,6 @@ def make_app(dependencies: Dependencies) -> Flask:
     if isinstance(app.wsgi_app, Edge):
         app.wsgi_app.always = ((HUB_HEADER, caip_10(chain.chain_id, chain.hub_address)),)
     install_versions(app, dependencies.clock)
+    install_pages(app, dependencies)
     install_document(app, api)
     return app

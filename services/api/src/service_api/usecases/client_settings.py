@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, deployment_of, network_named
+from bounty_protocol.chain.deployment import deployment_of, network_named
 
 from service_api.dependencies import Dependencies
 
@@ -16,8 +16,7 @@ _TEXT: Final = """\
 def client_settings(deps: Dependencies) -> str:
     """The file. Every value is of this deployment: from its configuration, or from its Hub."""
     chain, beacon = deps.config.chain, deps.beacon
-    scheme = "http" if chain.chain_id == LOCAL_CHAIN_ID else "https"
-    url = f"{scheme}://{deps.config.web.public_host}"
+    url = deps.config.public_url
     values = {
         "SERVICE_CHAIN_ID": str(chain.chain_id),
         "SERVICE_HUB_ADDRESS": chain.hub_address,

@@ -23,7 +23,6 @@ from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import MAX_LAG_SECONDS, FactSource
 from service_common.db.hub_reads import (
-    LOOKED_SECONDS,
     Head,
     read_announced_roster,
     read_delivery_keys,
@@ -62,8 +61,8 @@ def show_status(deps: Dependencies) -> DeploymentStatus:
     lag = max(0, deps.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
-    shows_tip = head.block_number >= head.tip_number and found.since_look < LOOKED_SECONDS
-    newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if shows_tip else None
+    is_shown = head.shows_tip(found.since_look)
+    newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None
     return _status(deps, state, _position(head, lag), totals, announced, newest)
 
 
