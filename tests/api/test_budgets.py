@@ -661,7 +661,7 @@ def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Serv
         asked = [
             client.get(path, headers=from_(HOME)),  # kept
             client.options(path),
-            client.get("/nothing-here"),
+            client.get("/api/nothing-here"),
             client.get("/api/bounties/1%20"),
             client.post("/api/bounties"),
             client.get("/api/bounties?nonsense=1"),

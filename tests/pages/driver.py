@@ -78,9 +78,9 @@ class Browser:
         """A page at an address.
 
         All pages share what the browser keeps. A ``fresh`` one finds nothing that was kept for its origin, and with
-        ``fixed_lots`` its random numbers are always the same. With ``api``, requests below the first address go to the
-        second one. One that ``remembers`` connects the wallet of an earlier page by itself. One ``apart`` shares
-        nothing with the others.
+        ``fixed_lots`` its random numbers are always the same. With ``api``, requests to the API below the first address
+        go to the second one. One that ``remembers`` connects the wallet of an earlier page by itself. One ``apart``
+        shares nothing with the others.
         """
         self._count += 1
         page = Page(self, f"page {self._count}")

@@ -387,7 +387,7 @@ def test_deployment__shows_what_it_is_and_how_it_is(pages: Pages) -> None:
     for words in ("Everything answers", "1% of the escrow, only on an award", "3% of the escrow", "1 hour to 30 days"):
         assert words in shown
     pages.ledger.halted = "a contradiction"
-    assert "The index cannot be read at the moment" in pages.text("/deployment", 503)
+    assert "Not available at the moment" in pages.text("/deployment", 503)
     assert "The index has stopped" in pages.text("/publish")
 
 

@@ -88,3 +88,12 @@ def test_pages__without_a_database__say_so(pages: Pages) -> None:
         assert (answer.status_code, answer.mimetype) == (503, "text/html")
         assert int(answer.headers["Retry-After"]) > 0
     assert pages.client.get("/how-it-works").status_code == 200
+
+
+def test_pages__without_amounts__need_no_chain(pages: Pages) -> None:
+    pages.ledger.add()
+    del pages.dependencies.__dict__["hub"]
+    for path in ("/", "/bounties/1", "/feed.atom"):
+        assert "Not available at the moment" in pages.text(path, 503)
+    for path in ("/guardians", "/publish", "/withheld", "/how-it-works", "/bounties/1/challenge.md"):
+        assert pages.get(path).status_code == 200

@@ -224,7 +224,8 @@ function announce(name) {
 const commands = {
   /**
    * A page, with or without a wallet or scripts. All pages share what the browser keeps. One of a fresh origin finds
-   * nothing kept there; with `fixed_lots` what it draws by lot is always the same. Requests below `api.from` go to `api.to`.
+   * nothing kept there; with `fixed_lots` what it draws by lot is always the same. Requests to the API below `api.from`
+   * go to `api.to`.
    * One that remembers knows the wallet of an earlier page, and connects it by itself. One apart shares nothing with others.
    */
   async open({ page: name, wallet, scripts, fresh, fixed_lots, api, remembers, apart }) {
@@ -556,10 +557,11 @@ async function act({ buttons, fields, ends, patience, most }) {
 async function reroute(page, { from, to }) {
   await page.setRequestInterception(true);
   page.on('request', async (request) => {
-    if (!request.url().startsWith(from)) return request.continue();
+    const path = request.url().startsWith(from) ? request.url().slice(from.length) : '';
+    if (!/^\/(api|subgraph)\b/.test(path)) return request.continue();
     const body = request.hasPostData() ? await request.fetchPostData() : undefined;
     const asked = { method: request.method(), headers: request.headers(), body };
-    const answer = await fetch(to + request.url().slice(from.length), asked).catch(() => undefined);
+    const answer = await fetch(to + path, asked).catch(() => undefined);
     if (!answer) return request.abort('connectionrefused');
     const headers = { ...Object.fromEntries(answer.headers), 'Access-Control-Allow-Origin': '*' };
     return request.respond({ status: answer.status, headers, body: Buffer.from(await answer.arrayBuffer()) });

@@ -10,15 +10,17 @@ from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_vers
 from service_api.dependencies import dependencies
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of
-from service_api.usecases.show_deployment import reading_once
+from service_api.usecases.show_deployment import show_token
 
 HTML: Final = "text/html"
 
 
-def page(template: str, make: Callable[[], Mapping[str, object]], *, acting: bool = False) -> Response:
+def page(
+    template: str, make: Callable[[], Mapping[str, object]], *, acting: bool = False, has_amounts: bool = True
+) -> Response:
     """Answer with a page, and with what a reader has to know about how old that is.
 
-    ``acting``: a wallet can act on it.
+    ``acting``: a wallet can act on it. ``has_amounts``: it names the escrow token.
     """
     deps = dependencies()
     policy = acting_policy(deps.config) if acting else POLICY
@@ -28,7 +30,7 @@ def page(template: str, make: Callable[[], Mapping[str, object]], *, acting: boo
         text = render_template(template, notices=notices(deps, deps.clock.now()), **values)
         return text_version(text, HTML, REVALIDATE)
 
-    return kept(render, policy)
+    return kept(render, policy, has_amounts=has_amounts)
 
 
 def static_page(template: str) -> Response:
@@ -36,10 +38,11 @@ def static_page(template: str) -> Response:
     return kept(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
 
 
-def kept(make: Callable[[], Version], policy: str = POLICY) -> Response:
+def kept(make: Callable[[], Version], policy: str = POLICY, *, has_amounts: bool = False) -> Response:
     """Answer with a version, under a policy."""
-    with reading_once(dependencies(), "hub"):
-        return versioned(lambda: replace(make(), headers=headers_of(policy)))
+    if has_amounts:
+        show_token(dependencies())  # before others wait for the same page
+    return versioned(lambda: replace(make(), headers=headers_of(policy)))
 
 
 def only_now(template: str, status: int = 200, **values: object) -> Response:

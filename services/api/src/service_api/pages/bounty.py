@@ -42,7 +42,7 @@ from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import Challenge, Title, read_challenge
 from service_api.usecases.show_bounty import show_bounty
-from service_api.usecases.show_deployment import token_of
+from service_api.usecases.show_deployment import show_token
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {
@@ -149,7 +149,7 @@ def bounty_page(deps: Dependencies, bounty_id: BountyId) -> BountyPage:
     unfinal = finality_seconds(detail, found.bounty.settled_at or found.bounty.time, shown.head.finalized_time)
     return BountyPage(
         detail=detail,
-        token=token_of(deps),
+        token=show_token(deps),
         title=challenge.title if challenge else Title(None, withheld=detail.withheld),
         challenge=challenge,
         differences=_differences(challenge, detail),

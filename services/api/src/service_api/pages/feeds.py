@@ -42,7 +42,7 @@ from service_api.pages.rows import (
 )
 from service_api.pages.texts import current_texts, gettext
 from service_api.usecases.list_bounties import list_bounties
-from service_api.usecases.show_deployment import token_of
+from service_api.usecases.show_deployment import show_token
 
 routes = Blueprint("feeds", __name__)
 
@@ -73,7 +73,7 @@ def get_feed() -> Response:
     values = read_query(allowed=filters.FOLLOWED)
 
     def make(deps: Dependencies) -> Feed:
-        search = filters.read_search({**values, "show": filters.Filter.ALL}, token_of(deps))
+        search = filters.read_search({**values, "show": filters.Filter.ALL}, show_token(deps))
         if search.problems:
             raise ServiceError("invalid_request", " ".join(search.problems.values()))
         followed = _followed(deps, search.query) if search.texts else None
@@ -200,7 +200,7 @@ def _with_named(
 
 def _chronicle(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Chronicle:
     titles = {each: row.title for each, row in bounties.items()}
-    return Chronicle(deps.config.chain, token_of(deps), titles)
+    return Chronicle(deps.config.chain, show_token(deps), titles)
 
 
 def _answer(make: Callable[[Dependencies], Feed]) -> Response:
@@ -208,7 +208,7 @@ def _answer(make: Callable[[Dependencies], Feed]) -> Response:
         deps = dependencies()
         return text_version(_atom(make(deps), deps.config.public_url), ATOM, REVALIDATE)
 
-    return kept(render)
+    return kept(render, has_amounts=True)
 
 
 class _AtomFeed(Atom1Feed):  # type: ignore[misc]  # the library has no types

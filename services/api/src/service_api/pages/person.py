@@ -32,7 +32,7 @@ from service_api.pages.stage import Stage, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import NO_TITLE, Title
 from service_api.usecases.show_account import account_record
-from service_api.usecases.show_deployment import token_of
+from service_api.usecases.show_deployment import show_token
 
 MOST_OF_PERSON: Final = 500
 """Rows of each kind of an account that are read, the newest."""
@@ -122,7 +122,7 @@ def person_page(deps: Dependencies, account: Address) -> PersonPage:
     kinds = (found.posted, found.submitted, found.judged, found.claimed)
     return PersonPage(
         account=account,
-        token=token_of(deps),
+        token=show_token(deps),
         rows=PersonRows(found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN]),
         titles={each: row.title for each, row in bounties.items()},
         stages=stages,

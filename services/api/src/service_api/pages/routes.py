@@ -26,7 +26,7 @@ from service_api.pages.markdown import render
 from service_api.pages.rounds import current_rounds
 from service_api.pages.titles import read_challenge
 from service_api.usecases.show_bounty import show_bounty
-from service_api.usecases.show_deployment import reading_once, show_deployment, token_of
+from service_api.usecases.show_deployment import reading_once, show_deployment, show_token
 from service_api.usecases.show_status import show_status
 from service_api.withholding.decisions import list_withheld
 
@@ -45,8 +45,7 @@ def get_list() -> PlainResponse:
     A form sends its empty fields, too: each state has one address, without them.
     """
     values, deps = read_query(allowed=filters.PARAMETERS), dependencies()
-    with reading_once(deps, "hub"):
-        token = token_of(deps)
+    token = show_token(deps)
     search = filters.read_search(values, token)
     if not all(values.values()):
         return redirect(search.address(place=search.place), 303)
@@ -150,7 +149,7 @@ def get_guardians() -> Response:
         deps = dependencies()
         return {"page": guardians.guardians_page(deps), "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
 
-    return page("guardians.html", make, acting=True)
+    return page("guardians.html", make, acting=True, has_amounts=False)
 
 
 @routes.get("/publish")
@@ -158,7 +157,11 @@ def get_guardians() -> Response:
 def get_publish() -> Response:
     """Where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
-    return page("publish.html", lambda: {"wallet": _wallet(dependencies(), wallets.Actions.PUBLISH)}, acting=True)
+
+    def make() -> dict[str, object]:
+        return {"wallet": _wallet(dependencies(), wallets.Actions.PUBLISH)}
+
+    return page("publish.html", make, acting=True, has_amounts=False)
 
 
 @routes.post("/publish/preview")
@@ -179,7 +182,9 @@ def get_deployment() -> Response:
 
     def make() -> dict[str, object]:
         deps = dependencies()
-        found, stated = show_deployment(deps), show_status(deps)
+        stated = show_status(deps)
+        with reading_once(deps, "hub", "beacon"):
+            found = show_deployment(deps)
         with deps.facts.open() as facts:
             key = read_delivery_keys(facts.connection, facts.head.block_time).current
         health, figures = status.health_of(stated), status.figures_of(stated)
@@ -205,7 +210,7 @@ def get_withheld() -> Response:
             found = list_withheld(facts.connection, query, deps.config.report_address)
         return {"found": found, "after": after}
 
-    return page("withheld.html", make)
+    return page("withheld.html", make, has_amounts=False)
 
 
 @routes.get("/how-it-works")

@@ -11,7 +11,19 @@ from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementRe
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
 from service_common.db import app
-from sqlalchemy import ColumnElement, Connection, Select, Subquery, UnaryExpression, func, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    Select,
+    Subquery,
+    UnaryExpression,
+    func,
+    literal,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 
 from service_api.graphql.entities import ENTITIES
 from service_api.pages.titles import Title, stated_title
@@ -20,8 +32,6 @@ from service_api.withholding.texts import page_notice, verdict_notice, withheld_
 T = TypeVar("T")
 MOST_ROWS: Final = 1_000
 """Rows of a list that a page counts or a feed reads."""
-_IDS_AT_ONCE: Final = 100
-"""Of more, the database would read through whole tables."""
 Condition = ColumnElement[bool]
 Order = UnaryExpression[Any]
 
@@ -168,29 +178,35 @@ def read_bounties(
     connection: Connection, *conditions: Condition, most: int, order: Order | None = None
 ) -> tuple[BountyRow, ...]:
     """Return bounties with their titles, the newest first or in another order, at most ``most``."""
+    rows = connection.execute(_ordered(BountyRow, _bounties(), conditions, order, most))
+    return tuple(_made(BountyRow, row, title=_title_of(row)) for row in rows)
+
+
+def read_bounties_by_id(connection: Connection, ids: Collection[BountyId]) -> Mapping[BountyId, BountyRow]:
+    """Return the bounties with these numbers, looked up one by one."""
+    if not ids:
+        return {}
+    wanted = func.unnest(literal(sorted(ids), ARRAY(BigInteger))).table_valued("number").render_derived("wanted")
+    one = _bounties().where(BOUNTY.bounty_id == wanted.c.number).limit(1).lateral("one")
+    rows = connection.execute(select(one).select_from(wanted.join(one, true())))
+    return {row.bounty_id: _made(BountyRow, row, title=_title_of(row)) for row in rows}
+
+
+def _bounties() -> Select[Any]:
+    """The columns of a bounty with its title. The texts are looked up row by row: joined, the database would read
+    through those of all bounties for some hundreds."""
     names = [name for name in _readers(BountyRow) if name != "title"]
     texts = app.challenge_summaries.c
-    shown = select(func.json_build_array(texts.title, texts.summary, texts.tags))
-    # Looked up row by row: joined, the database would read through the texts of all bounties for some hundreds.
-    title = shown.where(texts.spec_commitment == BOUNTY.spec_commitment).scalar_subquery().label("title")
-    notice = page_notice(BOUNTY.spec_commitment, BOUNTY.poster_address).label("notice")
-    found = select(*(BOUNTY[name] for name in names), title, notice)
-    rows = connection.execute(_ordered(BountyRow, found, conditions, order, most))
-    return tuple(_made(BountyRow, row, title=_title_of(row)) for row in rows)
+    title = select(func.json_build_array(texts.title, texts.summary, texts.tags))
+    title = title.where(texts.spec_commitment == BOUNTY.spec_commitment)
+    notice = page_notice(BOUNTY.spec_commitment, BOUNTY.poster_address)
+    columns = (BOUNTY[name] for name in names)
+    return select(*columns, title.scalar_subquery().label("title"), notice.label("notice"))
 
 
 def _title_of(row: Any) -> Title:
     title, summary, tags = row.title or (None, None, ())
     return stated_title(title, summary, tags, withheld_of(row.notice))
-
-
-def read_bounties_by_id(connection: Connection, ids: Collection[BountyId]) -> Mapping[BountyId, BountyRow]:
-    """Return the bounties with these numbers, ``_IDS_AT_ONCE`` by a statement."""
-    found, wanted = dict[BountyId, BountyRow](), sorted(ids, reverse=True)
-    for start in range(0, len(wanted), _IDS_AT_ONCE):
-        some = wanted[start : start + _IDS_AT_ONCE]
-        found |= {row.bounty_id: row for row in read_bounties(connection, BOUNTY.bounty_id.in_(some), most=len(some))}
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ _TITLES: Final = {
     451: marked("Withheld by the operator of this service"),
     500: marked("This page cannot be shown"),
 }
-_UNREADABLE: Final = marked("The index cannot be read at the moment")
+_AWAY: Final = marked("Not available at the moment")
 _BUSY: Final = marked("Too busy at the moment")
 
 
@@ -76,7 +76,7 @@ def _install_templates(app: Flask, deps: Dependencies) -> None:
 
 
 def _is_page() -> bool:
-    return request.path.split("/")[1] not in PROGRAMS
+    return request.path.lstrip("/").split("/")[0] not in PROGRAMS
 
 
 def _with_policy(response: Response) -> Response:
@@ -123,10 +123,10 @@ def _words(error: ServiceError) -> tuple[str, str]:
         )
     elif error.status == 503 and error.code != "service_overloaded":
         text = gettext(
-            "These pages show an index of the chain, which cannot be read at the moment. Bounties, money and deadlines "
-            "are on the chain and are not affected. Try again in a minute."
+            "These pages show what the service has read of the chain, and that cannot be had at the moment. Bounties, "
+            "money and deadlines are on the chain and are not affected. Try again in a minute."
         )
-        return _UNREADABLE, text
+        return _AWAY, text
     else:
         text = gettext(error.message.replace("%", "%%"))
     return _BUSY if error.status == 503 else _TITLES.get(error.status, _REFUSED), text

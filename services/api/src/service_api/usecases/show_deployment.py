@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS
+from bounty_protocol.chain.hub_constants import EscrowToken
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.deployment import Deployment, HubLimits, TokenDescription
@@ -26,9 +27,13 @@ def reading_once(deps: Dependencies, *constants: str) -> Iterator[None]:
         yield
 
 
-def token_of(deps: Dependencies) -> TokenDescription:
+def show_token(deps: Dependencies) -> TokenDescription:
     """Return the escrow token, as the Hub names it."""
-    token = deps.hub.token
+    with reading_once(deps, "hub"):
+        return _described(deps.hub.token)
+
+
+def _described(token: EscrowToken) -> TokenDescription:
     return TokenDescription(token.address, token.symbol, token.decimals)
 
 
@@ -41,7 +46,7 @@ def show_deployment(deps: Dependencies) -> Deployment:
     return Deployment(
         chain_id=chain.chain_id,
         hub_address=chain.hub_address,
-        escrow_token=token_of(deps),
+        escrow_token=_described(hub.token),
         fee_policy=fees_of(fees) if fees else None,
         guardian_roster=roster,
         limits=HubLimits(
