@@ -23,7 +23,7 @@ from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce, read_config
 from service_api.dependencies import Dependencies, make_dependencies
-from service_api.routes.subgraph import QUERY_SECONDS
+from service_api.subgraph.routes import QUERY_SECONDS
 from service_common.budgets import Budget, Budgets
 from service_common.config import ConfigurationError
 from service_common.db import app as t

@@ -12,34 +12,32 @@ from service_common.web.versions import install_versions
 from service_api.dependencies import Dependencies, attach
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.pages.site import install_pages
-from service_api.routes import (
-    accounts,
-    bounties,
-    challenge_specs,
-    delivery,
-    deployment,
-    documents,
-    index,
-    subgraph,
-    submissions,
-    verdicts,
-    withheld,
-)
+from service_api.routes import accounts as account_routes
+from service_api.routes import bounties as bounty_routes
+from service_api.routes import challenge_specs as publishing_routes
+from service_api.routes import delivery as delivery_routes
+from service_api.routes import deployment as deployment_routes
+from service_api.routes import documents as document_routes
+from service_api.routes import index as index_routes
+from service_api.routes import submissions as submission_routes
+from service_api.routes import verdicts as verdict_routes
+from service_api.routes import withheld as moderation_routes
+from service_api.subgraph import routes as subgraph_routes
 
 ROUTES = tuple(
     each.routes
     for each in (
-        accounts,
-        bounties,
-        challenge_specs,
-        submissions,
-        verdicts,
-        delivery,
-        deployment,
-        index,
-        withheld,
-        documents,
-        subgraph,
+        account_routes,
+        bounty_routes,
+        publishing_routes,
+        submission_routes,
+        verdict_routes,
+        delivery_routes,
+        deployment_routes,
+        index_routes,
+        moderation_routes,
+        document_routes,
+        subgraph_routes,
     )
 )
 

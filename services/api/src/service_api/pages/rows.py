@@ -25,8 +25,8 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service_api.graphql.entities import ENTITIES
 from service_api.pages.titles import Title, stated_title
+from service_api.subgraph.entities import ENTITIES
 from service_api.withholding.texts import page_notice, verdict_notice, withheld_of
 
 T = TypeVar("T")

@@ -43,10 +43,10 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError
 
-from service_api.graphql.account_type import ACCOUNT
-from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
-from service_api.graphql.request import GraphQLRequest, refuse
-from service_api.graphql.schema import (
+from service_api.subgraph.account_type import ACCOUNT
+from service_api.subgraph.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
+from service_api.subgraph.request import GraphQLRequest, refuse
+from service_api.subgraph.schema import (
     DEFAULT_FIRST,
     OF_LISTS,
     OPERATORS,

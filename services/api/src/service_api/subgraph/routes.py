@@ -18,9 +18,9 @@ from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
 
 from service_api.dependencies import dependencies
-from service_api.graphql.execute import WAIT_SECONDS, execute_request
-from service_api.graphql.request import MAX_REQUEST_BYTES
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.execute import WAIT_SECONDS, execute_request
+from service_api.subgraph.request import MAX_REQUEST_BYTES
+from service_api.subgraph.schema import make_schema
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
 """The answer to a refused query, by media type."""

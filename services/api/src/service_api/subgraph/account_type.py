@@ -9,7 +9,7 @@ from bounty_protocol.types import TokenAmount
 from bounty_protocol.wire.accounts import AccountRecord
 from graphql import GraphQLArgument, GraphQLField, GraphQLNonNull, GraphQLObjectType, GraphQLString
 
-from service_api.graphql.scalars import BIG_INT, INTEGER
+from service_api.subgraph.scalars import BIG_INT, INTEGER
 
 ACCOUNT: Final = "account"
 

@@ -13,11 +13,11 @@ from graphql import execute_sync
 from service_common.db.hub_reads import Head
 
 from service_api.dependencies import Dependencies
-from service_api.graphql.request import GraphQLRequest, read_request, refuse
-from service_api.graphql.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
-from service_api.graphql.schema import make_schema
 from service_api.places import place_at
 from service_api.read_answer import ReadAnswer
+from service_api.subgraph.request import GraphQLRequest, read_request, refuse
+from service_api.subgraph.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
+from service_api.subgraph.schema import make_schema
 
 AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0

@@ -33,9 +33,9 @@ from graphql import (
 from service_common.db.hub_reads import Head
 from sqlalchemy import ColumnElement
 
-from service_api.graphql.account_type import ACCOUNT, account_field
-from service_api.graphql.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, Entity
-from service_api.graphql.scalars import BIG_INT, INTEGER
+from service_api.subgraph.account_type import ACCOUNT, account_field
+from service_api.subgraph.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, Entity
+from service_api.subgraph.scalars import BIG_INT, INTEGER
 
 DEFAULT_FIRST: Final = 100
 _FORMERLY_IN_CAMEL_CASE: Final = {"GuardianRoster", "RosterMember", "DeliveryKey", "DeliveryKeyWithdrawal"}

@@ -34,7 +34,7 @@ from graphql import (
 from graphql.execution import VariableValues, get_variable_values
 from graphql.validation import MaxIntrospectionDepthRule
 
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.schema import make_schema
 
 MAX_REQUEST_BYTES: Final = 16 * 1024
 MAX_TOKENS: Final = 1_000
