@@ -10,6 +10,7 @@ from service_common.web.edge import Edge
 from service_common.web.versions import install_versions
 
 from service_api.dependencies import Dependencies, attach
+from service_api.moderation import routes as moderation_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.pages.site import install_pages
 from service_api.routes import accounts as account_routes
@@ -21,7 +22,6 @@ from service_api.routes import documents as document_routes
 from service_api.routes import index as index_routes
 from service_api.routes import submissions as submission_routes
 from service_api.routes import verdicts as verdict_routes
-from service_api.routes import withheld as moderation_routes
 from service_api.subgraph import routes as subgraph_routes
 
 ROUTES = tuple(

@@ -22,7 +22,7 @@ from service_common.db.hub_reads import (
 from sqlalchemy import Connection, RowMapping, ScalarSelect, bindparam, func, select
 from sqlalchemy.dialects.postgresql import aggregate_order_by
 
-from service_api.withholding.texts import page_notice, withheld_of
+from service_api.moderation.texts import page_notice, withheld_of
 
 MAX_LISTED_SUBMISSIONS: Final = 1_000
 _HEAD: Final = "head_"

@@ -19,6 +19,7 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
 from service_api.pages.entries import withheld_line
@@ -28,7 +29,6 @@ from service_api.pages.titles import read_challenge
 from service_api.usecases.show_bounty import show_bounty
 from service_api.usecases.show_deployment import reading_once, show_deployment, show_token
 from service_api.usecases.show_status import show_status
-from service_api.withholding.decisions import list_withheld
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 

@@ -25,9 +25,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from service_api.moderation.texts import page_notice, verdict_notice, withheld_of
 from service_api.pages.titles import Title, stated_title
 from service_api.subgraph.entities import ENTITIES
-from service_api.withholding.texts import page_notice, verdict_notice, withheld_of
 
 T = TypeVar("T")
 MOST_ROWS: Final = 1_000

@@ -44,7 +44,7 @@ from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.functions import FunctionElement
 
 from service_api.matching import HAS_PAGE
-from service_api.withholding.texts import page_reason, page_since
+from service_api.moderation.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"
 _NO_FIELDS: Final = {"id", "log_index", "open_id", "final_id", "settled_block", "outcome_number", "reason_number"}

@@ -18,8 +18,8 @@ from service_common.db.hub_reads import read_submission_history
 from sqlalchemy import select
 
 from service_api.dependencies import Dependencies
+from service_api.moderation.texts import read_page_blocks
 from service_api.usecases.written_verdicts import no_such_verdict
-from service_api.withholding.texts import read_page_blocks
 
 
 def read_page(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId) -> bytes:

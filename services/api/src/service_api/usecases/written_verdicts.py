@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.metrics import VERDICTS
-from service_api.withholding.texts import verdict_notice, verdict_withheld, withheld_of
+from service_api.moderation.texts import verdict_notice, verdict_withheld, withheld_of
 
 _CODE: Final = "invalid_written_verdict"
 MAX_UNRECORDED_VERDICTS: Final = 8

@@ -17,7 +17,7 @@ from service_common.db.engine import engine_of_job, reading
 from service_common.entry_point import Environment, Process
 from sqlalchemy import Engine
 
-from service_api.withholding.decisions import Decision, DecisionRefused, described, same_page, show_again, withhold
+from service_api.moderation.decisions import Decision, DecisionRefused, described, same_page, show_again, withhold
 
 _SUBJECT: Final = {
     "kind": "bounty (its page), verdict (a written Verdict), or account (all its pages and written Verdicts)",

@@ -9,7 +9,7 @@ from service_common.web.parsing import load_query
 from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.dependencies import dependencies
-from service_api.withholding.decisions import list_withheld
+from service_api.moderation.decisions import list_withheld
 
 routes = Routes("withheld", __name__, url_prefix="/api/withheld", description="What the operator does not show")
 

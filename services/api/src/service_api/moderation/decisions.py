@@ -17,7 +17,7 @@ from service_common.db.engine import reading, writing
 from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, Row, Text, cast, func, insert, select, text, update
 
-from service_api.withholding.texts import COUNTS
+from service_api.moderation.texts import COUNTS
 
 MAX_NAME: Final = 100
 _LOCK: Final = 0x5EC0_717E
