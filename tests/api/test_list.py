@@ -11,8 +11,8 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.cursor import BountySort, Cursor
+from service_api.publishing.stored_pages import store_page
 from service_api.searching import MOST_FOLDED, fold, folded_page, grams
-from service_api.usecases.pages import store_page
 
 from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for

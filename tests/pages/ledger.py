@@ -32,7 +32,7 @@ from bounty_protocol.types import (
     bytes32,
 )
 from bounty_protocol.wire.withheld import WithheldKind
-from service_api.usecases.pages import shown_of
+from service_api.publishing.stored_pages import shown_of
 from service_common.db import app as a
 from service_common.db import hub_index as h
 from sqlalchemy import Connection, Table, delete, text

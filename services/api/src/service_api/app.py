@@ -13,9 +13,9 @@ from service_api.dependencies import Dependencies, attach
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.pages.site import install_pages
+from service_api.publishing import routes as publishing_routes
 from service_api.routes import accounts as account_routes
 from service_api.routes import bounties as bounty_routes
-from service_api.routes import challenge_specs as publishing_routes
 from service_api.routes import delivery as delivery_routes
 from service_api.routes import deployment as deployment_routes
 from service_api.routes import documents as document_routes

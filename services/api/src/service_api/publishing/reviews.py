@@ -31,7 +31,7 @@ from sqlalchemy import select
 from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
 from service_api.places import place_at
-from service_api.usecases.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
+from service_api.publishing.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
 
 REVIEW: Final = JobKind(
     QueueName.REVIEWS,

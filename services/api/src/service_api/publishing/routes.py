@@ -10,8 +10,8 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 
 from service_api.dependencies import Dependencies, dependencies
-from service_api.usecases.check_page import check_page
-from service_api.usecases.publish_challenge import publish_challenge, require_publications
+from service_api.publishing.check_page import check_page
+from service_api.publishing.publish_challenge import publish_challenge, require_publications
 
 routes = Routes(
     "challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs", description="Publishing a challenge page"

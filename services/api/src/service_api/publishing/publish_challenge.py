@@ -36,10 +36,10 @@ from service_common.reviews import Circumstances
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.pages import is_kept, store_page
+from service_api.publishing.reviews import ReviewRequest, review
+from service_api.publishing.stored_pages import is_kept, store_page
 from service_api.usecases.pending import Pending, require_room
 from service_api.usecases.rendering import fees_of
-from service_api.usecases.reviews import ReviewRequest, review
 
 
 @dataclass(frozen=True, slots=True)

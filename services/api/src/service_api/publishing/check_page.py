@@ -22,7 +22,7 @@ from service_common.log import correlation_id, get_logger
 
 from service_api.dependencies import Dependencies
 from service_api.places import place_at
-from service_api.usecases.publish_challenge import shown_time
+from service_api.publishing.publish_challenge import shown_time
 
 CODE: Final = "page_check_unavailable"
 TIMEOUT: Final = urllib3.Timeout(connect=1.0, read=11.0)
