@@ -15,8 +15,8 @@ from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest
 from bounty_protocol.wire.values import Timestamp
 
 from service_api.dependencies import Dependencies
-from service_api.usecases.accepting import require_uploadable
-from service_api.usecases.ciphertexts import known_good, make_place
+from service_api.submissions.accepting import require_uploadable
+from service_api.submissions.ciphertexts import known_good, make_place
 
 UPLOAD_LIFETIME_SECONDS = 15 * 60
 MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024

@@ -42,7 +42,7 @@ from sqlalchemy import Connection, select
 
 from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
 from service_api.storage.port import DownloadTarget
-from service_api.usecases.ciphertexts import generation_of
+from service_api.submissions.ciphertexts import generation_of
 
 CONTENTS_SECONDS: Final = 10.0
 """For how long the storage is asked for the ciphertexts of one request for many."""

@@ -26,9 +26,9 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
 
 from service_api.dependencies import dependencies
-from service_api.usecases.prepare_submission import prepare_submission
-from service_api.usecases.read_content import read_content, read_contents
-from service_api.usecases.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
+from service_api.submissions.prepare_submission import prepare_submission
+from service_api.submissions.read_content import read_content, read_contents
+from service_api.submissions.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
 
 routes = Routes(
     "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
