@@ -20,9 +20,9 @@ from service_api.routes import delivery as delivery_routes
 from service_api.routes import deployment as deployment_routes
 from service_api.routes import documents as document_routes
 from service_api.routes import index as index_routes
-from service_api.routes import verdicts as verdict_routes
 from service_api.subgraph import routes as subgraph_routes
 from service_api.submissions import routes as submission_routes
+from service_api.verdicts import routes as verdict_routes
 
 ROUTES = tuple(
     each.routes

@@ -19,7 +19,7 @@ from sqlalchemy import select
 
 from service_api.dependencies import Dependencies
 from service_api.moderation.texts import read_page_blocks
-from service_api.usecases.written_verdicts import no_such_verdict
+from service_api.verdicts.written_verdicts import no_such_verdict
 
 
 def read_page(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId) -> bytes:

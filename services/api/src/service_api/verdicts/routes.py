@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response as BaseResponse
 from service_api.dependencies import dependencies
 from service_api.routes.exact import exact_bytes
 from service_api.usecases.parties import read_document
-from service_api.usecases.written_verdicts import read_verdict, write_verdict
+from service_api.verdicts.written_verdicts import read_verdict, write_verdict
 
 routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
 
