@@ -24,8 +24,8 @@ from service_api.app import make_app
 from service_api.dependencies import Dependencies
 from service_api.metrics import PendingCollector, WithheldCollector
 from service_api.searching import grams
+from service_api.storage.orphans import delete_orphans
 from service_api.storage.port import ObjectInfo, ObjectStore
-from service_api.usecases.orphans import delete_orphans
 from service_api.verdicts.written_verdicts import store_verdict
 from service_cli.guardian import judgeable as client_queries
 from service_common.db.hub_facts import FactSource

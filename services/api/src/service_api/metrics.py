@@ -12,8 +12,8 @@ from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
 from service_api.moderation.decisions import count_withheld
+from service_api.storage.pending import Pending, count_pending
 from service_api.storage.verify import Verification
-from service_api.usecases.pending import Pending, count_pending
 
 PUBLICATIONS: Final = counter_by(
     "outcome",

@@ -38,7 +38,7 @@ from sqlalchemy.dialects.postgresql import insert
 from service_api.dependencies import Dependencies
 from service_api.publishing.reviews import ReviewRequest, review
 from service_api.publishing.stored_pages import is_kept, store_page
-from service_api.usecases.pending import Pending, require_room
+from service_api.storage.pending import Pending, require_room
 from service_api.usecases.rendering import fees_of
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.searching import folded_page
-from service_api.usecases.pending import ROW_BYTES
+from service_api.storage.pending import ROW_BYTES
 
 
 def is_kept(engine: Engine, commitment: Bytes32) -> bool:

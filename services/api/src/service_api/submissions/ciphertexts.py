@@ -27,9 +27,9 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
+from service_api.storage.pending import is_active, is_recorded
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification, verify_object
-from service_api.usecases.pending import is_active, is_recorded
 
 VERIFY_BOUND_SECONDS = 10.0
 """About 1 GiB at the speed of a local disk; the rest is the queue's."""

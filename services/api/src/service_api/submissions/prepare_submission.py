@@ -24,9 +24,9 @@ from sqlalchemy import Connection, Engine, Table, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.dependencies import Dependencies
+from service_api.storage.pending import ROW_BYTES, Pending, is_recorded, require_room
 from service_api.submissions.accepting import require_accepting
 from service_api.submissions.ciphertexts import require_uploaded
-from service_api.usecases.pending import ROW_BYTES, Pending, is_recorded, require_room
 
 MAX_UNRECORDED: Final = 8
 """Envelopes of a Solver in a bounty that the Hub does not record."""

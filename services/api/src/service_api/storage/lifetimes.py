@@ -20,7 +20,7 @@ from sqlalchemy import ColumnElement, Table, exists, func, or_
 
 from service_api.dependencies import Dependencies
 from service_api.publishing.review_charges import QUOTA_WINDOW
-from service_api.usecases.pending import is_recorded
+from service_api.storage.pending import is_recorded
 
 DAY_SECONDS: Final = 86_400
 PAGE_GRACE_DAYS: Final = 7
