@@ -9,6 +9,7 @@ from service_common.web.authentication import Authentication
 from service_common.web.edge import Edge
 from service_common.web.versions import install_versions
 
+from service_api.delivery import routes as delivery_routes
 from service_api.dependencies import Dependencies, attach
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
@@ -16,7 +17,6 @@ from service_api.pages.site import install_pages
 from service_api.publishing import routes as publishing_routes
 from service_api.routes import accounts as account_routes
 from service_api.routes import bounties as bounty_routes
-from service_api.routes import delivery as delivery_routes
 from service_api.routes import deployment as deployment_routes
 from service_api.routes import documents as document_routes
 from service_api.routes import index as index_routes

@@ -18,8 +18,8 @@ from flask import request as flask_request
 from service_common.web.authentication import public, signed
 from service_common.web.operations import Routes, described
 
+from service_api.delivery.forwarding import forward
 from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, dependencies
-from service_api.forwarding import forward
 from service_api.places import place_at
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
