@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from local_stack import gcs, postgres, valkey
-from service_api.changes import newest_change
+from service_api.deployment.changes import newest_change
 from service_common import log
 from service_common.db.engine import reading
 

@@ -8,9 +8,9 @@ from flask import Response, render_template
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
 from service_api.dependencies import dependencies
+from service_api.deployment.show_deployment import show_token
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of
-from service_api.usecases.show_deployment import show_token
 
 HTML: Final = "text/html"
 

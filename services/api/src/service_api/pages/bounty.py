@@ -20,6 +20,7 @@ from markupsafe import Markup
 from service_common.db.hub_facts import no_such_bounty
 
 from service_api.dependencies import Dependencies
+from service_api.deployment.show_deployment import show_token
 from service_api.pages.freshness import finality, finality_seconds
 from service_api.pages.markdown import as_text, render
 from service_api.pages.money import Payment, PossibleEnding, endings, guardian_share, payments
@@ -42,7 +43,6 @@ from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import Challenge, Title, read_challenge
 from service_api.usecases.show_bounty import show_bounty
-from service_api.usecases.show_deployment import show_token
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {

@@ -19,6 +19,7 @@ from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.deployment.show_deployment import show_token
 from service_api.pages import filters, formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, endings, newest
@@ -42,7 +43,6 @@ from service_api.pages.rows import (
 )
 from service_api.pages.texts import current_texts, gettext
 from service_api.usecases.list_bounties import list_bounties
-from service_api.usecases.show_deployment import show_token
 
 routes = Blueprint("feeds", __name__)
 

@@ -19,6 +19,8 @@ from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_api.dependencies import Dependencies, dependencies
+from service_api.deployment.show_deployment import reading_once, show_deployment, show_token
+from service_api.deployment.show_status import show_status
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
@@ -27,8 +29,6 @@ from service_api.pages.markdown import render
 from service_api.pages.rounds import current_rounds
 from service_api.pages.titles import read_challenge
 from service_api.usecases.show_bounty import show_bounty
-from service_api.usecases.show_deployment import reading_once, show_deployment, show_token
-from service_api.usecases.show_status import show_status
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 

@@ -10,8 +10,8 @@ from service_common.web.operations import Routes, described
 from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
 
 from service_api.dependencies import dependencies
-from service_api.usecases.client_settings import client_settings
-from service_api.usecases.show_deployment import reading_once, show_deployment
+from service_api.deployment.client_settings import client_settings
+from service_api.deployment.show_deployment import reading_once, show_deployment
 
 routes = Routes("deployment", __name__, url_prefix="/api/deployment", description="This deployment")
 

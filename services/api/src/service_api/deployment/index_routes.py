@@ -10,8 +10,8 @@ from service_common.web.parsing import load_query
 from service_common.web.versions import ReadPosition, Version, json_version, link_to_next, versioned
 
 from service_api.dependencies import dependencies
-from service_api.usecases.list_changes import list_changes
-from service_api.usecases.show_status import show_status
+from service_api.deployment.list_changes import list_changes
+from service_api.deployment.show_status import show_status
 
 routes = Routes("index", __name__, url_prefix="/api", description="The index of the Hub's log")
 

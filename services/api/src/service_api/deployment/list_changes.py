@@ -5,8 +5,8 @@ from bounty_protocol.wire.changes import ChangeList, ChangeQuery
 from bounty_protocol.wire.values import ChangeNumber
 from service_common.db.hub_facts import FactSource, HubFacts
 
-from service_api.changes import newest_change, read_changes
 from service_api.dependencies import Dependencies
+from service_api.deployment.changes import newest_change, read_changes
 from service_api.read_answer import ReadAnswer
 
 
