@@ -21,9 +21,9 @@ from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
 from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
 from service_api.app import make_app
+from service_api.bounties.searching import grams
 from service_api.dependencies import Dependencies
 from service_api.metrics import PendingCollector, WithheldCollector
-from service_api.searching import grams
 from service_api.storage.orphans import delete_orphans
 from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.verdicts.written_verdicts import store_verdict

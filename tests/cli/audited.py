@@ -15,7 +15,7 @@ from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId
-from service_api.usecases.show_bounty import show_bounty
+from service_api.bounties.show_bounty import show_bounty
 from service_cli.audit.history import BountyHistory, ServiceEvidence
 from service_cli.audit.report import Report
 from service_cli.audit.run import check

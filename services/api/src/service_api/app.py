@@ -9,17 +9,17 @@ from service_common.web.authentication import Authentication
 from service_common.web.edge import Edge
 from service_common.web.versions import install_versions
 
+from service_api.bounties import account_routes
+from service_api.bounties import routes as bounty_routes
 from service_api.delivery import routes as delivery_routes
 from service_api.dependencies import Dependencies, attach
-from service_api.deployment import index_routes as index_routes
+from service_api.deployment import index_routes
 from service_api.deployment import routes as deployment_routes
 from service_api.moderation import routes as moderation_routes
+from service_api.openapi import routes as document_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.pages.site import install_pages
 from service_api.publishing import routes as publishing_routes
-from service_api.routes import accounts as account_routes
-from service_api.routes import bounties as bounty_routes
-from service_api.routes import documents as document_routes
 from service_api.subgraph import routes as subgraph_routes
 from service_api.submissions import routes as submission_routes
 from service_api.verdicts import routes as verdict_routes

@@ -10,10 +10,10 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.deployment import Deployment, HubLimits, TokenDescription
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
 
+from service_api.bounties.rendering import fees_of
 from service_api.dependencies import Dependencies
 from service_api.places import place_at
 from service_api.submissions.upload_targets import MAX_CIPHERTEXT_BYTES
-from service_api.usecases.rendering import fees_of
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
 from service_common.db.hub_facts import no_such_bounty
 
+from service_api.bounties.show_bounty import show_bounty
 from service_api.dependencies import Dependencies
 from service_api.deployment.show_deployment import show_token
 from service_api.pages.freshness import finality, finality_seconds
@@ -42,7 +43,6 @@ from service_api.pages.rows import (
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import Challenge, Title, read_challenge
-from service_api.usecases.show_bounty import show_bounty
 
 SHOWN_SUBMISSIONS: Final = 100
 REASONS: Final = {

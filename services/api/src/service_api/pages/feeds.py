@@ -18,6 +18,7 @@ from service_common.web.versions import REVALIDATE, Version, text_version
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
+from service_api.bounties.list_bounties import list_bounties
 from service_api.dependencies import Dependencies, dependencies
 from service_api.deployment.show_deployment import show_token
 from service_api.pages import filters, formatting
@@ -42,7 +43,6 @@ from service_api.pages.rows import (
     read_rows,
 )
 from service_api.pages.texts import current_texts, gettext
-from service_api.usecases.list_bounties import list_bounties
 
 routes = Blueprint("feeds", __name__)
 

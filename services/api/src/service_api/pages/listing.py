@@ -6,6 +6,7 @@ from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
 
+from service_api.bounties.list_bounties import list_bounties
 from service_api.dependencies import Dependencies
 from service_api.pages.filters import PAGE_LENGTH, ListPlace, Search
 from service_api.pages.formatting import counted
@@ -13,7 +14,6 @@ from service_api.pages.money import award_of
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import Title, stated_title
-from service_api.usecases.list_bounties import list_bounties
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from service_common.db import hub_index as t
 from service_common.db.hub_reads import Head, read_current_roster, read_fee_policy
 from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
+from service_api.bounties.show_account import account_record
 from service_api.dependencies import Dependencies
 from service_api.deployment.show_deployment import show_token
 from service_api.pages.rows import (
@@ -32,7 +33,6 @@ from service_api.pages.rows import (
 from service_api.pages.stage import Stage, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import NO_TITLE, Title
-from service_api.usecases.show_account import account_record
 
 MOST_OF_PERSON: Final = 500
 """Rows of each kind of an account that are read, the newest."""

@@ -18,6 +18,7 @@ from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
+from service_api.bounties.show_bounty import show_bounty
 from service_api.dependencies import Dependencies, dependencies
 from service_api.deployment.show_deployment import reading_once, show_deployment, show_token
 from service_api.deployment.show_status import show_status
@@ -28,7 +29,6 @@ from service_api.pages.entries import withheld_line
 from service_api.pages.markdown import render
 from service_api.pages.rounds import current_rounds
 from service_api.pages.titles import read_challenge
-from service_api.usecases.show_bounty import show_bounty
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 

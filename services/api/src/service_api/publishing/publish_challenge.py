@@ -35,11 +35,11 @@ from service_common.db.hub_reads import (
 from service_common.reviews import Circumstances
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.bounties.rendering import fees_of
 from service_api.dependencies import Dependencies
 from service_api.publishing.reviews import ReviewRequest, review
 from service_api.publishing.stored_pages import is_kept, store_page
 from service_api.storage.pending import Pending, require_room
-from service_api.usecases.rendering import fees_of
 
 
 @dataclass(frozen=True, slots=True)

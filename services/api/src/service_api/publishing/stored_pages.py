@@ -9,7 +9,7 @@ from service_common.db.engine import reading, writing
 from sqlalchemy import Connection, Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.searching import folded_page
+from service_api.bounties.searching import folded_page
 from service_api.storage.pending import ROW_BYTES
 
 

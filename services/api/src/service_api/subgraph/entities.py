@@ -43,7 +43,7 @@ from sqlalchemy import (
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 from sqlalchemy.sql.functions import FunctionElement
 
-from service_api.matching import HAS_PAGE
+from service_api.bounties.matching import HAS_PAGE
 from service_api.moderation.texts import page_reason, page_since
 
 AMOUNT, NUMBER, TEXT, TEXTS = "BigInt", "Integer", "String", "[String!]"

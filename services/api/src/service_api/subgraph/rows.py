@@ -43,6 +43,7 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError
 
+from service_api.bounties.show_account import account_record
 from service_api.subgraph.account_type import ACCOUNT
 from service_api.subgraph.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
 from service_api.subgraph.request import GraphQLRequest, refuse
@@ -56,7 +57,6 @@ from service_api.subgraph.schema import (
     rows_key,
     single_field_names,
 )
-from service_api.usecases.show_account import account_record
 
 MAX_ROWS: Final = 5_000
 MAX_ANSWER_BYTES: Final = 2 * 1024 * 1024

@@ -13,9 +13,9 @@ from service_common.web.parsing import parse
 from service_common.web.versions import FINALIZED
 from werkzeug.wrappers import Response as BaseResponse
 
+from service_api.bounties.parties import read_document
 from service_api.dependencies import dependencies
-from service_api.routes.exact import exact_bytes
-from service_api.usecases.parties import read_document
+from service_api.exact import exact_bytes
 from service_api.verdicts.written_verdicts import read_verdict, write_verdict
 
 routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")

@@ -27,7 +27,7 @@ from service_common.log import get_logger
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.bounty_pages import IndexedBounty, KeptRecord
+from service_api.bounties.bounty_pages import IndexedBounty, KeptRecord
 from service_api.dependencies import Dependencies
 
 log = get_logger(__name__)

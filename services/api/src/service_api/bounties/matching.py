@@ -8,8 +8,8 @@ from service_common.db import app
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Numeric, and_, exists, literal
 
+from service_api.bounties.searching import has_terms
 from service_api.moderation.texts import is_page_shown
-from service_api.searching import has_terms
 
 AWARD: Final = t.bounties.c.escrow_amount - t.bounties.c.protocol_fee - t.bounties.c.guardian_fee
 IS_FINAL: Final = t.finalizations.c.bounty_id.is_not(None)

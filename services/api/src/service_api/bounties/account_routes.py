@@ -9,8 +9,8 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
 from service_common.web.versions import Version, json_version, versioned
 
+from service_api.bounties.show_account import show_account
 from service_api.dependencies import dependencies
-from service_api.usecases.show_account import show_account
 
 routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="What accounts did")
 

@@ -33,12 +33,12 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from service_api.bounties.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
+from service_api.bounties.rendering import block_of_change, facts_of, finality_of
+from service_api.bounties.searching import has_terms, terms
 from service_api.dependencies import Dependencies
-from service_api.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
 from service_api.moderation.texts import page_notice, withheld_of
 from service_api.read_answer import ReadAnswer
-from service_api.searching import has_terms, terms
-from service_api.usecases.rendering import block_of_change, facts_of, finality_of
 
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""

@@ -18,12 +18,12 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import FactSource, no_such_bounty, require_pinned, unreadable
 from service_common.db.hub_reads import Head
 
-from service_api.bounty_pages import IndexedBounty, read_bounty_page
+from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
+from service_api.bounties.rendering import block_of_change, facts_of, finality_of, submission_of
+from service_api.bounties.verification_records import find_record
 from service_api.dependencies import Dependencies
 from service_api.moderation.texts import page_withheld
 from service_api.read_answer import ReadAnswer
-from service_api.usecases.rendering import block_of_change, facts_of, finality_of, submission_of
-from service_api.usecases.verification_records import find_record
 
 
 def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:

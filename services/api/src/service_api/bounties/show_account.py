@@ -6,8 +6,8 @@ from bounty_protocol.wire.accounts import MOST_COUNTED, AccountRecord, GuardianC
 from service_common.db import hub_index as t
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, func, select
 
+from service_api.bounties.matching import AWARD
 from service_api.dependencies import Dependencies
-from service_api.matching import AWARD
 from service_api.read_answer import ReadAnswer
 
 _B, _F, _S, _V = t.bounties.c, t.finalizations.c, t.submissions.c, t.verdicts.c

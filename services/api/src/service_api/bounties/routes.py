@@ -10,11 +10,11 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
 from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 
+from service_api.bounties.list_bounties import list_bounties
+from service_api.bounties.parties import read_page
+from service_api.bounties.show_bounty import show_bounty
 from service_api.dependencies import dependencies
-from service_api.routes.exact import exact_bytes
-from service_api.usecases.list_bounties import list_bounties
-from service_api.usecases.parties import read_page
-from service_api.usecases.show_bounty import show_bounty
+from service_api.exact import exact_bytes
 
 routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as the chain has them")
 
