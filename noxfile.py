@@ -31,7 +31,6 @@ PACKAGES = [
     "services/indexer",
     "services/reviewer",
     "services/delivery",
-    "services/web",
     "cli",
     "clients/audit",
 ]
@@ -48,7 +47,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 # Longest first: a few run at a time, so the order decides how long the whole takes.
 CHECKS = [
     "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "docs", "reviewer", "web", "agents", "audit", "delivery", "fresh", "lint", "architecture",
+    "types", "docs", "reviewer", "pages", "agents", "audit", "delivery", "fresh", "lint", "architecture",
 ]  # fmt: skip
 PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
 
@@ -62,7 +61,7 @@ def hub_tool(profile: str, command: str) -> tuple[str, ...]:
 NIGHTLY = {
     "index": ("pytest", "tests/indexer"),
     "client": ("pytest", "tests/cli/plays"),
-    "pages": ("pytest", "tests/web", "tests/e2e"),
+    "pages": ("pytest", "tests/pages", "tests/e2e"),
     "outages": ("pytest", "tests/drills"),
     "formats": ("pytest", "tests/protocol", "tests/common"),
     "services": ("pytest", "tests/api", "tests/reviewer", "tests/delivery", "tests/hostile"),
@@ -204,9 +203,9 @@ def delivery(session: nox.Session) -> None:
 
 
 @nox.session
-def web(session: nox.Session) -> None:
+def pages(session: nox.Session) -> None:
     """The pages, their feeds, and all of them in a browser."""
-    pytest(session, "tests/web")
+    pytest(session, "tests/pages", "-n", "2")
 
 
 @nox.session

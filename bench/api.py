@@ -16,7 +16,7 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
 from local_stack.process import Child, minimal_environment
-from service_api.usecases.pages import store_page
+from service_api.publishing.stored_pages import store_page
 
 from bench.figures import Figure, Report, median
 from bench.http.load import get, load

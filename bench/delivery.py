@@ -26,9 +26,9 @@ from bounty_protocol.types import BountyId
 from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
+from service_api.bounties.show_bounty import show_bounty
+from service_api.bounties.verification_records import _derive
 from service_api.dependencies import Dependencies
-from service_api.usecases.show_bounty import show_bounty
-from service_api.usecases.verification_records import _derive
 from service_common import log
 from service_common.db.hub_facts import FactSource
 from service_common.recent import Recent

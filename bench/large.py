@@ -17,16 +17,15 @@ from dataclasses import dataclass
 from typing import Final
 
 from local_stack import gcs, postgres, valkey
-from service_api.changes import newest_change
+from service_api.deployment.changes import newest_change
 from service_common import log
 from service_common.db.engine import reading
-from service_web.api.client import Question
 
 from bench.figures import Figure, Report, median
 from bench.generated.bounties import Population
 from bench.generated.copying import Copied, copy_chain
 from bench.generated.questions import questions
-from bench.generated.reading import Cost, Reader
+from bench.generated.reading import Cost, Question, Reader
 from tests.servers import DatabaseServer
 
 BOUNTIES: Final = int(os.environ.get("SERVICE_BENCH_BOUNTIES", "200000"))

@@ -19,7 +19,7 @@ from local_stack.stack import StackSettings, running_stack
 from bench.figures import Figure, Report, median
 from tests.e2e.wallet_acts import SAVED, Act, Bounties, claim, judge, open_work, publish, submit
 from tests.e2e.wallet_pages import wallet_of
-from tests.web.driver import Browser, browsing
+from tests.pages.driver import Browser, browsing
 
 ROUNDS: Final = 3
 PATIENCE_SECONDS: Final = 60

@@ -26,7 +26,7 @@ from demo.bounty import Cast, Funded, Submitted
 from eth_account import Account
 from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
-from service_api.usecases.pages import store_page
+from service_api.publishing.stored_pages import store_page
 from service_common.db.engine import make_engine, reading, writing
 from service_common.db.hub_index import open_bounties
 from service_indexer.due import has_work

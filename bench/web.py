@@ -1,8 +1,8 @@
-"""The pages: their size, and what a page costs while the answers of the API that it is made of are kept; how
-large the scripts of wallets are, and how fast a browser seals with them.
+"""The pages: their size, and what a page costs; how large the scripts of wallets are, and how fast a browser seals with
+them.
 
-The whole application makes each page anew; what it keeps of pages that it has made is emptied before each. The API is
-the tests' fake, asked once, so that nothing is measured but the pages. The figure is processor time of this process.
+The whole application makes each page anew, from a real database: what it keeps of pages that it has made is emptied
+before each. The figure is processor time of this process.
 """
 
 import json
@@ -14,6 +14,7 @@ from typing import Final
 from wsgiref.types import StartResponse
 
 from bounty_protocol.types import TokenAmount
+from local_stack import postgres
 from service_common import log
 from service_common.web.versions import EXTENSION, version_cache
 from werkzeug.test import run_wsgi_app
@@ -23,11 +24,12 @@ from bench.figures import Figure, Report, median
 from tests.clients.package import built, run_node
 from tests.clients.test_actions import compressed_sizes
 from tests.clients.test_typescript import BrowserMissing, seal_in_browser
-from tests.web.browser_process import browsed
-from tests.web.conftest import OwnClock, Pages
-from tests.web.fake_api import ESCROW, NOW, SOLVERS, Ledger, page_of
-from tests.web.test_browser import served
-from tests.web.test_pages import STAGES
+from tests.pages.browser_process import browsed
+from tests.pages.conftest import OwnClock, Pages
+from tests.pages.ledger import ESCROW, NOW, SOLVERS, Ledger, page_of
+from tests.pages.test_browser import served
+from tests.pages.test_pages import STAGES
+from tests.servers import DatabaseServer
 
 ROUNDS: Final = 5
 COUNT: Final = 200
@@ -48,24 +50,27 @@ PATHS: Final = {
 def run(report: Report) -> None:
     """Measure the group."""
     log.configure("bench", logging.ERROR)
-    pages = Pages(_ledger(), OwnClock(step=0.0))  # time stands still: an answer once kept stays kept
-    for name, path in PATHS.items():
-        size = len(_made(pages, path)) / 1_000
-        report(Figure(f"web.{name}_bytes", size, "kB", f"<= {MAX_KB:.0f}, without pictures", size <= MAX_KB))
-        asked = len(pages.api.asked)
-        spent = median([_spent(pages, path) for _ in range(ROUNDS)]) * 1_000
-        if len(pages.api.asked) != asked:
-            raise RuntimeError("the API was asked while a page of kept answers was measured")
-        report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f} of kept answers", spent <= MAX_MS))
-    _painted(report, pages)
+    with postgres.start() as server:
+        pages = Pages(_ledger(), OwnClock(step=0.0), server=DatabaseServer.on(server))  # what is kept stays kept
+        _measured(report, pages)
+        _painted(report, pages)
+        pages.close()
     acting, _ = compressed_sizes()
     report(Figure("web.script", acting / 1_000, "kB", "<= 120 compressed", acting <= 120_000))
     _programs(report)
     _seal(report)
 
 
+def _measured(report: Report, pages: Pages) -> None:
+    for name, path in PATHS.items():
+        size = len(_made(pages, path)) / 1_000
+        report(Figure(f"web.{name}_bytes", size, "kB", f"<= {MAX_KB:.0f}, without pictures", size <= MAX_KB))
+        spent = median([_spent(pages, path) for _ in range(ROUNDS)]) * 1_000
+        report(Figure(f"web.{name}_cpu", spent, "ms", f"<= {MAX_MS:.0f}", spent <= MAX_MS))
+
+
 def _painted(report: Report, pages: Pages) -> None:
-    """When the largest part of a page is painted on a slow phone (tests/web/browser/lcp.mjs), served by one process.
+    """When the largest part of a page is painted on a slow phone (tests/pages/browser/lcp.mjs), served by one process.
 
     The reference is a page of one line without a stylesheet.
     """

@@ -8,7 +8,7 @@ from pathlib import Path
 import psycopg
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.types import Address, ChainId
-from service_api.searching import folded_page
+from service_api.bounties.searching import folded_page
 
 GUARDIANS = tuple(Address("0x" + f"{number:02x}" * 20) for number in range(0xA1, 0xA6))
 POSTER, SOLVER = Address("0x" + "00" * 19 + "07"), Address("0x" + "00" * 19 + "08")

@@ -11,9 +11,6 @@ import service_delivery.app
 import service_delivery.config
 import service_delivery.dependencies
 import service_reviewer.app
-import service_web.app
-import service_web.config
-import service_web.dependencies
 from bounty_protocol.crypto.x25519 import Identity
 from flask import Flask
 from gcs_twin.keys import make_service_account
@@ -52,13 +49,6 @@ def delivery() -> Flask:
         keys.write_text(json.dumps([Identity.generate().to_text()]), encoding="utf-8")
         config = service_delivery.config.read_config({**_CHAIN, "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys)})
     return service_delivery.app.make_app(service_delivery.dependencies.make_dependencies(config))
-
-
-def web() -> Flask:
-    """That of the pages."""
-    more = {"SERVICE_API_URL": _NOWHERE, "SERVICE_PAGES_URL": "https://bounties.example"}
-    config = service_web.config.read_config({**_CHAIN, **more})
-    return service_web.app.make_app(service_web.dependencies.make_dependencies(config))
 
 
 def reviewer() -> Flask:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 PYTHON = (
-    *("libs/bounty_protocol", "libs/service_common", "services", "services/api", "services/web", "services/indexer"),
+    *("libs/bounty_protocol", "libs/service_common", "services", "services/api", "services/indexer"),
     *("services/reviewer", "services/delivery", "cli", "clients/mcp", "clients/audit", "deploy", "tools", "bench"),
     "tests",
 )

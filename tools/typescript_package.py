@@ -27,7 +27,7 @@ from local_stack.ports import HOST, claim_port
 from local_stack.toolbox import ensure_npm_package, find_npm
 
 from tests.clients.package import PACKAGE
-from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
+from tests.pages.browser_process import BROWSER, NO_BROWSER, browser_variables
 
 TOP: Final = Path(__file__).resolve().parent.parent
 NOT_RUN: Final = 77

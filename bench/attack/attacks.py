@@ -14,8 +14,8 @@ from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES, MAX_FRONTMATTER_BYTES
 from bounty_protocol.types import Address
 from graphql import get_introspection_query
-from service_api.graphql.request import MAX_SAME_FIELDS
-from service_api.graphql.rows import MAX_IN
+from service_api.subgraph.request import MAX_SAME_FIELDS
+from service_api.subgraph.rows import MAX_IN
 
 from bench.attack.asking import Signer, request
 from bench.attack.sending import Sending

@@ -5,36 +5,18 @@ accounts, so that not one row is read again and again.
 """
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NoReturn, TypeVar
+from collections.abc import Iterator, Sequence
+from typing import Final
 
-from bounty_protocol.types import BountyId
 from service_cli.guardian import judgeable as client
-from service_web.api.answers import Api
-from service_web.api.client import ApiReader, Question
 
 from bench.generated.bounties import BOUNTIES_OF_POSTER, GUARDIANS, Population, time_of
+from bench.generated.reading import Question
 
-T = TypeVar("T")
 VARIANTS: Final = 12
 SHOWN: Final = 10
 JUDGED: Final = 5
 """Bounties that a Guardian is shown: a small index has few to be judged."""
-
-
-class _Asked(Exception):
-    """A page's question, in place of an answer."""
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-
-
-class _Recorder(ApiReader):
-    def __init__(self) -> None:
-        """Without an origin: nothing is sent."""
-
-    def ask(self, question: Question, _parse: Callable[[bytes], T]) -> NoReturn:
-        raise _Asked(question)
 
 
 def questions(population: Population, newest_change: int) -> Iterator[tuple[str, Sequence[Question]]]:
@@ -48,11 +30,6 @@ def questions(population: Population, newest_change: int) -> Iterator[tuple[str,
     places = [newest_change - 50 - 10 * variant for variant in range(VARIANTS)]
     yield "changes", [Question(f"/api/changes?after={place}&limit=50") for place in places]
     yield "status", [Question("/api/status")]
-
-
-def history(bounty: int) -> Question:
-    """What the page of a bounty asks for."""
-    return _asked(lambda api: api.history(BountyId(bounty)))
 
 
 def _lists(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
@@ -80,16 +57,14 @@ def _searches(population: Population) -> Iterator[tuple[str, Sequence[Question]]
 
 
 def _pages(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
-    """The pages' questions at ``/subgraph``, without those that show hundreds of rows: a small index has too few."""
+    """Pages and feeds, without those that show hundreds of rows: a small index has too few."""
     some = [_spread(population.bounties, variant) for variant in range(VARIANTS)]
-    last = population.bounties
-    yield "subgraph_head", [_asked(Api.head)]
-    yield "subgraph_history_open", [history(each) for each in _open(population)]
-    yield "subgraph_history_decided", [history(each) for each in _decided(population)]
-    yield "subgraph_person", [_asked(lambda api, n=each: api.person(population.poster(n))) for each in some]  # type: ignore[misc]
-    yield "subgraph_rows", [_asked(lambda api: api.bounty_rows(frozenset(map(BountyId, range(last - 19, last + 1)))))]
-    yield "subgraph_rosters", [_asked(Api.rosters)]
-    yield "subgraph_recent", [_asked(Api.recent)]
+    yield "page_list", [Question("/")]
+    yield "page_open", [Question(f"/bounties/{each}") for each in _open(population)]
+    yield "page_decided", [Question(f"/bounties/{each}") for each in _decided(population)]
+    yield "page_person", [Question(f"/people/{population.poster(each)}") for each in some]
+    yield "page_deployment", [Question("/deployment")]
+    yield "feed", [Question("/feed.atom")]
 
 
 def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
@@ -101,14 +76,6 @@ def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
         guardians = [{"guardian": guardian} if "$guardian:" in query else {} for guardian in GUARDIANS]
         bodies = [{"query": query, "variables": named | guardian} for guardian in guardians]
         yield f"subgraph_{name}", [Question("/subgraph", json.dumps(body).encode()) for body in bodies]
-
-
-def _asked(ask: Callable[[Api], object]) -> Question:
-    try:
-        ask(Api(_Recorder()))
-    except _Asked as asked:
-        return asked.question
-    raise RuntimeError("nothing was asked")
 
 
 def _list(query: str) -> Question:

@@ -9,15 +9,23 @@ from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
 from service_common.web.versions import EXTENSION, version_cache
-from service_web.api.client import Question
 from sqlalchemy import Engine
 
 from bench.generated.bounties import CHAIN, HUB
 from bench.generated.chain import Spent
 from bench.generated.copying import connections_cpu
+from tests.pages.ledger import hub_constants
 from tests.servers import Database
 
 NOBODY = "http://127.0.0.1:9"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A GET of a path, or a POST where there is a body."""
+
+    path: str
+    body: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +42,7 @@ class Reader:
     def __init__(self, database: Database, redis_url: str, storage: Path) -> None:
         self._clock, self._database = SystemClock(), database
         self._dependencies = make_dependencies(read_config(variables(database, redis_url, storage)))
+        self._dependencies.__dict__["hub"] = hub_constants()  # of no chain
         self.app = make_app(self._dependencies)
         self._client = self.app.test_client()
 

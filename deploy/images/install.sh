@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes the environment of one service: what its image holds, and nothing else.
 #
-#     install.sh FOLDER PREFIX        FOLDER is services/api, services/web and so on, clients/audit or clients/mcp
+#     install.sh FOLDER PREFIX        FOLDER is services/api, services/indexer and so on, clients/audit or clients/mcp
 #
 # Run from the top of the repository with uv and Python 3.11 or newer on the path. Packages come as wheels with the
 # hashes of requirements/images, our own are built here without an index. The same sources make the same bytes, in the

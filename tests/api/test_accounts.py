@@ -77,7 +77,7 @@ def test_record__of_an_account_that_did_nothing__is_empty_and_not_absent(service
 
 
 def test_record__of_a_long_history__is_of_the_newest_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("service_api.usecases.show_account.MOST_COUNTED", 2)
+    monkeypatch.setattr("service_api.bounties.show_account.MOST_COUNTED", 2)
     found = record(service, service.world.people.poster.address)["poster"]
     assert (found["posted"], found["open"], found["without_submissions"]) == (2, 1, 1)
 

@@ -12,7 +12,7 @@ from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.types import Address, BlockNumber, ChainId
 from dotenv import dotenv_values
 from service_api.app import make_app
-from service_api.usecases.client_settings import client_settings
+from service_api.deployment.client_settings import client_settings
 from service_common.db.app import written_verdicts
 from service_common.db.engine import writing
 from sqlalchemy import insert

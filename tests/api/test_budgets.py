@@ -23,7 +23,7 @@ from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce, read_config
 from service_api.dependencies import Dependencies, make_dependencies
-from service_api.routes.subgraph import QUERY_SECONDS
+from service_api.subgraph.routes import QUERY_SECONDS
 from service_common.budgets import Budget, Budgets
 from service_common.config import ConfigurationError
 from service_common.db import app as t
@@ -661,7 +661,7 @@ def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Serv
         asked = [
             client.get(path, headers=from_(HOME)),  # kept
             client.options(path),
-            client.get("/nothing-here"),
+            client.get("/api/nothing-here"),
             client.get("/api/bounties/1%20"),
             client.post("/api/bounties"),
             client.get("/api/bounties?nonsense=1"),

@@ -12,11 +12,12 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
+from service_api.storage import orphans
+from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification
-from service_api.usecases import ciphertexts, orphans
-from service_api.usecases.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
-from service_api.usecases.prepare_submission import store_envelope
+from service_api.submissions import ciphertexts
+from service_api.submissions.prepare_submission import store_envelope
 from service_common.db import app as t
 from service_common.jobs import QueueName, enqueue, locked, message, open_queue
 from sqlalchemy import delete, update

@@ -9,7 +9,7 @@ import pytest
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
-from service_api.usecases import review_charges
+from service_api.publishing import review_charges
 from service_common.db import app as t
 from sqlalchemy import func, insert, select
 

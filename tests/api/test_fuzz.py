@@ -26,9 +26,9 @@ def send(api: RunningApi, request: ReceivedRequest) -> Answer:
 
 def is_let_in(answer: Answer) -> bool:
     """Whether the answer could only be given after the signature was accepted: the bounty does not exist. An answer to
-    HEAD has no body, and no signed route takes it but for a read."""
+    HEAD has no body, and no signed route takes it but for a read; one of no route of the API is a page."""
     return (answer.status < 400 and answer.status != 0) or (
-        answer.status == 404 and answer.body != b"" and answer.code == "bounty_not_found"
+        answer.status == 404 and b'"bounty_not_found"' in answer.body
     )
 
 

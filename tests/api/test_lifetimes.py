@@ -8,8 +8,8 @@ import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from rq.utils import import_attribute
 from service_api.jobs import PERIODIC
-from service_api.usecases import lifetimes
-from service_api.usecases.lifetimes import DAY_SECONDS, delete_expired
+from service_api.storage import lifetimes
+from service_api.storage.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import AT_A_TIME

@@ -11,8 +11,8 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
 from bounty_protocol.wire.cursor import BountySort, Cursor
-from service_api.searching import MOST_FOLDED, fold, folded_page, grams
-from service_api.usecases.pages import store_page
+from service_api.bounties.searching import MOST_FOLDED, fold, folded_page, grams
+from service_api.publishing.stored_pages import store_page
 
 from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for
@@ -191,7 +191,7 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
     assert [now - then for now, then in zip(counts(), before, strict=True)] == [3, 2, 1]
     assert listed(service, f"limit=1&search={word}")["total_count"] == 3
     assert listed(service, f"limit=1&search={word}&accepting=true")["total_count"] == 0
-    monkeypatch.setattr("service_api.usecases.list_bounties.MAX_COUNTED", 2)
+    monkeypatch.setattr("service_api.bounties.list_bounties.MAX_COUNTED", 2)
     for of_all in ("", "&sort=award", "&limit=1&sort=deadline"):
         assert listed(service, f"search={word}{of_all}")["total_count"] is None
     assert [listed(service, f"search={word}&status={each}")["total_count"] for each in ("open", "final")] == [2, 1]

@@ -38,7 +38,11 @@ def test_document__of_the_routes__has_each_of_them_with_its_access(service: Serv
             access = getattr(app.view_functions[rule.endpoint], "access", None)
             routed[method, re.sub(r"<(\w+)>", r"{\1}", rule.rule)] = access
     described = {(each.method, each.path): "signed" if each.signer else "public" for each in operations()}
-    assert described == routed
+    assert described == {
+        (method, path): access
+        for (method, path), access in routed.items()
+        if path.split("/")[1] in {"api", "subgraph", "healthz"}
+    }
 
 
 def test_document__every_reference_and_code__exists() -> None:

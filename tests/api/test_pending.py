@@ -17,8 +17,8 @@ from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.config import DEFAULT_PENDING_MEBIBYTES
 from service_api.dependencies import Dependencies
-from service_api.usecases.pending import ROW_BYTES, Pending, _is_on_chain, count_pending, settle_pending
-from service_api.usecases.prepare_submission import MAX_UNRECORDED
+from service_api.storage.pending import ROW_BYTES, Pending, _is_on_chain, count_pending, settle_pending
+from service_api.submissions.prepare_submission import MAX_UNRECORDED
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from sqlalchemy import delete, func, select

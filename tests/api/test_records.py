@@ -11,8 +11,8 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
+from service_api.bounties.show_bounty import show_bounty
 from service_api.dependencies import Dependencies
-from service_api.usecases.show_bounty import show_bounty
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource

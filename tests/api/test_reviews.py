@@ -17,7 +17,7 @@ from rq.job import Job
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
-from service_api.usecases import review_charges
+from service_api.publishing import review_charges
 from service_common.db import app as t
 from service_common.db.review import paid_calls
 from service_common.jobs import QueueName, open_queue

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from local_stack import valkey
 from local_stack.process import Child, minimal_environment
-from service_api.usecases.ciphertexts import VERIFY
+from service_api.submissions.ciphertexts import VERIFY
 from service_common.db import app as t
 from service_common.db.review import reviews
 from service_common.jobs import connect, enqueue, is_running, message

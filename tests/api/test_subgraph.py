@@ -7,9 +7,9 @@ from typing import NoReturn
 import pytest
 from bounty_protocol.types import Address, ChainId
 from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
-from service_api.graphql.request import read_request
-from service_api.graphql.rows import Fetch, RequestLimits, load, plan
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.request import read_request
+from service_api.subgraph.rows import Fetch, RequestLimits, load, plan
+from service_api.subgraph.schema import make_schema
 from sqlalchemy import Connection, func, select, text
 from werkzeug.test import TestResponse
 
@@ -98,7 +98,7 @@ def test_pages_by_a_key__miss_no_row_though_one_before_it_is_replaced_between_th
 def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.world.create()
     service.world.finalize()
-    monkeypatch.setattr("service_api.graphql.rows.RequestLimits", partial(RequestLimits, rows=1))
+    monkeypatch.setattr("service_api.subgraph.rows.RequestLimits", partial(RequestLimits, rows=1))
     assert "by a key" in str(error_of(ask(service, "{ bounties { id } }"))["issues"])
 
 
@@ -265,9 +265,9 @@ WIDE = " ".join(f"a{number}: status" for number in range(280))
 def test_costly_query__is_refused_before_it_is_validated(
     service: Service, query: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service_api.graphql.request.MAX_TOKENS", 100_000)
+    monkeypatch.setattr("service_api.subgraph.request.MAX_TOKENS", 100_000)
     validated: list[object] = []
-    monkeypatch.setattr("service_api.graphql.request.validate", lambda *_, **__: validated.append(1))
+    monkeypatch.setattr("service_api.subgraph.request.validate", lambda *_, **__: validated.append(1))
     response = ask(service, query)
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
     assert not validated
@@ -289,7 +289,7 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
     service.world.finalize()
     long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
     assert ask(service, long_names).status_code == 200
-    monkeypatch.setattr("service_api.graphql.rows.RequestLimits", partial(RequestLimits, answer_bytes=48_000))
+    monkeypatch.setattr("service_api.subgraph.rows.RequestLimits", partial(RequestLimits, answer_bytes=48_000))
     assert ask(service, "{ bounties(first: 4) { id } }").status_code == 200
     refused = ask(service, long_names)
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
@@ -298,7 +298,7 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
 def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("service_api.graphql.rows.STATEMENT_SECONDS", 0.05)
+    monkeypatch.setattr("service_api.subgraph.rows.STATEMENT_SECONDS", 0.05)
     slow = select(func.pg_sleep(1).label("id"))
     monkeypatch.setattr(Fetch, "statement", lambda *_: slow)
     response = ask(service, "{ bounties { id } }")
@@ -316,8 +316,8 @@ def test_accounts__whose_statements_take_longer_than_a_query_has__are_overload_b
             asked.append(account)
             connection.execute(select(func.pg_sleep(0.1)))
 
-    monkeypatch.setattr("service_api.graphql.rows.account_record", slowly)
-    monkeypatch.setattr("service_api.graphql.rows.TOTAL_SECONDS", 0.25)
+    monkeypatch.setattr("service_api.subgraph.rows.account_record", slowly)
+    monkeypatch.setattr("service_api.subgraph.rows.TOTAL_SECONDS", 0.25)
     response = ask(service, f'{{ account(id: "{service.world.solver(1).address}") {{ solver {{ submitted }} }} }}')
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert len(asked) < 6

@@ -21,8 +21,8 @@ from prometheus_client import REGISTRY
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
-from service_api.usecases import ciphertexts
-from service_api.usecases.read_content import CONTENTS_SECONDS
+from service_api.submissions import ciphertexts
+from service_api.submissions.read_content import CONTENTS_SECONDS
 from service_common.budgets import Budget
 from service_common.db import app as t
 from service_common.db.engine import reading, writing

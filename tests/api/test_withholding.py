@@ -147,7 +147,7 @@ def test_page__that_is_withheld__is_in_no_count_of_a_search_with_many_results(ca
     assert case.service.publish(beside).status_code == 200
     case.service.world.create(beside)
     case.service.world.finalize()
-    case.monkeypatch.setattr("service_api.usecases.list_bounties.MAX_COUNTED", 1)
+    case.monkeypatch.setattr("service_api.bounties.list_bounties.MAX_COUNTED", 1)
     assert case.get(f"/api/bounties?search={case.word}").json["total_count"] is None
     case.withhold("bounty", case.bounty_id)
     assert case.get(f"/api/bounties?search={case.word}").json["total_count"] == 1

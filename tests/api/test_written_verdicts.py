@@ -15,7 +15,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.app import make_app
-from service_api.usecases.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
+from service_api.verdicts.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
 from service_common.db import app as t
 from sqlalchemy import event, func, insert, select
 from werkzeug.test import TestResponse

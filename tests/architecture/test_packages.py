@@ -19,7 +19,6 @@ PACKAGES = {
     "service_indexer": "services/indexer",
     "service_reviewer": "services/reviewer",
     "service_delivery": "services/delivery",
-    "service_web": "services/web",
     "service_cli": "cli",
     "service_audit": "clients/audit",
     "service_mcp": "clients/mcp",

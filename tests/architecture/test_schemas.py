@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from bounty_protocol.domain.challenge import challenge_schema
 from graphql import GraphQLInputObjectType, GraphQLObjectType, get_named_type
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.schema import make_schema
 
 from tests.api.contract import openapi_document, operations
 

@@ -18,7 +18,7 @@ from tools.sbom import bundled
 
 MOST_BYTES = 120_000
 """Of everything that connecting and acting loads, compressed, without what is loaded on demand."""
-FOLDER = PACKAGE.parents[1] / "services/web/src/service_web/static/actions"
+FOLDER = PACKAGE.parents[1] / "services/api/src/service_api/pages/static/actions"
 MOST_SEALING = 300_000
 """Of what sealing loads beside it, as browsers get it by https: by brotli."""
 SEALING = ("work-", "sealer-")

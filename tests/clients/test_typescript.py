@@ -30,11 +30,12 @@ from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_di
 from bounty_protocol.types import ZERO_BYTES32, Bytes32, bytes32
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package
-from service_web.config import read_config
-from service_web.policy import SEALER_POLICY, acting_policy
+from service_api.pages.policy import SEALER_POLICY, acting_policy
 
 from tests.campaign import FULL, size, source
 from tests.clients.package import built, run_node, start_node
+from tests.pages.browser_process import BROWSER, NO_BROWSER, browser_variables
+from tests.pages.conftest import VARIABLES, configured
 from tests.vectors.build_sealing import archive_bytes, try_open_age
 from tests.vectors.samples import (
     BEACON,
@@ -52,8 +53,6 @@ from tests.vectors.samples import (
     seeded,
     word,
 )
-from tests.web.browser_process import BROWSER, NO_BROWSER, browser_variables
-from tests.web.conftest import VARIABLES
 
 CASES: Final = 20
 """Of the vectors."""
@@ -272,7 +271,7 @@ def seal_in_browser(folder: Path, mebibytes: int, plain_mebibytes: int) -> dict[
     The first one with WebAssembly, as the pages do, the second one without.
     """
     sizes = {"mebibytes": mebibytes, "plainMebibytes": plain_mebibytes, "holdBytes": HELD_BYTES}
-    policies = {"page": acting_policy(read_config(VARIABLES)), "sealer": SEALER_POLICY}
+    policies = {"page": acting_policy(configured(VARIABLES)), "sealer": SEALER_POLICY}
     job = write_job(folder, {"policies": policies, **sizes})
     try:
         modules = ensure_npm_package(BROWSER)

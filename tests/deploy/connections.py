@@ -19,7 +19,6 @@ ENGINES_OF: Final = {
     "reviewer-worker": ("a job", "reviewer-health", "jobs"),
     "indexer-worker": ("indexer", "indexer-health", "jobs"),
     "settler": ("a job", "indexer-health", "jobs"),
-    "web": (),
 }
 """What each process connects as; a worker does one job at a time."""
 JOBS: Final = 4

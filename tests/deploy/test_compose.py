@@ -150,10 +150,10 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
 def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> None:
     on = {name: set(service["networks"]) for name, service in SERVICES.items()}
     members = {network: {name for name in on if network in on[name]} for network in FILE["networks"]}
-    assert members["front"] == {"caddy", "api", "web"}
+    assert members["front"] == {"caddy", "api"}
     assert members["delivery"] == {"api", "delivery"}
     assert members["reviewer"] == {"api", "reviewer"}
-    assert members["data"] == set(PODS) - {"reviewer", "web"} | {"postgresql", "valkey", "dump"}
+    assert members["data"] == set(PODS) - {"reviewer"} | {"postgresql", "valkey", "dump"}
     assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy", "backup"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "reviewer", "data"}

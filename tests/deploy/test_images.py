@@ -34,7 +34,7 @@ ONLY_IN = {
     "graphql-core": {"api"},
     "openai": {"reviewer"},
     "eth-account": {"indexer", "mcp"},
-    "nh3": {"web"},
+    "nh3": {"api"},
     "sqlalchemy": {"api", "delivery", "indexer", "reviewer"},
     "psycopg": {"api", "delivery", "indexer", "reviewer"},
 }
@@ -142,7 +142,6 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
 def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
     words, missing = {
-        "web": (["serve"], "SERVICE_API_URL is not set"),
         "mcp": (["--http", "127.0.0.1:8080"], "SERVICE_HUB_ADDRESS"),
     }.get(service, (["worker"], "SERVICE_DATABASE_URL is not set"))
     done = subprocess.run([program, *words], env={}, capture_output=True, text=True, check=False, timeout=60)

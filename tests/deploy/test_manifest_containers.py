@@ -11,7 +11,6 @@ import service_audit.main
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
-import service_web.config
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
 
@@ -71,12 +70,11 @@ CONFIGURATIONS = {
     "service-reviewer": service_reviewer.config.read_config,
     "reviewer": service_reviewer.config.read_serving_config,
     "service-delivery": service_delivery.config.read_config,
-    "service-web": service_web.config.read_config,
     "service-audit": lambda told: service_audit.main.parsed(["--watch"], told),
     "store-dump": service_api.backup.config.read_storing_config,
     "fetch-dump": service_api.backup.config.read_fetching_config,
 }
-WITHOUT_DATABASE = {"reviewer", "web", "audit"}
+WITHOUT_DATABASE = {"reviewer", "audit"}
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
 
 
@@ -191,7 +189,7 @@ def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(o
         for name, _, container in own_containers(overlay)
         if "http" in {port["name"] for port in container.get("ports", [])}
     }
-    assert set(pauses) == {"api", "delivery", "reviewer", "web"}
+    assert set(pauses) == {"api", "delivery", "reviewer"}
     assert min(pauses.values()) >= 5
 
 

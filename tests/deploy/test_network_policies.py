@@ -7,7 +7,7 @@ from tests.deploy.kustomize import Object
 from .manifests import OVERLAYS, SCRATCH, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
-API, REVIEWER = "api", "reviewer"
+REVIEWER = "reviewer"
 IDENTITY = "the metadata server"
 METADATA_SERVERS = {"169.254.169.254/32", "169.254.169.252/32"}
 """Where a pod asks for the token of its workload identity, by how the cluster leads it there."""
@@ -20,7 +20,6 @@ EDGE_OF_VARIABLE = {
     "SERVICE_BACKUP_BUCKET": PUBLIC,
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
-    "SERVICE_API_URL": API,
     "SERVICE_REVIEWER_URL": REVIEWER,
 }
 """What a process that is told this reaches."""
@@ -62,7 +61,6 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
         edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
         if told & {"SERVICE_STORAGE_BUCKET", "SERVICE_BACKUP_BUCKET"} and "SERVICE_STORAGE_CREDENTIALS" not in told:
             edges.add((name, IDENTITY))  # the storage's account is the pod's own
-    edges.discard(("web", IDENTITY))  # it names the bucket to browsers, and reaches relays of the beacon alone
     # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured. What a
     # restored copy is reached by is in the pod itself.
     edges -= {("api-worker", DELIVERY), ("api-worker", REVIEWER), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}
@@ -96,15 +94,14 @@ def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) 
             for rule in each["spec"]["ingress"]:
                 target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
-    web = {target: peers for (target, port), peers in opened.items() if port == 8080}
-    assert set(web) == {"api", "delivery", "reviewer", "web"}
+    into = {target: peers for (target, port), peers in opened.items() if port == 8080}
+    assert set(into) == {"api", "delivery", "reviewer"}
     serving = {name for name, _, container in own_containers(overlay) if container.get("args") == ["serve"]}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
-    assert serving == set(web) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
-    (ingress,) = web["web"]
-    assert "namespaceSelector" in ingress
-    assert web["api"] == [ingress, {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "web"}}}]
-    assert web["delivery"] == web["reviewer"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
+    assert serving == set(into) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
+    (entrance,) = into["api"]
+    assert "namespaceSelector" in entrance
+    assert into["delivery"] == into["reviewer"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -20,8 +20,8 @@ NEIGHBOUR = Elsewhere("neighbour", {"kubernetes.io/metadata.name": "neighbour"})
 OWN_SERVED = {"postgresql", "valkey", "database"}
 """Without a port for probes and metrics of their own."""
 SEVERAL_INSTANCES = {"database"}
-SILENT = {"web", "reviewer", "restore-test"}
-"""What reads or judges what anyone sends, and the restored copy: no datastore of the deployment."""
+SILENT = {"reviewer", "restore-test"}
+"""What judges what anyone sends, and the restored copy: no datastore of the deployment."""
 
 
 def needed(overlay: str, every: list[Pod]) -> set[tuple[str, str, int]]:
@@ -48,7 +48,7 @@ def test_pairs__of_pods_of_an_overlay__are_let_through_where_one_needs_the_other
     overlay: str,
 ) -> None:
     every = pods(OVERLAYS[overlay])
-    assert len(every) >= 11
+    assert len(every) >= 10
     assert set(opened(OVERLAYS[overlay])) == needed(overlay, every)
 
 
@@ -71,7 +71,6 @@ def test_pods__of_other_namespaces__reach_what_serves_people_and_the_metrics_alo
     tried = [(each, port) for each in every for port in (8080, 9090, 5432, 6379)]
     assert {(each.name, port) for each, port in tried if policies.open(ENTRANCE, each, port)} == {
         ("api", 8080),
-        ("web", 8080),
     }
     assert {(each.name, port) for each, port in tried if policies.open(MONITORING, each, port)} == {
         (each.name, 9090) for each in every if each.name not in OWN_SERVED
@@ -92,7 +91,7 @@ def test_database__of_the_operator__is_reached_by_it_and_its_monitoring() -> Non
 def test_addresses__outside__are_reached_by_those_that_need_them(overlay: str) -> None:
     policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
     public = {each.name for each in every if policies.reaches(each, "1.1.1.1", 443)}
-    assert public == {source for source, goal in edges_of_code(overlay) if goal == PUBLIC} | {"web"}
+    assert public == {source for source, goal in edges_of_code(overlay) if goal == PUBLIC}
     assert not [each for each in every if policies.reaches(each, "1.1.1.1", 80)]
     assert not [each for each in every if policies.reaches(each, "192.168.0.1", 443)]
 

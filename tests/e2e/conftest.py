@@ -17,7 +17,7 @@ from local_stack.services import SERVICES
 from local_stack.stack import StackSettings, running_stack
 
 from tests.campaign import FULL
-from tests.web.driver import Browser, browsing
+from tests.pages.driver import Browser, browsing
 
 _CAMPAIGNS = (
     "test_chain_halts.py",

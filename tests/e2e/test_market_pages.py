@@ -7,7 +7,7 @@ from demo.bounty import Cast
 from demo.examples import artifact
 
 from tests.e2e.wallet_pages import wallet_of
-from tests.web.driver import Browser
+from tests.pages.driver import Browser
 from tools.market.log import RunLog
 from tools.market.pages import PageFailed, PersonAtPages
 

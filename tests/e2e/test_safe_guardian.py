@@ -11,9 +11,9 @@ from local_stack.contract import Wallet
 
 from tests.e2e.wallet_acts import SEND, SIGN, path_of
 from tests.e2e.wallet_pages import choose_keys, closed, opened
+from tests.pages.driver import Browser, TestWallet
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
-from tests.web.driver import Browser, TestWallet
 
 SUBMISSION_SECONDS: Final = 30
 JUDGING_SECONDS: Final = 3_600

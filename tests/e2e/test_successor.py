@@ -26,7 +26,7 @@ from local_stack.stack import Stack, StackSettings, deploy_beside, running_stack
 from tests.e2e.memory import family
 from tests.waiting import wait_until
 
-STAYS = {"api", "api-worker", "web", "delivery", "indexer-worker"}
+STAYS = {"api", "api-worker", "delivery", "indexer-worker"}
 """What ``former-hub`` keeps."""
 SETTINGS = StackSettings(services=tuple(each for each in SERVICES if each.name != "settler"))
 """Without the settler: here two would have one account."""

@@ -15,8 +15,8 @@ from tests.cli.witnesses.liar import without_logs
 from tests.e2e.wallet_acts import SEND, SIGN, forward
 from tests.e2e.wallet_pages import closed, opened
 from tests.e2e.wallet_plays import CREATED, funded
+from tests.pages.driver import Browser, Page, TestWallet
 from tests.safe.wallet import deploy_multi_send
-from tests.web.driver import Browser, Page, TestWallet
 
 ESCROW: Final = 25_000_000
 LONG_SECONDS: Final = 3_600

@@ -8,7 +8,7 @@ from demo.bounty import Cast
 from demo.examples import EXAMPLES
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN
-from tests.web.driver import Browser, Page, TestWallet
+from tests.pages.driver import Browser, Page, TestWallet
 
 SECONDS = 7_200
 EXAMPLE = parse_challenge((EXAMPLES / "bounty_challenge.md").read_bytes())

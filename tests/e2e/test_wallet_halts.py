@@ -12,7 +12,7 @@ from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from tests.cli.lies import listen
 from tests.e2e.test_wallet_lies import CHAIN_ID, HONEST_SECONDS, Stage, bounties, stage
 from tests.e2e.wallet_acts import THOUGH_STILL, Act, Bounties, judge, submit
-from tests.web.driver import TestWallet
+from tests.pages.driver import TestWallet
 
 __all__ = ["bounties", "stage"]
 TITLE = "The chain makes no new block"

@@ -20,7 +20,7 @@ from tests.campaign import FULL, source
 from tests.cli.lies import Lie, Tell, forged, leaves, listen
 from tests.cli.servers import RpcProxy, Server
 from tests.e2e.wallet_acts import ACTS, Act, Bounties, Played, facts_of, forward, meaning_of, play, publish, submit
-from tests.web.driver import Browser, TestWallet, browsing
+from tests.pages.driver import Browser, TestWallet, browsing
 
 CHAIN_ID = 31_337
 HONEST_SECONDS = 60.0

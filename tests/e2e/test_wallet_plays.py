@@ -42,7 +42,7 @@ from tests.e2e.wallet_acts import (
     path_of,
 )
 from tests.e2e.wallet_plays import CREATED, FORGERIES, Forgery, api_answer, call_of, facts_with, funded, together
-from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
+from tests.pages.driver import Browser, Page, TestWallet, browsing, files_below
 
 CHAIN_ID: Final = 31_337
 HONEST_SECONDS: Final = 60.0

@@ -17,7 +17,7 @@ from tests.campaign import some
 from tests.e2e import wallet_acts
 from tests.e2e.wallet_acts import SEND, SIGN, Act, Bounties
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
-from tests.web.driver import Browser, Page, TestWallet
+from tests.pages.driver import Browser, Page, TestWallet
 
 SHOWN: Final = "Function of the contract"
 """What stands above the button that sends."""

@@ -9,7 +9,7 @@ from demo.bounty import Cast, Funded
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, path_of
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
-from tests.web.driver import Browser, Page
+from tests.pages.driver import Browser, Page
 
 LONG = 3_600
 SOLVER = "solver-1"

@@ -26,10 +26,10 @@ from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of
 from tests.e2e.wallet_pages import begin_claim, choose_keys, closed, opened, wallet_of
+from tests.pages.driver import Browser, Page, TestWallet
 from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
 from tests.waiting import wait_until
-from tests.web.driver import Browser, Page, TestWallet
 
 IDLE_SECONDS = 90
 JUDGING_SECONDS = 600

@@ -18,8 +18,8 @@ from demo.bounty import Cast, Funded, Submitted
 from demo.examples import artifact, challenge_page
 
 from tests.cli.servers import Reply, Request
+from tests.pages.driver import Browser, TestWallet, files_below
 from tests.waiting import wait_until
-from tests.web.driver import Browser, TestWallet, files_below
 
 LONG: Final = 7_200
 SHORT: Final = 25

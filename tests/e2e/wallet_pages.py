@@ -10,7 +10,7 @@ from web3 import Web3
 from web3.types import Wei
 
 from tests.cli.servers import Server
-from tests.web.driver import Browser, Page, TestWallet
+from tests.pages.driver import Browser, Page, TestWallet
 
 
 def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:

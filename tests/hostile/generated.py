@@ -21,7 +21,7 @@ from graphql import (
     get_named_type,
     get_nullable_type,
 )
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.schema import make_schema
 
 from tests.api.contract import openapi_document, operations
 

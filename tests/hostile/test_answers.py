@@ -15,12 +15,10 @@ from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.beacon import Beacon, BeaconClient
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.failures import SealedDataError
-from bounty_protocol.foreign_json import read_object
 from bounty_protocol.types import Bytes32
 from service_cli import api as cli_api
 from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
-from service_web.api import client as web_api
 
 from tests.hostile.answers import rpc_answer
 from tests.hostile.asking import TOOK, Ask, ask_all, check
@@ -78,26 +76,6 @@ def test_client_of_the_api__over_malformed_answers__says_which_peer_is_wrong(mon
 
     errors = {"api_unreachable", MALFORMED, "another object"}
     check(ask_all(client, b'{"chain": 1}', 96 * MIB), errors=errors)
-
-
-def test_pages__over_malformed_answers__have_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    def parse(body: bytes) -> None:
-        if read_object(body).get("chain") != 1:
-            raise ValueError("not the answer")
-
-    def client(seconds: float) -> Ask:
-        monkeypatch.setattr(web_api, "ANSWER_SECONDS", seconds)
-
-        def ask(url: str) -> str:
-            try:
-                web_api.ApiReader(url, SystemClock()).ask(web_api.Question("/api/deployment"), parse)
-            except web_api.ApiUnavailable:
-                return "unavailable"
-            return TOOK
-
-        return ask
-
-    check(ask_all(client, b'{"chain": 1}', 96 * MIB), errors={"unavailable"})
 
 
 def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

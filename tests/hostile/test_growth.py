@@ -45,7 +45,7 @@ from bounty_protocol.wire.cursor import parse_cursor
 from demo.examples import EXAMPLES
 from hypothesis import Phase, given, settings, target
 from hypothesis import strategies as st
-from service_api.graphql.request import MAX_REQUEST_BYTES, read_request
+from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request
 from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import FULL

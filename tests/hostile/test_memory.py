@@ -24,7 +24,7 @@ from bounty_protocol.chain.hub_constants import read_hub_constants
 from bounty_protocol.chain.rpc_answers import MOST_BYTES, MOST_LOGS
 from bounty_protocol.foreign_json import MOST_VALUES
 from local_stack.ports import HOST
-from local_stack.process import Child, minimal_environment
+from local_stack.process import Child
 
 from bench.watching.manifests import memory_limits
 from tests.api.conftest import Service
@@ -32,7 +32,6 @@ from tests.api.running import start_api
 from tests.campaign import size
 from tests.hostile.memory import MIB, status_of
 from tests.raw_server import raw_server
-from tests.vectors.samples import BEACON
 
 pytestmark = [pytest.mark.attack, pytest.mark.nightly]
 LENGTH: Final = 63 * MIB
@@ -180,40 +179,6 @@ def test_api__with_an_endpoint_of_long_answers__stays_below_its_limit(
     print(f"{most / MIB:.0f} MiB, {statuses}")
     assert statuses <= ({503} if alone else {200, 401, 503})
     assert most < memory_limits()["api"]
-
-
-def test_pages__with_an_api_of_long_answers__stay_below_their_limit(service: Service, hostile: Wrong) -> None:
-    port = service.runtime.port()
-    variables = {
-        "SERVICE_PUBLIC_HOST": "api.example",
-        "SERVICE_API_URL": hostile.url,
-        "SERVICE_PAGES_URL": "https://bounties.example",
-        "SERVICE_BUDGET_FACTOR": "1000",
-        "SERVICE_CHAIN_ID": str(service.world.chain_id),
-        "SERVICE_HUB_ADDRESS": service.world.hub_address,
-        "SERVICE_STORAGE_BUCKET": "sealed-work",
-        "SERVICE_BEACON_URLS": "https://relay.example",
-        "SERVICE_BEACON_CHAIN_HASH": BEACON.info.chain_hash,
-        "SERVICE_BEACON_PUBLIC_KEY": BEACON.info.public_key,
-        "SERVICE_PORT": str(port),
-        "SERVICE_INTERNAL_PORT": str(service.runtime.port()),
-        "SERVICE_LOG_LEVEL": "error",
-    }
-    child = service.runtime.family.spawn(
-        f"web-{port}",
-        [Path(sys.executable).parent / "service-web", "serve"],
-        environment={**minimal_environment(service.runtime.logs), **variables},
-        cwd=service.runtime.logs,
-    )
-    service.runtime.family.wait(child, lambda: get(port, "/healthz") == 200, 60.0)
-    paths = ["/", "/status", *(f"/bounties/{number}" for number in range(1, 31))]
-    for hostile.answer in (*READ, *(ANSWERS[name] for name in CHOSEN)):
-        with ThreadPoolExecutor(32) as pool:
-            assert 500 not in set(pool.map(lambda path: get(port, path), paths))
-    most = most_of(child)
-    service.runtime.family.end([child])
-    print(f"{most / MIB:.0f} MiB")
-    assert most < memory_limits()["web"]
 
 
 @pytest.mark.parametrize("asked", ["chain", "api"])

@@ -4,7 +4,7 @@ import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import UnixSeconds
-from service_api.bounty_pages import read_bounty_page
+from service_api.bounties.bounty_pages import read_bounty_page
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import (
     read_announced_roster,

@@ -8,7 +8,7 @@ from bounty_protocol.domain.hub_events import EVENT_CLASSES
 from bounty_protocol.domain.record import derive_record, supports
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import BlockNumber, BountyId, to_bytes
-from service_api.bounty_pages import IndexedBounty, read_bounty_page
+from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.hub_facts import require_pinned

@@ -13,7 +13,7 @@ from bounty_protocol.types import parse_address
 from tools.generate.derived import TOP, Derived
 
 _PATH: Final = "tests/agents/tools.json"
-_SERVED: Final = "services/web/src/service_web/documents/agents.md"
+_SERVED: Final = "services/api/src/service_api/pages/documents/agents.md"
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((?!#|https?:)[^)]+\)")
 """To another document of the project."""
 _NOWHERE: Final = "http://127.0.0.1:1"

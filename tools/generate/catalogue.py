@@ -11,8 +11,8 @@ from babel.messages.pofile import write_po
 
 from tools.generate.derived import TOP, Derived
 
-_POT: Final = "services/web/src/service_web/locale/service_web.pot"
-SOURCE: Final = TOP / "services/web/src/service_web"
+_POT: Final = "services/api/src/service_api/pages/locale/pages.pot"
+SOURCE: Final = TOP / "services/api/src/service_api/pages"
 _METHODS: Final = [("**.py", "python"), ("templates/**.html", "jinja2")]
 _OPTIONS: Final = {"templates/**.html": {"trimmed": "true", "silent": "false"}}
 _KEYWORDS: Final = {"_": None, "gettext": None, "ngettext": (1, 2), "marked": None, "marked_plural": (1, 2)}
@@ -29,7 +29,7 @@ _CHANGING: Final = (b'"POT-Creation-Date:', b'"Generated-By:')
 @cache
 def extracted() -> Catalog:
     """Every text, with the files in which it stands."""
-    found = Catalog(project="service-web", header_comment=_HEAD.rstrip(), charset="utf-8", fuzzy=False)
+    found = Catalog(project="service-api", header_comment=_HEAD.rstrip(), charset="utf-8", fuzzy=False)
     for file, message, comments, context in _messages():
         found.add(message, locations=[(file, 0)], auto_comments=comments, context=context)
     return found
@@ -39,7 +39,7 @@ def _messages() -> Iterator[tuple[str, str | tuple[str, ...], list[str], str | N
     for file, _, message, comments, context in extract_from_dir(
         SOURCE, _METHODS, _OPTIONS, _KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True
     ):
-        yield f"service_web/{file}", message, comments, context
+        yield f"service_api/pages/{file}", message, comments, context
     for name in ("authentication.py", "callers.py"):
         for _, message, comments, context in extract_from_file("python", _REFUSALS / name, {"ServiceError": (2,)}):
             yield f"service_common/web/{name}", message, comments, context

@@ -8,7 +8,6 @@ import service_api.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
-import service_web.config
 from service_common.common_settings import read_internal_host, read_workers
 from service_common.config import ConfigurationError, EnvironmentReader, Setting
 
@@ -35,11 +34,10 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("R", service_reviewer.config.read_config),
     ("R", _outside(service_reviewer.config.serving_config)),
     ("D", service_delivery.config.read_config),
-    ("W", service_web.config.read_config),
     ("B", service_api.backup.config.read_storing_config),
     ("B", service_api.backup.config.read_fetching_config),
-    *((letter, _outside(read_internal_host)) for letter in "AIRDW"),
-    *((letter, _outside(read_workers)) for letter in "ARDW"),
+    *((letter, _outside(read_internal_host)) for letter in "AIRD"),
+    *((letter, _outside(read_workers)) for letter in "ARD"),
 )
 """By the letter that stands for a process on the page."""
 _MOST: Final = {"SERVICE_REVIEW_PROVIDER": "openai"}

@@ -13,7 +13,7 @@ from local_stack.toolbox import ensure_npm_package
 from tests.clients.package import PACKAGE, run_node
 from tools.generate.derived import Derived
 
-_FOLDER: Final = "services/web/src/service_web/static/actions"
+_FOLDER: Final = "services/api/src/service_api/pages/static/actions"
 
 
 def _contents() -> Mapping[str, bytes]:

@@ -3,9 +3,9 @@
 from collections.abc import Container, Iterable, Iterator
 from typing import Final
 
-from service_api.graphql.entities import ENTITIES, Entity
-from service_api.graphql.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS
-from service_api.graphql.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS
+from service_api.subgraph.entities import ENTITIES, Entity
+from service_api.subgraph.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS
+from service_api.subgraph.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS
 
 from tools.generate.derived import part, table
 

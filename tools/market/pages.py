@@ -17,7 +17,7 @@ from local_stack.process import StackError
 from local_stack.stack import Stack
 
 from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, THOUGH_STILL, UNOPENED
-from tests.web.driver import Browser, Page, TestWallet, browsing, files_below
+from tests.pages.driver import Browser, Page, TestWallet, browsing, files_below
 from tools.market.log import RunLog
 
 _PATIENCE_SECONDS: Final = 15

@@ -1,6 +1,6 @@
 /**
  * The dedicated worker in which files are sealed, so that the page stays responsive. It is the only script that may run
- * WebAssembly, and it may send nothing anywhere: the policy of its own answer says so (services/web, `policy.py`).
+ * WebAssembly, and it may send nothing anywhere: the policy of its own answer says so (services/api, `pages/policy.py`).
  */
 
 import { sealSubmission, ServiceError } from "../src/sealing.js";

@@ -1,6 +1,6 @@
 /**
  * What a page is about: the deployment it was made for, which is the process's own configuration, and what the API
- * stated of its bounty, which is compared with the chain (services/web, `views/wallets.py`).
+ * stated of its bounty, which is compared with the chain (services/api, `pages/wallets.py`).
  */
 
 import type { Address, Hex } from "viem";

@@ -42,10 +42,6 @@ _API: Final = (
 _API_SECRETS: Final = ("SERVICE_REDIS_URL", "SERVICE_STORAGE_CREDENTIALS")
 _DELIVERY: Final = (*_RPC, "SERVICE_PUBLIC_HOST")
 _DELIVERY_SECRETS: Final = ("SERVICE_DELIVERY_PRIVATE_KEYS",)
-_WEB: Final = (
-    *("SERVICE_API_URL", "SERVICE_PAGES_URL", "SERVICE_PUBLIC_HOST", "SERVICE_BUDGET_FACTOR"),
-    *("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", *_BEACON, *_STORAGE),
-)
 _REVIEWER: Final = ("SERVICE_REVIEW_PROVIDER", *_CHAIN)
 
 SERVICES: Final = (
@@ -58,5 +54,4 @@ SERVICES: Final = (
     ServiceProcess(
         "delivery", ("service-delivery", "serve"), "service_delivery", _DELIVERY, _DELIVERY_SECRETS, serves=True
     ),
-    ServiceProcess("web", ("service-web", "serve"), None, _WEB, (), serves=True),
 )

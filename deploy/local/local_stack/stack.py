@@ -244,8 +244,6 @@ def _serve(
         "SERVICE_PUBLIC_HOST": f"{HOST}:{launcher.port('api')}",
         "SERVICE_DELIVERY_URL": f"http://{HOST}:{launcher.port('delivery')}",
         "SERVICE_REVIEWER_URL": f"http://{HOST}:{launcher.port('reviewer')}",
-        "SERVICE_API_URL": common["SERVICE_API_BASE_URL"],
-        "SERVICE_PAGES_URL": f"http://{HOST}:{launcher.port('web')}",
         "SERVICE_STORAGE_BUCKET": storage.bucket,
         "SERVICE_STORAGE_ENDPOINT": storage.url,
         "SERVICE_REVIEW_PROVIDER": "rules",
@@ -259,7 +257,7 @@ def _serve(
         "SERVICE_SETTLER_PRIVATE_KEY": people.settler.wallet.private_key,
     }
     services = launcher.start_all(settings.services)
-    pages = launcher.variables["SERVICE_PAGES_URL"] if "web" in services else None
+    pages = common["SERVICE_API_BASE_URL"] if "api" in services else None
     return Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
 
 

@@ -23,7 +23,7 @@ from local_stack.server import HttpServer
 
 from tests.e2e.smart_accounts.contracts import ENTRY_POINT
 from tests.e2e.smart_accounts.packages import ensure_packages
-from tests.web.driver import NODE
+from tests.pages.driver import NODE
 
 _LOOPBACK: Final = Path(__file__).with_name("loopback.mjs")
 _PROBE: Final = urllib3.Timeout(2.0)

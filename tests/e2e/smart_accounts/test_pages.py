@@ -21,7 +21,7 @@ from tests.e2e.smart_accounts.delegation import delegate, deploy_code
 from tests.e2e.smart_accounts.paymaster import Behaviour, PaymasterService, start_paymaster
 from tests.e2e.wallet_acts import SEND, SIGN, path_of
 from tests.e2e.wallet_pages import begin_claim, closed
-from tests.web.driver import Browser, Page, TestWallet
+from tests.pages.driver import Browser, Page, TestWallet
 
 ESCROW = 25_000_000
 SPONSORED = "Send without a fee"

@@ -11,8 +11,6 @@ for connections that send little at a time, or with a time in which a program ha
 import socket
 from typing import Final
 
-NEAR_SECONDS: Final = 3
-"""Between two pods of a cluster, of questions that fit into the buffers."""
 STORE_SECONDS: Final = 5
 """To the queues' server, whose commands are short: a virtual machine that moves stands still a second or two."""
 
@@ -32,15 +30,6 @@ def tcp_options(seconds: int) -> dict[int, int]:
         "TCP_USER_TIMEOUT": seconds * 1000,
     }
     return {getattr(socket, name): value for name, value in wanted.items() if hasattr(socket, name)}
-
-
-def socket_options(seconds: int) -> list[tuple[int, int, int]]:
-    """The same for a socket, with ``TCP_NODELAY``, as urllib3 takes them."""
-    return [
-        (socket.IPPROTO_TCP, socket.TCP_NODELAY, 1),
-        (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
-        *((socket.IPPROTO_TCP, option, value) for option, value in tcp_options(seconds).items()),
-    ]
 
 
 def libpq_options(seconds: int) -> dict[str, int]:

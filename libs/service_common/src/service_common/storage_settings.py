@@ -42,7 +42,7 @@ def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSett
 
 def read_bucket(reader: EnvironmentReader) -> str:
     """The bucket of the ciphertexts."""
-    about = "the bucket of the ciphertexts; the pages reach nothing of it themselves, and let browsers reach this one"
+    about = "the bucket of the ciphertexts, which the pages let browsers reach"
     return reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from bounty_protocol.chain.deployment import BeaconRecord
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
 from bounty_protocol.types import parse_decimal
 from service_common.budgets import Budget, parse_budget
 from service_common.chain.beacon_settings import read_beacon_record
@@ -20,11 +20,15 @@ from service_common.storage_settings import StorageSettings, read_bucket, read_s
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
+from service_api.pages.config import PageSettings, read_page_settings
+
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
 DEFAULT_REVIEWER_URL = "http://reviewer:8080"
 """As the manifests name it: an api that is upgraded before its ConfigMap starts all the same."""
 DEFAULT_PENDING_MEBIBYTES = 2_048
+GOOGLE = "https://storage.googleapis.com"
+"""Where signed addresses of ciphertexts lead unless a deployment has another storage."""
 
 
 _HOUR = 3_600
@@ -92,12 +96,28 @@ class ApiConfig:
     review_wait_seconds: int
     pending_bytes: int
     """How much is kept of each kind of row before the chain has what it belongs to."""
-    """Of sealed objects that are hashed again in a day; 0 for none."""
     budgets: ApiBudgets
     at_once: AtOnce
     report_address: str | None
     """Where unlawful text is reported."""
+    pages: PageSettings
     log_level: int
+
+    @property
+    def public_url(self) -> str:
+        """The origin under which people and programs reach this deployment."""
+        scheme = "http" if self.has_moved_time else "https"
+        return f"{scheme}://{self.web.public_host}"
+
+    @property
+    def has_moved_time(self) -> bool:
+        """Whether the chain's time is moved by hand, as a local one's is."""
+        return self.chain.chain_id == LOCAL_CHAIN_ID
+
+    @property
+    def bucket_url(self) -> str:
+        """The address below which ciphertexts are uploaded and downloaded; ends with a slash."""
+        return f"{self.storage.endpoint or GOOGLE}/{self.storage.bucket}/"
 
 
 def read_config(environment: Mapping[str, str]) -> ApiConfig:
@@ -144,6 +164,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         budgets=_read_budgets(reader, factor),
         at_once=AtOnce().times(factor),
         report_address=read_report_address(reader),
+        pages=read_page_settings(reader),
         log_level=read_log_level(reader),
     )
     reader.check()

@@ -16,6 +16,7 @@ from bounty_protocol.chain.beacons import beacon_info
 from bounty_protocol.chain.hub_constants import HubConstants, read_agreed_constants
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import Clock, SystemClock
+from bounty_protocol.crypto.beacon import HttpGet
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import SealedDataError
@@ -92,6 +93,8 @@ class Dependencies:
     rpc: Rpc
     http: TimelyHttp
     clock: Clock
+    relays: HttpGet = field(default_factory=Urllib3Get)
+    """For asking relays of the beacon."""
     review_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_WAITING_REVIEWS))
     check_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_CHECKING))
     forward_places: BoundedSemaphore = field(default_factory=lambda: BoundedSemaphore(MAX_FORWARDED_READS))
@@ -118,10 +121,9 @@ class Dependencies:
         """Indexed Hub state."""
         return FactSource.of(self.engine, self.config.chain, self.clock)
 
-    @property
-    def is_described(self) -> bool:
-        """Whether the Hub's immutables and the beacon are known, so that neither is asked for."""
-        return {"hub", "beacon"} <= vars(self).keys()
+    def has_read(self, *constants: str) -> bool:
+        """Whether constants of the deployment (``hub``, ``beacon``) are known, so that nobody is asked for them."""
+        return set(constants) <= vars(self).keys()
 
     @cached_property
     def head_rpc(self) -> Rpc:
@@ -151,7 +153,7 @@ class Dependencies:
     def beacon(self) -> BeaconInfo:
         """The beacon that opens Submissions; 503 while no relay can describe it."""
         try:
-            return beacon_info(self.config.beacon, Urllib3Get())
+            return beacon_info(self.config.beacon, self.relays)
         except SealedDataError as error:
             raise ServiceError(
                 "bounty_chain_state_unavailable", "The beacon cannot be reached at the moment."

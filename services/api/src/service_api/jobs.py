@@ -11,10 +11,10 @@ from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_t
 
 from service_api.config import read_config
 from service_api.dependencies import Dependencies, make_dependencies
-from service_api.usecases.ciphertexts import known_good, verify
-from service_api.usecases.lifetimes import delete_expired
-from service_api.usecases.orphans import delete_orphans
-from service_api.usecases.pending import settle_pending
+from service_api.storage.lifetimes import delete_expired
+from service_api.storage.orphans import delete_orphans
+from service_api.storage.pending import settle_pending
+from service_api.submissions.ciphertexts import known_good, verify
 
 PERIODIC: Final = (
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", run_seconds=3_000), every_seconds=3_600),

@@ -20,7 +20,7 @@ from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.dependencies import make_dependencies
 from service_api.metrics import PendingCollector, WithheldCollector
-from service_api.withholding.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
+from service_api.moderation.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -11,9 +11,9 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
+from service_api.moderation.decisions import count_withheld
+from service_api.storage.pending import Pending, count_pending
 from service_api.storage.verify import Verification
-from service_api.usecases.pending import Pending, count_pending
-from service_api.withholding.decisions import count_withheld
 
 PUBLICATIONS: Final = counter_by(
     "outcome",

@@ -9,7 +9,7 @@ from service_common.web.slow import REQUEST_SECONDS, end_slow_connections
 from service_api.app import make_app
 from service_api.config import read_config
 from service_api.dependencies import make_dependencies
-from service_api.graphql.schema import make_schema
+from service_api.subgraph.schema import make_schema
 
 prepare_process()
 _config = read_config(os.environ)

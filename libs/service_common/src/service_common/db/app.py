@@ -1,7 +1,7 @@
 """Schema ``app``: the bytes and results the api stores. Sole writer: the api and its worker.
 
 Never consulted for authorization: who may do what comes from ``hub_index`` alone. The rows of every table that anyone
-can fill are deleted in the end: ``service_api.usecases.lifetimes``.
+can fill are deleted in the end: ``service_api.storage.lifetimes``.
 """
 
 from datetime import datetime

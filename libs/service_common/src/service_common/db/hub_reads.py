@@ -118,6 +118,10 @@ class Head:
         """Whether a fact set in this block can no longer change by a reorg."""
         return block <= self.finalized_number
 
+    def shows_tip(self, since_look: float) -> bool:
+        """Whether the copy's newest block is the chain's, as of a look at the chain so many seconds ago."""
+        return self.block_number >= self.tip_number and since_look < LOOKED_SECONDS
+
     @property
     def finality_lag_seconds(self) -> int:
         """How long a fact takes from its block to finality, measured at this moment."""

@@ -49,6 +49,9 @@ Refusals = Mapping[str, type[ErrorShape]]
 _LONGEST_WAIT_SECONDS: Final = 60
 """Of what a node that limits requests wishes, as the API passes it on."""
 PLAIN: Final[Refusals] = {"application/json": Error}
+PAGE: Final = "service-problem-page"
+"""The extension of an app that has pages: a function that makes the page of an error, or None where a program reads it.
+"""
 
 
 def negotiated(offered: Iterable[str]) -> str:
@@ -65,6 +68,9 @@ def envelope(error: ServiceError) -> dict[str, object]:
 
 
 def _refusal(error: ServiceError) -> Response:
+    if (page_of := current_app.extensions.get(PAGE)) is not None and (page := page_of(error)) is not None:
+        shown: Response = page
+        return shown
     view = current_app.view_functions.get(request.endpoint or "")
     refusals: Refusals = getattr(view, "refusals", PLAIN)
     media_type = negotiated(refusals)

@@ -44,8 +44,7 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
             "SERVICE_FORWARDED_HOPS",
             within(0, 9),
             0,
-            "own proxies in front, each adding to `X-Forwarded-For`; for budgets only, and the same "
-            "for the api and the pages, which pass on who reads them. What comes past the proxies, "
+            "own proxies in front, each adding to `X-Forwarded-For`; for budgets only. What comes past the proxies, "
             "from inside the deployment, has no budget of a single caller",
         ),
     )

@@ -9,7 +9,7 @@ it can change, ``FINALIZED`` once what it shows is whole and final on a finalize
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, cast
 from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
@@ -55,6 +55,8 @@ class Version:
     """Where the next page is (RFC 8288)."""
     position: ReadPosition | None = None
     """Of what the index shows; the ETag is of the bytes alone, so that they are known again wherever they come from."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Further headers of its answer."""
 
 
 def json_version(
@@ -100,22 +102,10 @@ def install_versions(app: Flask, clock: Clock) -> None:
         app.wsgi_app.kept = lambda environ: _kept(cache, environ)
 
 
-class NotForAll(Exception):
-    """What one reader gets, and nobody else: no cache keeps it, either."""
-
-    def __init__(self, version: Version) -> None:
-        super().__init__()
-        self.version = replace(version, cache_control="private, no-store")
-
-
 def versioned(make: Callable[[], Version]) -> Response:
-    """The answer to a public read of this request's path and query. It is kept, unless ``make`` raises it as one that
-    is ``NotForAll``."""
+    """Answer a public read of this request's path and query with what is kept, or made anew and kept."""
     cache = cast("VersionCache", current_app.extensions[EXTENSION])
-    try:
-        return render_version(cache.get(_address(request.environ), make))
-    except NotForAll as own:
-        return render_version(own.version)
+    return render_version(cache.get(_address(request.environ), make))
 
 
 def link_to_next(name: str, value: str) -> str:
@@ -150,7 +140,7 @@ def _address(environ: WSGIEnvironment) -> str:
 
 
 def _answer(version: Version, known: str | None) -> Answer:
-    headers = [("ETag", version.etag), ("Cache-Control", version.cache_control)]
+    headers = [("ETag", version.etag), ("Cache-Control", version.cache_control), *version.headers]
     if version.link is not None:
         headers.append(("Link", version.link))
     if version.position is not None:

@@ -1,0 +1,1 @@
+"""Bounties and accounts, as the index shows them."""

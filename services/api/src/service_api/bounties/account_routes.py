@@ -1,0 +1,34 @@
+"""``GET /api/accounts/{account_address}``."""
+
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Address, parse_address
+from bounty_protocol.wire.accounts import AccountRecord
+from flask import Response
+from service_common.web.authentication import public, read_query
+from service_common.web.operations import Routes, described
+from service_common.web.parsing import parse
+from service_common.web.versions import Version, json_version, versioned
+
+from service_api.bounties.show_account import show_account
+from service_api.dependencies import dependencies
+
+routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="What accounts did")
+
+
+@routes.route("/<account_address>", methods=["GET"])
+@routes.response(200, AccountRecord, versioned=True, indexed=True)
+@described("bounty_projection_unavailable")
+@public
+def get_account(account_address: str) -> Response:
+    """An account's record as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+
+    Accounts cost nothing, so that an empty record says nothing.
+    """
+    read_query(allowed=frozenset())
+    account = parse(account_address, parse_address, path="account_address")
+    return versioned(lambda: _record(account))
+
+
+def _record(account: Address) -> Version:
+    found = show_account(dependencies(), account)
+    return json_version(to_json(found.value), position=found.position)

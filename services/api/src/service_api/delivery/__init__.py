@@ -1,0 +1,1 @@
+"""The delivery service, to which its routes are forwarded."""

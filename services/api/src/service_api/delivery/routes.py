@@ -1,0 +1,116 @@
+"""The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
+
+from functools import partial
+
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.wire.delivery import (
+    MAX_DELIVERY_BYTES,
+    DeliveryKey,
+    DeliveryStatus,
+    RetrievedKey,
+    RetrieveRequest,
+    StatusQuery,
+    WrapRequest,
+)
+from flask import Response
+from flask import request as flask_request
+from service_common.web.authentication import public, signed
+from service_common.web.operations import Routes, described
+
+from service_api.delivery.forwarding import forward
+from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, dependencies
+from service_api.places import place_at
+
+routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+
+_UNAVAILABLE = ("delivery_unavailable", "bounty_projection_unavailable")
+_OF_SIGNED = (
+    "forbidden",
+    "invalid_winning_solution_delivery",
+    "bounty_not_found",
+    "bounty_chain_state_unavailable",
+    "submission_not_found",
+    "solver_submission_content_invalid",
+)
+"""The delivery service's answers to a signed request, the envelope behind its commitment included."""
+_COMMITMENT = "0x" + "1f" * 32
+
+
+@routes.route("/deployment/delivery-key", methods=["GET"])
+@routes.response(
+    200,
+    DeliveryKey,
+    example={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
+)
+@described(*_UNAVAILABLE)
+@partial(public, asks=True)
+def delivery_key() -> Response:
+    """The delivery public key in effect.
+
+    Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
+    """
+    return _forward_read()
+
+
+@routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
+@routes.response(200, DeliveryStatus, example={"exists": True})
+@described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
+@partial(public, asks=True)
+def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
+    """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
+    return _forward_read()
+
+
+@routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
+@routes.response(200, DeliveryStatus, example={"exists": True})
+@routes.response(201, DeliveryStatus, example={"exists": True})
+@described(
+    *_OF_SIGNED,
+    *_UNAVAILABLE,
+    body=WrapRequest,
+    example={
+        "solver_address": "0x" + "ab" * 20,
+        "submission_commitment": _COMMITMENT,
+        "wrapped_key": "A" * 107 + "=",
+    },
+)
+@signed("application/json", MAX_DELIVERY_BYTES)
+def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
+    """Store a Submission's content key, wrapped to the delivery key.
+
+    Signed by a Guardian of the pinned roster.
+    """
+    return _forward(request.body)
+
+
+@routes.route("/bounties/<bounty_id>/delivery/retrieve", methods=["POST"])
+@routes.response(200, RetrievedKey)
+@described(
+    *_OF_SIGNED,
+    "winning_solution_key_not_found",
+    *_UNAVAILABLE,
+    body=RetrieveRequest,
+    example={"poster_ephemeral_public_key": _COMMITMENT},
+)
+@signed("application/json", MAX_DELIVERY_BYTES)
+def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
+    """Get the winning content key, rewrapped to the Poster's fresh key.
+
+    Signed by the funding Poster. Once the bounty is awarded.
+    """
+    return _forward(request.body)
+
+
+def _forward_read() -> Response:
+    """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
+    deps = dependencies()
+    with deps.callers.turn("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
+        refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
+        with place_at(deps.forward_places, refusal):
+            return _forward(b"")
+
+
+def _forward(body: bytes) -> Response:
+    deps = dependencies()
+    return forward(deps.http, deps.config.delivery_url, flask_request, body)

@@ -1,0 +1,1 @@
+"""What this deployment is, how its index does, and what changes in it."""

@@ -1,0 +1,43 @@
+"""``GET /api/deployment``."""
+
+from functools import partial
+
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.deployment import Deployment
+from flask import Response
+from service_common.web.authentication import public, read_query
+from service_common.web.operations import Routes, described
+from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
+
+from service_api.dependencies import dependencies
+from service_api.deployment.client_settings import client_settings
+from service_api.deployment.show_deployment import reading_once, show_deployment
+
+routes = Routes("deployment", __name__, url_prefix="/api/deployment", description="This deployment")
+
+
+@routes.route("", methods=["GET"])
+@routes.response(200, Deployment, versioned=True)
+@described("bounty_projection_unavailable", "bounty_chain_state_unavailable")
+@partial(public, asks=True)
+def get_deployment() -> Response:
+    """The facts of this deployment that a client needs."""
+    read_query(allowed=frozenset())
+    deps = dependencies()
+    with reading_once(deps, "hub", "beacon"):
+        return versioned(lambda: json_version(to_json(show_deployment(deps))))
+
+
+@routes.route("/client.env", methods=["GET"])
+@routes.response(200, content_type="text/plain", versioned=True)
+@described("bounty_chain_state_unavailable")
+@partial(public, asks=True)
+def get_client_settings() -> Response:
+    """The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
+
+    Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
+    endpoint: by that the client checks all the others."""
+    read_query(allowed=frozenset())
+    deps = dependencies()
+    with reading_once(deps, "hub", "beacon"):
+        return versioned(lambda: text_version(client_settings(deps), "text/plain", REVALIDATE))

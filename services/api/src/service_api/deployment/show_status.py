@@ -1,0 +1,137 @@
+"""How this deployment does, for anyone to see: how far its index is, whether its chain makes blocks, and what all
+bounties come to."""
+
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Final
+
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import TokenAmount, UnixSeconds
+from bounty_protocol.wire.deployment import (
+    Announcements,
+    ChainHead,
+    DeploymentStatus,
+    DeploymentTotals,
+    IndexPosition,
+    KeyAnnouncement,
+    RosterAnnouncement,
+)
+from bounty_protocol.wire.values import IndexState
+from service_common.db import hub_index as t
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import MAX_LAG_SECONDS, FactSource
+from service_common.db.hub_reads import (
+    Head,
+    read_announced_roster,
+    read_delivery_keys,
+    read_head,
+    read_offered_owner,
+    read_seconds_since_look,
+    read_totals,
+)
+from sqlalchemy import Connection, func, select
+
+from service_api.dependencies import Dependencies
+
+VERSION: Final = metadata.version("service-api")
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """What one moment of the database shows."""
+
+    head: Head | None
+    totals: DeploymentTotals | None
+    announced: Announcements | None
+    since_look: float
+    """Seconds since the index looked at the chain."""
+
+
+def show_status(deps: Dependencies) -> DeploymentStatus:
+    """The body of ``GET /api/status``, also while there is no index to read."""
+    try:
+        found = _read(deps.facts)
+    except (DatabaseUnavailable, ServiceError):
+        return _status(deps, IndexState.UNAVAILABLE, None, None, None, None)
+    head, totals, announced = found.head, found.totals, found.announced
+    if head is None:
+        return _status(deps, IndexState.STARTING, None, None, None, None)
+    lag = max(0, deps.clock.now() - head.block_time)
+    state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
+    state = state if head.halted is None else IndexState.HALTED
+    is_shown = head.shows_tip(found.since_look)
+    newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None
+    return _status(deps, state, _position(head, lag), totals, announced, newest)
+
+
+def _read(source: FactSource) -> _Moment:
+    with reading(source.engine) as connection:
+        head = read_head(connection, source.chain_id)
+        if head is not None:
+            source.require_hub(head)
+        totals = None if head is None else _totals(connection, head.block_time)
+        announced = None if head is None else _announced(connection, head.block_time)
+        since_look = read_seconds_since_look(connection, source.chain_id)
+        return _Moment(head, totals, announced, since_look)
+
+
+def _status(
+    deps: Dependencies,
+    state: IndexState,
+    position: IndexPosition | None,
+    totals: DeploymentTotals | None,
+    announced: Announcements | None,
+    newest: ChainHead | None,
+) -> DeploymentStatus:
+    chain = deps.config.chain
+    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, newest)
+
+
+def _announced(connection: Connection, now: UnixSeconds) -> Announcements:
+    roster, key = read_announced_roster(connection, now), read_delivery_keys(connection, now).announced
+    return Announcements(
+        guardian_roster=None
+        if roster is None
+        else RosterAnnouncement(roster.version, roster.guardian_roster_hash, roster.effective_from),
+        delivery_key=None if key is None else KeyAnnouncement(key.key, key.begins),
+        new_owner=read_offered_owner(connection),
+    )
+
+
+def _position(head: Head, lag: int) -> IndexPosition:
+    return IndexPosition(
+        block_number=head.block_number,
+        block_hash=head.block_hash,
+        block_time=head.block_time,
+        finalized_block_number=head.finalized_number,
+        finalized_block_time=head.finalized_time,
+        tip_block_number=head.tip_number,
+        lag_seconds=lag,
+        finality_seconds=head.finality_lag_seconds,
+        reorg_count=head.reorg_count,
+        deepest_reorg=head.deepest_reorg,
+    )
+
+
+def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+    kept, c = read_totals(connection), t.open_bounties.c
+    counted = select(
+        func.count().filter(c.submission_deadline > now).label("accepting"),
+        func.count().filter(c.judging_deadline > now, c.reveal_at <= now).label("judgeable"),
+    )
+    now_open = connection.execute(counted).one()
+    return DeploymentTotals(
+        bounty_count=kept.bounties,
+        open_count=kept.open,
+        accepting_count=now_open.accepting,
+        judgeable_count=now_open.judgeable,
+        awarded_count=kept.awarded,
+        unawarded_count=kept.unawarded,
+        escrow_held=TokenAmount(kept.held),
+        awards_paid=TokenAmount(kept.awards_paid),
+        refunds_paid=TokenAmount(kept.refunds_paid),
+        guardian_fees_paid=TokenAmount(kept.guardian_fees_paid),
+        protocol_fees_paid=TokenAmount(kept.protocol_fees_paid),
+    )

@@ -1,0 +1,52 @@
+"""Answers of the pages: each with their policy, kept for everybody for a moment as the public reads of the API are."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Final
+
+from flask import Response, render_template
+from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
+
+from service_api.dependencies import dependencies
+from service_api.deployment.show_deployment import show_token
+from service_api.pages.freshness import notices
+from service_api.pages.policy import POLICY, acting_policy, headers_of
+
+HTML: Final = "text/html"
+
+
+def page(
+    template: str, make: Callable[[], Mapping[str, object]], *, acting: bool = False, has_amounts: bool = True
+) -> Response:
+    """Answer with a page, and with what a reader has to know about how old that is.
+
+    ``acting``: a wallet can act on it. ``has_amounts``: it names the escrow token.
+    """
+    deps = dependencies()
+    policy = acting_policy(deps.config) if acting else POLICY
+
+    def render() -> Version:
+        values = make()
+        text = render_template(template, notices=notices(deps, deps.clock.now()), **values)
+        return text_version(text, HTML, REVALIDATE)
+
+    return kept(render, policy, has_amounts=has_amounts)
+
+
+def static_page(template: str) -> Response:
+    """Answer with a page that needs nothing of the index."""
+    return kept(lambda: text_version(render_template(template, notices=()), HTML, DOCUMENT))
+
+
+def kept(make: Callable[[], Version], policy: str = POLICY, *, has_amounts: bool = False) -> Response:
+    """Answer with a version, under a policy."""
+    if has_amounts:
+        show_token(dependencies())  # before others wait for the same page
+    return versioned(lambda: replace(make(), headers=headers_of(policy)))
+
+
+def only_now(template: str, status: int = 200, **values: object) -> Response:
+    """Answer with a page that nobody keeps."""
+    response = Response(render_template(template, notices=(), **values), status, mimetype=HTML)
+    response.headers["Cache-Control"] = "no-store"
+    return response

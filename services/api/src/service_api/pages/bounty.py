@@ -1,0 +1,296 @@
+"""One bounty, as its page shows it."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.domain.bounty import TermDifference, term_differences
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.hub_events import BountyTerms
+from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
+from bounty_protocol.domain.record import VerificationRecord
+from bounty_protocol.domain.roster import RosterMember
+from bounty_protocol.domain.verdict import parse_verdict
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, RosterVersion, UnixSeconds
+from bounty_protocol.wire.bounties import ActiveSubmission, BountyDetail
+from bounty_protocol.wire.deployment import TokenDescription
+from bounty_protocol.wire.reading import read
+from bounty_protocol.wire.withheld import Withheld
+from markupsafe import Markup
+from service_common.db.hub_facts import no_such_bounty
+
+from service_api.bounties.show_bounty import show_bounty
+from service_api.dependencies import Dependencies
+from service_api.deployment.show_deployment import show_token
+from service_api.pages.freshness import finality, finality_seconds
+from service_api.pages.markdown import as_text, render
+from service_api.pages.money import Payment, PossibleEnding, endings, guardian_share, payments
+from service_api.pages.rows import (
+    CLAIM,
+    MOST_ROWS,
+    SUBMISSION,
+    BountyRow,
+    ClaimRow,
+    RecordedVerdict,
+    ReplacementRow,
+    SubmissionRow,
+    VerdictRow,
+    read_bounties_by_id,
+    read_replacements,
+    read_rows,
+    read_written_verdicts,
+)
+from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
+from service_api.pages.texts import gettext, marked
+from service_api.pages.titles import Challenge, Title, read_challenge
+
+SHOWN_SUBMISSIONS: Final = 100
+REASONS: Final = {
+    SettlementReason.JUDGED: marked("A quorum of the Guardians decided it."),
+    SettlementReason.NO_SUBMISSIONS: marked("Nobody submitted anything before the deadline."),
+    SettlementReason.GUARDIANS_SILENT: marked(
+        "No Guardian recorded a Verdict in time. The Guardians are paid nothing."
+    ),
+    SettlementReason.QUORUM_NOT_REACHED: marked("Guardians recorded Verdicts, but no quorum agreed in time."),
+}
+RECORD_FAILURES: Final = {
+    "not_finalized": marked("It follows once the block that decided the bounty is finalized."),
+    "index_behind": marked("The index has not read far enough yet."),
+    "derivation_failed": marked(
+        "The service could not derive it. Derive it from the chain yourself with service-audit."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """One moment. ``at`` None: it has not come, or the index does not state when it did."""
+
+    name: str
+    at: UnixSeconds | None
+    is_past: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """A Guardian of the pinned roster, and what it recorded. ``reasons`` None: there is no Verdict, nobody published
+    them, or ``withheld`` says why."""
+
+    member: RosterMember
+    verdict: VerdictRow | None = None
+    reasons: Markup | None = None
+    is_about_this: bool = False
+    """Whether the written Verdict names this bounty, this Guardian and what the chain has."""
+    replacements: tuple[ReplacementRow, ...] = ()
+    """How it came to the present Verdict, the newest first."""
+    withheld: Withheld | None = None
+    """Why the reasons are not shown, where the operator withholds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownWork:
+    """A Submission as it may be shown: who and when, never what."""
+
+    submission: ActiveSubmission
+    row: SubmissionRow | None
+    is_winner: bool
+
+    @property
+    def lost_since(self) -> UnixSeconds | None:
+        """Since when the service's storage has its sealed bytes no longer, as far as it knows."""
+        return None if self.row is None else self.row.lost_since
+
+
+@dataclass(frozen=True, slots=True)
+class BountyPage:
+    """Everything on the page."""
+
+    detail: BountyDetail
+    token: TokenDescription
+    title: Title
+    challenge: Challenge | None
+    differences: tuple[TermDifference, ...]
+    stage: Stage
+    deadline: Deadline | None
+    milestones: tuple[Milestone, ...]
+    now: UnixSeconds
+    finality: str
+    finality_seconds: int
+    endings: tuple[PossibleEnding, ...]
+    guardian_share: int
+    payments: tuple[Payment, ...]
+    judges: tuple[Judge, ...]
+    works: tuple[ShownWork, ...]
+    record: VerificationRecord | None
+    created_tx: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """What the index has of a bounty beside its facts."""
+
+    bounty: BountyRow
+    submissions: tuple[SubmissionRow, ...]
+    verdicts: tuple[RecordedVerdict, ...]
+    replacements: tuple[ReplacementRow, ...]
+    claims: tuple[ClaimRow, ...]
+
+
+def bounty_page(deps: Dependencies, bounty_id: BountyId) -> BountyPage:
+    """Return the page of a bounty."""
+    shown = show_bounty(deps, bounty_id)
+    detail, now = shown.value, deps.clock.now()
+    facts, roster = detail.facts, detail.guardian_roster
+    found = _activity(deps, bounty_id)
+    challenge = None if detail.withheld is not None else read_challenge(detail.challenge, facts.spec_commitment)
+    record = record_of(detail)
+    made = payments(record.amounts, found.claims) if record else ()
+    stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
+    unfinal = finality_seconds(detail, found.bounty.settled_at or found.bounty.time, shown.head.finalized_time)
+    return BountyPage(
+        detail=detail,
+        token=show_token(deps),
+        title=challenge.title if challenge else Title(None, withheld=detail.withheld),
+        challenge=challenge,
+        differences=_differences(challenge, detail),
+        stage=stage,
+        deadline=next_deadline(facts, stage),
+        milestones=milestones_of(detail, found, made, now),
+        now=now,
+        finality=finality(facts.status, unfinal),
+        finality_seconds=unfinal,
+        endings=_endings(detail),
+        guardian_share=guardian_share(facts, len(roster.members)),
+        payments=made,
+        judges=tuple(_judge(member, detail, found) for member in roster.members),
+        works=_works(detail, found),
+        record=record,
+        created_tx=found.bounty.tx_hash,
+    )
+
+
+def _activity(deps: Dependencies, bounty_id: BountyId) -> Activity:
+    with deps.facts.open() as facts:
+        bounty = read_bounties_by_id(facts.connection, {bounty_id}).get(bounty_id)
+        if bounty is None:
+            raise no_such_bounty(facts.may_lack)
+        of_bounty = SUBMISSION.bounty_id == bounty_id
+        earliest = SUBMISSION.block_number.asc()
+        return Activity(
+            bounty,
+            read_rows(facts.connection, SubmissionRow, of_bounty, most=SHOWN_SUBMISSIONS, order=earliest),
+            read_written_verdicts(facts.connection, bounty_id),
+            read_replacements(facts.connection, {bounty_id}),
+            read_rows(facts.connection, ClaimRow, CLAIM.bounty_id == bounty_id, most=MOST_ROWS),
+        )
+
+
+def record_of(detail: BountyDetail) -> VerificationRecord | None:
+    """The record, where there is one that fits the facts beside it."""
+    if detail.verification_record is None:
+        return None
+    try:
+        record = read(VerificationRecord, detail.verification_record)
+    except ValueError:
+        return None
+    facts = detail.facts
+    fits = (
+        (record.bounty_id, record.outcome, record.winner, record.spec_commitment, record.guardian_roster_hash)
+        == (detail.bounty_id, facts.outcome, facts.winner, facts.spec_commitment, facts.guardian_roster_hash)
+    ) and sum(each.amount for each in record.amounts) == facts.escrow_amount
+    return record if fits else None
+
+
+def milestones_of(detail: BountyDetail, found: Activity, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
+    """The moments of a bounty in order; those that a decision made meaningless are left out."""
+    facts = detail.facts
+    planned = [
+        Milestone(gettext("Created"), found.bounty.time, is_past=True),
+        Milestone(gettext("Submissions close"), facts.submission_deadline, facts.submission_deadline <= now),
+        Milestone(gettext("Work can be opened"), facts.reveal_at, facts.reveal_at <= now),
+        Milestone(gettext("Judging ends"), facts.judging_deadline, facts.judging_deadline <= now),
+    ]
+    if facts.status is BountyStatus.OPEN:
+        return tuple(planned)
+    decided = decided_at(detail, found)
+    if facts.settlement_reason is SettlementReason.NO_SUBMISSIONS:
+        planned = planned[:2]
+    elif decided is not None:
+        planned = [each for each in planned if each.at is not None and each.at <= decided]
+    claims = [payment.claim.time for payment in made if payment.claim is not None]
+    is_paid = bool(made) and len(claims) == len(made)
+    paid = Milestone(gettext("All paid out"), max(claims) if is_paid else None, is_past=is_paid)
+    return (*planned, Milestone(gettext("Decided"), decided, is_past=True), paid)
+
+
+def decided_at(detail: BountyDetail, found: Activity) -> UnixSeconds | None:
+    """When Guardians decided: with the last Verdict. When somebody settled, the API does not state."""
+    if detail.facts.settlement_reason is not SettlementReason.JUDGED or not found.verdicts:
+        return None
+    return max(each.verdict.time for each in found.verdicts)
+
+
+def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
+    """Where the page states other terms than the chain: anyone can fund a bounty with any page."""
+    if detail.withheld is not None and detail.challenge_terms is not None:
+        return detail.challenge_terms.differences  # as the API states them: there is nothing to check them with
+    if challenge is None or challenge.page is None:
+        return ()
+    facts = detail.facts
+    terms = BountyTerms(
+        poster=facts.poster_address,
+        spec_commitment=facts.spec_commitment,
+        guardian_roster_hash=facts.guardian_roster_hash,
+        roster_version=RosterVersion(detail.guardian_roster.version),
+        escrow_amount=facts.escrow_amount,
+        submission_deadline=facts.submission_deadline,
+        reveal_at=facts.reveal_at,
+        judging_deadline=facts.judging_deadline,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        protocol_fee_recipient=ZERO_ADDRESS,  # no term of a page
+    )
+    return term_differences(challenge.page, terms)
+
+
+def _endings(detail: BountyDetail) -> tuple[PossibleEnding, ...]:
+    if detail.facts.status is BountyStatus.FINAL:
+        return ()
+    try:
+        return endings(detail.facts, len(detail.guardian_roster.members))
+    except ValueError:
+        return ()
+
+
+def _judge(member: RosterMember, detail: BountyDetail, found: Activity) -> Judge:
+    account = member.guardian_address
+    recorded = next((each for each in found.verdicts if each.verdict.guardian_address == account), None)
+    if recorded is None:
+        return Judge(member)
+    verdict = recorded.verdict
+    own = tuple(each for each in found.replacements if each.guardian_address == account)
+    content = recorded.content
+    if recorded.withheld is not None or content is None or report_commitment(content) != verdict.report_commitment:
+        return Judge(member, verdict, replacements=own, withheld=recorded.withheld)
+    try:
+        document = parse_verdict(content)
+    except ServiceError:  # a Guardian may record any commitment
+        return Judge(member, verdict, as_text(content), replacements=own)
+    stated = (document.chain_id, document.hub_address, document.bounty_id, document.guardian_address)
+    stated_kind = (document.kind, document.solver_address, document.submission_commitment)
+    is_about_this = (stated == (detail.chain_id, detail.hub_address, detail.bounty_id, account)) and stated_kind == (
+        verdict.kind,
+        verdict.solver_address,
+        verdict.submission_commitment,
+    )
+    return Judge(member, verdict, render(document.body), is_about_this, own)
+
+
+def _works(detail: BountyDetail, found: Activity) -> tuple[ShownWork, ...]:
+    rows = {row.solver_address: row for row in found.submissions}
+    winner = detail.facts.winner
+    named = None if winner is None else (winner.solver_address, winner.submission_commitment)
+    return tuple(
+        ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
+        for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
+    )

@@ -1,0 +1,244 @@
+"""Atom feeds for reader programs."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Final
+
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import BountyId, UnixSeconds
+from bounty_protocol.wire.bounties import MAX_LIMIT, BountyQuery
+from feedgenerator import Atom1Feed
+from flask import Blueprint, Response
+from markupsafe import escape
+from service_common.web.authentication import public, read_query
+from service_common.web.versions import REVALIDATE, Version, text_version
+from sqlalchemy import Connection
+from werkzeug.exceptions import NotFound
+
+from service_api.bounties.list_bounties import list_bounties
+from service_api.dependencies import Dependencies, dependencies
+from service_api.deployment.show_deployment import show_token
+from service_api.pages import filters, formatting
+from service_api.pages.answers import kept
+from service_api.pages.entries import Chronicle, Entry, endings, newest
+from service_api.pages.person import read_lost, read_person
+from service_api.pages.routes import parsed_account, parsed_bounty_id
+from service_api.pages.rows import (
+    BOUNTY,
+    CLAIM,
+    IS_DECIDED,
+    MOST_ROWS,
+    SUBMISSION,
+    VERDICT,
+    BountyRow,
+    ClaimRow,
+    SubmissionRow,
+    VerdictRow,
+    read_bounties,
+    read_bounties_by_id,
+    read_replacements,
+    read_rows,
+)
+from service_api.pages.texts import current_texts, gettext
+
+routes = Blueprint("feeds", __name__)
+
+ATOM: Final = "application/atom+xml"
+FEED_LENGTH: Final = 50
+_NOTHING_YET: Final = datetime.fromtimestamp(0, UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """One feed. ``path`` is the page that shows the same; ``query`` is that of a search."""
+
+    title: str
+    path: str
+    entries: tuple[Entry, ...]
+    query: str = ""
+
+    @property
+    def address(self) -> str:
+        """Its own path and query."""
+        return f"{self.path.partition('?')[0].rstrip('/')}/feed.atom{self.query}"
+
+
+@routes.get("/feed.atom")
+@public
+def get_feed() -> Response:
+    """What happened last: of all bounties, or those of a search, tag, award, deadlines, Poster or Guardian."""
+    values = read_query(allowed=filters.FOLLOWED)
+
+    def make(deps: Dependencies) -> Feed:
+        search = filters.read_search({**values, "show": filters.Filter.ALL}, show_token(deps))
+        if search.problems:
+            raise ServiceError("invalid_request", " ".join(search.problems.values()))
+        followed = _followed(deps, search.query) if search.texts else None
+        with deps.facts.open() as facts:
+            found = _recent(facts.connection) if followed is None else _among(facts.connection, followed)
+            named = {each.bounty_id for each in found.verdicts} | {each.bounty_id for each in found.claims}
+            known = _with_named(facts.connection, found.bounties, named)
+            chronicle = _chronicle(deps, known)
+            entries = [*map(chronicle.created, found.created), *_judged(facts.connection, chronicle, found.verdicts)]
+        entries += [*map(chronicle.claimed, found.claims), *endings(chronicle, known.values())]
+        title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
+        _, question_mark, query = (search.feed() or "").partition("?")
+        return Feed(title, search.address(), newest(entries), question_mark + query)
+
+    return _answer(make)
+
+
+@routes.get("/bounties/<bounty_id>/feed.atom")
+@public
+def get_bounty_feed(bounty_id: str) -> Response:
+    """The same of one bounty."""
+    read_query(allowed=frozenset())
+    number = parsed_bounty_id(bounty_id)
+
+    def make(deps: Dependencies) -> Feed:
+        with deps.facts.open() as facts:
+            connection = facts.connection
+            known = read_bounties_by_id(connection, {number})
+            if number not in known:
+                raise NotFound
+            submissions = read_rows(connection, SubmissionRow, SUBMISSION.bounty_id == number, most=MOST_ROWS)
+            lost = read_lost(connection, SUBMISSION.bounty_id == number)
+            verdicts = read_rows(connection, VerdictRow, VERDICT.bounty_id == number, most=MOST_ROWS)
+            claims = read_rows(connection, ClaimRow, CLAIM.bounty_id == number, most=MOST_ROWS)
+            chronicle = _chronicle(deps, known)
+            entries = [chronicle.created(known[number]), *_judged(connection, chronicle, verdicts)]
+        entries += [*map(chronicle.submitted, submissions), *map(chronicle.lost, lost)]
+        entries += [*map(chronicle.claimed, claims), *endings(chronicle, known.values())]
+        title = known[number].title.title or gettext("Bounty %(number)s", number=number)
+        return Feed(title, f"/bounties/{number}", newest(entries))
+
+    return _answer(make)
+
+
+@routes.get("/people/<account>/feed.atom")
+@public
+def get_person_feed(account: str) -> Response:
+    """The same of one account."""
+    read_query(allowed=frozenset())
+    address = parsed_account(account)
+
+    def make(deps: Dependencies) -> Feed:
+        with deps.facts.open() as facts:
+            connection = facts.connection
+            found = read_person(connection, address)
+            known = _with_named(connection, found.posted, found.named)
+            lost = read_lost(connection, SUBMISSION.solver_address == address)
+            chronicle = _chronicle(deps, known)
+            entries = [*map(chronicle.created, found.posted), *_judged(connection, chronicle, found.judged)]
+        entries += [*map(chronicle.submitted, found.submitted), *map(chronicle.lost, lost)]
+        entries += [*map(chronicle.claimed, found.claimed), *endings(chronicle, known.values())]
+        return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
+
+    return _answer(make)
+
+
+@dataclass(frozen=True, slots=True)
+class RecentRows:
+    """The newest of what happened. ``ended`` are the bounties that ended last, whenever they were created: nobody may
+    have judged or claimed them."""
+
+    created: tuple[BountyRow, ...]
+    ended: tuple[BountyRow, ...]
+    verdicts: tuple[VerdictRow, ...]
+    claims: tuple[ClaimRow, ...]
+
+    @property
+    def bounties(self) -> tuple[BountyRow, ...]:
+        """All bounties that were read."""
+        return self.created + self.ended
+
+
+def _recent(connection: Connection) -> RecentRows:
+    ended_last = BOUNTY.settled_block.desc()
+    return RecentRows(
+        created=read_bounties(connection, most=FEED_LENGTH),
+        ended=read_bounties(connection, IS_DECIDED, most=FEED_LENGTH, order=ended_last),
+        verdicts=read_rows(connection, VerdictRow, most=FEED_LENGTH),
+        claims=read_rows(connection, ClaimRow, most=FEED_LENGTH),
+    )
+
+
+def _followed(deps: Dependencies, query: BountyQuery) -> frozenset[BountyId]:
+    """The newest open and final bounties that match."""
+    lists = [list_bounties(deps, replace(query, status=each, limit=MAX_LIMIT)).value for each in BountyStatus]
+    return frozenset(item.bounty_id for found in lists for item in found.items)
+
+
+def _among(connection: Connection, ids: Collection[BountyId]) -> RecentRows:
+    """These bounties and what happened in them, the latest first."""
+    if not ids:
+        return RecentRows((), (), (), ())
+    return RecentRows(
+        created=tuple(read_bounties_by_id(connection, ids).values()),
+        ended=(),
+        verdicts=read_rows(connection, VerdictRow, VERDICT.bounty_id.in_(ids), most=MAX_LIMIT),
+        claims=read_rows(connection, ClaimRow, CLAIM.bounty_id.in_(ids), most=MAX_LIMIT),
+    )
+
+
+def _judged(connection: Connection, chronicle: Chronicle, verdicts: Collection[VerdictRow]) -> Iterable[Entry]:
+    """The latest Verdicts, and each that was replaced in the same bounties, by any Guardian: the others see it, too."""
+    replaced = read_replacements(connection, {each.bounty_id for each in verdicts})
+    return [*map(chronicle.judged, verdicts), *map(chronicle.replaced, replaced)]
+
+
+def _with_named(
+    connection: Connection, known: Iterable[BountyRow], named: Collection[BountyId]
+) -> Mapping[BountyId, BountyRow]:
+    """The bounties that are known, and the others by their ids."""
+    found = {row.bounty_id: row for row in known}
+    return found | dict(read_bounties_by_id(connection, set(named) - set(found)))
+
+
+def _chronicle(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Chronicle:
+    titles = {each: row.title for each, row in bounties.items()}
+    return Chronicle(deps.config.chain, show_token(deps), titles)
+
+
+def _answer(make: Callable[[Dependencies], Feed]) -> Response:
+    def render() -> Version:
+        deps = dependencies()
+        return text_version(_atom(make(deps), deps.config.public_url), ATOM, REVALIDATE)
+
+    return kept(render, has_amounts=True)
+
+
+class _AtomFeed(Atom1Feed):  # type: ignore[misc]  # the library has no types
+    def latest_post_date(self) -> datetime:
+        """Of no entries the library names this moment, and who polls would get the same empty feed again and again."""
+        latest: datetime = super().latest_post_date()
+        return latest if self.items else _NOTHING_YET
+
+
+def _atom(feed: Feed, origin: str) -> str:
+    made = _AtomFeed(
+        title=f"{feed.title} – Bounty Escrow",
+        link=origin + feed.path,
+        description="",
+        feed_url=origin + feed.address,
+        feed_guid=origin + feed.path,
+        language=current_texts().language,
+    )
+    for each in feed.entries:
+        made.add_item(
+            title=each.title,
+            link=origin + each.path,
+            description=str(escape(each.text)),  # the library declares it as HTML
+            unique_id=each.id,
+            categories=each.tags,
+            pubdate=_time(each.at),
+            updateddate=_time(each.changed_at),
+        )
+    return str(made.writeString("utf-8"))
+
+
+def _time(at: UnixSeconds) -> datetime:
+    return datetime.fromtimestamp(min(at, formatting.MOST_SECONDS), UTC)

@@ -1,0 +1,316 @@
+"""A reader's filters of the list: the fields of its form, which are the query of its address.
+
+Each value is read once, here, into the query of the list. What cannot be read is shown beside its field and left out.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any, Final, TypeVar
+from urllib.parse import urlencode
+
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.domain.readable import readable_line
+from bounty_protocol.domain.tags import parse_tag
+from bounty_protocol.types import MAX_UINT256, parse_address
+from bounty_protocol.wire.bounties import BountyQuery
+from bounty_protocol.wire.cursor import BountySort, parse_cursor
+from bounty_protocol.wire.deployment import TokenDescription
+from bounty_protocol.wire.values import MAX_SEARCH, PageCursor
+
+from service_api.pages.texts import gettext, marked, ngettext
+
+T = TypeVar("T", bound=StrEnum)
+PAGE_LENGTH: Final = 20
+_DAY: Final = 86_400
+_MOST_SHOWN: Final = 300
+"""Letters of a value that are shown again; each field takes fewer."""
+
+
+class Filter(StrEnum):
+    """Which bounties the list shows."""
+
+    OPEN = "open"
+    JUDGING = "judging"
+    DECIDED = "decided"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The bounties of a filter: their name alone and inside a sentence, and the query for them."""
+
+    label: str
+    inside: str
+    query: Mapping[str, Any]
+
+
+FILTERS: Final = {
+    Filter.OPEN: Shown(marked("Open for work"), marked("open for work"), {"accepting": True}),
+    Filter.JUDGING: Shown(
+        marked("Being judged"), marked("being judged"), {"status": BountyStatus.OPEN, "accepting": False}
+    ),
+    Filter.DECIDED: Shown(marked("Decided"), marked("decided"), {"status": BountyStatus.FINAL}),
+    Filter.ALL: Shown(marked("All"), marked("all"), {}),
+}
+SORTS: Final = {
+    BountySort.NEWEST: marked("Newest first"),
+    BountySort.DEADLINE: marked("Earliest deadline first"),
+    BountySort.AWARD: marked("Highest award first"),
+}
+ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
+NAMES: Final = {
+    "search": marked("Search"),
+    "tag": marked("Tag"),
+    "min_award": marked("Award at least"),
+    "max_award": marked("Award at most"),
+    "from": marked("Closes from"),
+    "until": marked("Closes until"),
+    **ACCOUNTS,
+}
+"""The fields, as what is set in them is named above the list."""
+FIELDS: Final = tuple(NAMES)
+FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
+"""Those that a bounty's terms and page decide when it is created: what a feed follows."""
+PARAMETERS: Final = frozenset({"show", "sort", "cursor", "page", "back", *FIELDS})
+MOST_BACK: Final = 10
+"""Cursors of the pages before that an address keeps, so that one can go back without a script."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPlace:
+    """Where in the list a page is: the list's cursor, and as the reader's address has it which page that is, and the
+    cursors of those before it from the second on."""
+
+    cursor: str | None = None
+    page: int = 1
+    back: tuple[str, ...] = ()
+
+    def after(self, cursor: str) -> "ListPlace":
+        """The next page."""
+        back = self.back if self.cursor is None else (*self.back, self.cursor)[-MOST_BACK:]
+        return ListPlace(cursor, self.page + 1, back)
+
+    def before(self) -> "ListPlace | None":
+        """The page before; None for the first one, and where its cursor is not known any more."""
+        if self.page == 2:
+            return ListPlace()
+        return ListPlace(self.back[-1], self.page - 1, self.back[:-1]) if self.back else None
+
+    def values(self) -> dict[str, str]:
+        """Its part of the address."""
+        if self.cursor is None:
+            return {}
+        back = {"back": "~".join(self.back)} if self.back else {}
+        return {"cursor": self.cursor, **({"page": str(self.page)} if self.page > 1 else {}), **back}
+
+
+FIRST: Final = ListPlace()
+_EVERYTHING: Final = BountyQuery(limit=PAGE_LENGTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Set:
+    """Something that narrows or orders the list. ``text`` is empty where the name says it all."""
+
+    name: str
+    text: str
+    without: str
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """One state of the form. ``texts`` are the values as they were typed, ``problems`` those that cannot be read.
+
+    ``query`` finds the bounties; it lacks the values that cannot be read.
+    """
+
+    chosen: Filter
+    sort: BountySort
+    place: ListPlace
+    texts: Mapping[str, str]
+    problems: Mapping[str, str]
+    query: BountyQuery = _EVERYTHING
+
+    @property
+    def set(self) -> tuple["Set", ...]:
+        """The filters that are set, each with the address without it."""
+        texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
+        if self.sort is BountySort.NEWEST:
+            return tuple(texts)
+        plain = Search(self.chosen, BountySort.NEWEST, FIRST, self.texts, {})
+        return (*texts, Set(gettext(SORTS[self.sort]), "", plain.address()))
+
+    def _without(self, name: str) -> str:
+        texts = {each: text for each, text in self.texts.items() if each != name}
+        return Search(self.chosen, self.sort, FIRST, texts, {}).address()
+
+    def address(self, chosen: Filter | None = None, place: ListPlace = FIRST) -> str:
+        """The one address of this state, or of its neighbour with other bounties or another page."""
+        shown = chosen or self.chosen
+        values = {} if shown is Filter.OPEN else {"show": shown.value}
+        values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
+        values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
+        values |= place.values()
+        return f"/?{urlencode(values)}" if values else "/"
+
+    def feed(self) -> str | None:
+        """The address of the feed that follows this search; None where nothing is set that one could follow."""
+        followed = {each: text for each, text in self.texts.items() if each in FOLLOWED and each not in self.problems}
+        return f"/feed.atom?{urlencode(followed)}" if followed else None
+
+    def cleared(self) -> str:
+        """The address without the fields."""
+        return Search(self.chosen, self.sort, FIRST, {}, {}).address()
+
+
+def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
+    """The state that a query of the list's address names."""
+    texts = {name: text[:_MOST_SHOWN] for name in FIELDS if (text := values.get(name, "").strip())}
+    problems: dict[str, str] = {}
+    chosen = _chosen(Filter, values.get("show"), Filter.OPEN, "show", problems)
+    sort = _chosen(BountySort, values.get("sort"), BountySort.NEWEST, "sort", problems)
+    read: dict[str, int | str] = {}
+    for name, text in texts.items():
+        try:
+            read[name] = _READERS[name](text, token)
+        except ValueError as error:
+            problems[name] = str(error)
+    problems |= {
+        upper: gettext(problem)
+        for lower, upper, problem in _RANGES
+        if lower in read and upper in read and int(read[lower]) > int(read[upper])
+    }
+    place = _place(values, sort)
+    if place is None:
+        problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
+    cursor = None if place is None or place.cursor is None else PageCursor(parse_cursor(place.cursor))
+    query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=cursor)
+    return Search(chosen, sort, place or FIRST, texts, problems, query)
+
+
+def _place(values: Mapping[str, str], sort: BountySort) -> ListPlace | None:
+    """The place that an address names; None where its cursor does not continue the list. Where the address does not say
+    which page that is, or not so that it could be, the page is shown without its number."""
+    cursor = values.get("cursor") or None
+    if cursor is None:
+        return FIRST
+    if not _continues(cursor, sort):
+        return None
+    back = tuple(each for each in values.get("back", "").split("~")[-MOST_BACK:] if _continues(each, sort))
+    number = re.fullmatch("[1-9][0-9]{0,5}", values.get("page", ""))
+    page = int(number[0]) if number else 1
+    return ListPlace(cursor, page, back) if page > 1 and len(back) == min(page - 2, MOST_BACK) else ListPlace(cursor)
+
+
+def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict[str, str]) -> T:
+    try:
+        return kind(text or usual)
+    except ValueError:
+        problems[name] = gettext(
+            "“%(text)s” is not one of %(names)s.", text=readable_line((text or "")[:40]), names=", ".join(kind)
+        )
+        return usual
+
+
+def _asked(read: Mapping[str, int | str]) -> dict[str, Any]:
+    """The names and units of the query. Days are whole ones: the query's bounds are not part of what it shows."""
+    found: dict[str, Any] = {f"{name}_address" if name in ACCOUNTS else name: value for name, value in read.items()}
+    if "from" in read:
+        found["deadline_after"] = max(0, found.pop("from") - 1)
+    if "until" in read:
+        found["deadline_before"] = found.pop("until") + _DAY
+    return found
+
+
+def _continues(cursor: str, sort: BountySort) -> bool:
+    try:
+        return parse_cursor(cursor).sort is sort
+    except ValueError:
+        return False
+
+
+def _search(text: str, _: TokenDescription) -> str:
+    if len(text) > MAX_SEARCH or not text.isprintable():
+        raise ValueError(
+            gettext("Search for at most %(count)s letters, without line breaks or controls.", count=MAX_SEARCH)
+        )
+    return text
+
+
+def _tag(text: str, _: TokenDescription) -> str:
+    try:
+        return parse_tag(text.lower())
+    except ValueError:
+        problem = gettext("“%(text)s” is not a tag: letters a-z, digits and hyphens.", text=readable_line(text[:40]))
+        raise ValueError(problem) from None
+
+
+def _award(text: str, token: TokenDescription) -> int:
+    decimals = token.decimals if 0 < token.decimals <= 77 else 0
+    plain = text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
+    found = re.fullmatch(r"([0-9]{1,78})(?:\.([0-9]{1,77}))?", plain)
+    part = "" if found is None else (found[2] or "").rstrip("0")
+    amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
+    if amount is None or len(part) > decimals or amount > MAX_UINT256:
+        raise ValueError(_not_an_amount(readable_line(text[:40]), decimals))
+    return amount
+
+
+def _not_an_amount(text: str, decimals: int) -> str:
+    if not decimals:
+        return gettext("“%(text)s” is not an amount. Write it like 25 or 1200.5.", text=text)
+    return ngettext(
+        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimal.",
+        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimals.",
+        decimals,
+        text=text,
+        count=decimals,
+    )
+
+
+def _date(text: str, _: TokenDescription) -> int:
+    try:
+        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None:
+            raise ValueError
+        return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
+    except ValueError:
+        problem = gettext("“%(text)s” is not a date. Write it like 2030-01-31.", text=readable_line(text[:40]))
+        raise ValueError(problem) from None
+
+
+def _account(text: str, _: TokenDescription) -> str:
+    try:
+        return parse_address(text)
+    except ValueError:
+        shown = readable_line(text[:50])
+        if re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
+            problem = gettext(
+                "“%(text)s” is not an address: its letters do not match its EIP-55 checksum. It must be exactly as "
+                "copied.",
+                text=shown,
+            )
+        else:
+            problem = gettext(
+                "“%(text)s” is not an address: 0x and 40 hexadecimal digits. It must be exactly as copied.", text=shown
+            )
+        raise ValueError(problem) from None
+
+
+_READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
+    "search": _search,
+    "tag": _tag,
+    "min_award": _award,
+    "max_award": _award,
+    "from": _date,
+    "until": _date,
+    "poster": _account,
+    "solver": _account,
+    "guardian": _account,
+}
+_RANGES: Final = (
+    ("min_award", "max_award", marked("The highest award is lower than the lowest one.")),
+    ("from", "until", marked("The last day is before the first one.")),
+)

@@ -1,0 +1,94 @@
+"""How old and how final what a page shows is, in words."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.domain.lifecycle import BountyStatus
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.values import Finality
+from service_common.db.engine import reading
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_reads import read_head, read_seconds_since_look
+
+from service_api.dependencies import Dependencies
+from service_api.pages.formatting import counted, moment, span
+from service_api.pages.texts import gettext, marked
+
+_FINAL_TERMS: Final = marked(
+    "The terms of this bounty cannot change any more: the chain has finalized the block that recorded it."
+)
+_FINAL_OUTCOME: Final = marked(
+    "The outcome of this bounty cannot change any more: the chain has finalized the block that recorded it."
+)
+_OPEN_TERMS: Final = marked(
+    "The terms of this bounty can still change for about %(span)s: "
+    "the chain has not finalized the block that recorded it."
+)
+_OPEN_OUTCOME: Final = marked(
+    "The outcome of this bounty can still change for about %(span)s: "
+    "the chain has not finalized the block that recorded it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """Something that a reader has to know before trusting the page."""
+
+    title: str
+    text: str
+
+
+def notices(deps: Dependencies, now: UnixSeconds) -> tuple[Notice, ...]:
+    """Return the present faults. Of a chain that makes no block the index is not late."""
+    try:
+        with reading(deps.engine) as connection:
+            head = read_head(connection, deps.config.chain.chain_id)
+            since_look = read_seconds_since_look(connection, deps.config.chain.chain_id)
+    except DatabaseUnavailable:
+        lacking = gettext("Parts of this page are lacking. Reload in a minute.")
+        return (Notice(gettext("The index cannot be read at the moment"), lacking),)
+    if head is None:
+        return ()
+    if head.halted is not None:
+        text = gettext(
+            "The chain contradicts what was final. Rely on the chain itself until the operator has found out why."
+        )
+        return (Notice(gettext("The index has stopped"), text),)
+    at, age = head.block_time, now - head.block_time
+    if age <= STANDS_STILL_SECONDS:
+        return ()
+    if head.shows_tip(since_look):
+        return (_of_a_chain_that_stands_still(at, age),)
+    text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
+    return (Notice(gettext("The index is behind the chain"), text),)
+
+
+def _of_a_chain_that_stands_still(at: UnixSeconds, age: int) -> Notice:
+    text = gettext(
+        "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a deadline "
+        "that passes until then has passed: a Submission or a Verdict comes too late if the next block is later than "
+        "its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
+        "by way of the settlement layer, as docs/chain-halts.md of this project explains.",
+        time=moment(at),
+        span=span(age),
+    )
+    return Notice(gettext("The chain makes no new block"), text)
+
+
+def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
+    """Return about how long a bounty's newest fact can still change, if finality goes on as far behind; 0 once final.
+
+    By the times of the fact's block and of the finalized one, which may share one.
+    """
+    return 0 if detail.finality is Finality.FINALIZED else max(1, changed_at - finalized_at)
+
+
+def finality(status: BountyStatus, seconds: int) -> str:
+    """How final a bounty's newest fact is, as a sentence: its terms while it is open, then its outcome."""
+    is_open = status is BountyStatus.OPEN
+    if seconds == 0:
+        return gettext(_FINAL_TERMS if is_open else _FINAL_OUTCOME)
+    about = span(seconds) if seconds >= 60 else counted(seconds, "second")
+    return gettext(_OPEN_TERMS if is_open else _OPEN_OUTCOME, span=about)

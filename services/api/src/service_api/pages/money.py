@@ -1,0 +1,90 @@
+"""Who gets what of a bounty's escrow: in each ending while it is open, and who has been paid once it is final.
+
+Computed here from the bounty's own figures by the rules of the Hub.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.domain.money import AmountDue, AmountKind, settlement
+from bounty_protocol.types import Address, TokenAmount
+from bounty_protocol.wire.bounties import Facts
+
+from service_api.pages.rows import ClaimRow
+from service_api.pages.texts import gettext, marked
+
+KINDS: Final = {
+    AmountKind.WINNER_AWARD: marked("Award to the winner"),
+    AmountKind.POSTER_REFUND: marked("Refund to the Poster"),
+    AmountKind.GUARDIAN_FEE: marked("Fee of a Guardian"),
+    AmountKind.PROTOCOL_FEE: marked("Protocol fee"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PossibleEnding:
+    """One way in which a bounty can end, and what each party gets then."""
+
+    name: str
+    winner: TokenAmount
+    poster: TokenAmount
+    guardians: TokenAmount
+    """Of all Guardians together, where each of them records a Verdict."""
+    protocol: TokenAmount
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """An amount that a party may pull, and the claim that did it."""
+
+    name: str
+    due: AmountDue
+    claim: ClaimRow | None
+
+
+def award_of(facts: Facts) -> TokenAmount:
+    """The winner's amount: the escrow less both fees."""
+    return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
+
+
+def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
+    """The reward of each Guardian with a recorded Verdict."""
+    return TokenAmount(facts.guardian_fee // roster_size)
+
+
+def endings(facts: Facts, roster_size: int) -> tuple[PossibleEnding, ...]:
+    """The endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
+    rejected = Outcome.NO_VALID_SUBMISSION
+    return (
+        _ending(gettext("A Submission is awarded"), facts, Outcome.AWARDED, roster_size, roster_size),
+        _ending(gettext("The Guardians find no valid Submission"), facts, rejected, roster_size, roster_size),
+        _ending(gettext("No Guardian judges in time"), facts, rejected, roster_size, 0),
+    )
+
+
+def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdicts: int) -> PossibleEnding:
+    found = settlement(
+        outcome,
+        escrow_amount=facts.escrow_amount,
+        protocol_fee=facts.protocol_fee,
+        guardian_fee=facts.guardian_fee,
+        roster_size=roster_size,
+        verdict_count=verdicts,
+    )
+    guardians = TokenAmount(found.guardian_fee_each * found.guardian_fee_count)
+    return PossibleEnding(name, found.award, found.refund, guardians, found.protocol_fee)
+
+
+def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[Payment, ...]:
+    """Each amount with its claim: of the same kind, account and value."""
+    left = {(claim.kind, claim.recipient, claim.amount): claim for claim in claims}
+    return tuple(
+        Payment(gettext(KINDS[due.kind]), due, left.get((due.kind, due.recipient, due.amount))) for due in amounts
+    )
+
+
+def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:
+    """The amount that this account has not pulled yet."""
+    return tuple(each for each in made if each.due.recipient == account and each.claim is None)

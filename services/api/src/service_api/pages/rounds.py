@@ -1,0 +1,122 @@
+"""The randomness beacon's rounds, for pages: their policy lets them reach no relay, so that they ask here.
+
+They are under the path that relays have, so that a page reads them as it would read a relay. Each signature is
+verified, which is a service to the pages and no authority: a page verifies it again. What verified is kept: a relay is
+a stranger's server, and is asked for a round once.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import Lock, Semaphore
+from typing import Final, cast
+
+from bounty_protocol.clock import Clock
+from bounty_protocol.crypto.beacon import Beacon, BeaconClient, HttpGet, NotYet
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.errors import ServiceError
+from flask import Blueprint, Response, current_app
+from service_common.recent import Recent
+from service_common.web.authentication import public, read_query
+from service_common.web.versions import json_version, render_version
+from werkzeug.exceptions import NotFound
+
+EXTENSION: Final = "service-rounds"
+_KEPT_SECONDS: Final = 3_600.0
+_MOST_KEPT: Final = 1_024
+_SILENT_SECONDS: Final = 10.0
+"""For how long pages are not kept waiting by relays that did not answer."""
+_AT_ONCE: Final = 8
+"""Questions to relays at a time, so that callers who ask for old rounds do not occupy every thread."""
+_ROUND: Final = re.compile(r"[1-9][0-9]{0,14}")
+_FOREVER: Final = "public, max-age=31536000, immutable"
+_RETRY_SECONDS: Final = 5
+
+routes = Blueprint("rounds", __name__)
+
+
+class BeaconUnavailable(Exception):
+    """No relay answers at the moment, or too many callers wait for one."""
+
+
+class RoundNotOut(Exception):
+    """The round has no signature yet; ask again after ``retry_after`` seconds."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__()
+        self.retry_after = retry_after
+
+
+class Rounds:
+    """The verified answers of relays, kept. Thread-safe."""
+
+    def __init__(self, urls: Sequence[str], info: Callable[[], BeaconInfo], http: HttpGet, clock: Clock) -> None:
+        self._urls, self._read_info, self._http, self._clock = urls, info, http, clock
+        self._lock, self._places = Lock(), Semaphore(_AT_ONCE)
+        self._undescribed_until = self._silent_until = 0.0
+        self._rounds: Recent[int, Beacon] = Recent(_KEPT_SECONDS, _MOST_KEPT, clock)
+
+    def info(self) -> BeaconInfo | None:
+        """Return the beacon with its clock; None where that is known from no record and no relay answers."""
+        with self._lock:
+            if self._clock.monotonic() < self._undescribed_until:
+                return None
+            try:
+                return self._read_info()
+            except ServiceError:
+                self._undescribed_until = self._clock.monotonic() + _SILENT_SECONDS
+                return None
+
+    def round(self, chain_hash: str, number: int) -> Beacon:
+        """Return the signature of a round; raises ``RoundNotOut``, ``BeaconUnavailable``, and ``NotFound`` of another
+        beacon."""
+        info = self.info()
+        if info is None:
+            raise BeaconUnavailable
+        if chain_hash != info.chain_hash.removeprefix("0x"):
+            raise NotFound
+        if (wait := info.time_of(number) - self._clock.now()) > 0:
+            raise RoundNotOut(wait)
+        return self._rounds.get(number, lambda: self._asked(info, number))
+
+    def _asked(self, info: BeaconInfo, number: int) -> Beacon:
+        if self._clock.monotonic() < self._silent_until or not self._places.acquire(blocking=False):
+            raise BeaconUnavailable
+        try:
+            found = BeaconClient(self._urls, info, self._http, self._clock).round(number)
+        except SealedDataError as error:
+            if error.failure is Failure.BEACON_UNAVAILABLE:
+                self._silent_until = self._clock.monotonic() + _SILENT_SECONDS
+            raise BeaconUnavailable from None
+        finally:
+            self._places.release()
+        if isinstance(found, NotYet):
+            raise RoundNotOut(found.retry_after)
+        return found
+
+
+def current_rounds() -> Rounds:
+    """Return those of the app that answers this request."""
+    return cast("Rounds", current_app.extensions[EXTENSION])
+
+
+@routes.get("/beacon/<chain_hash>/public/<number>")
+@partial(public, asks=True)
+def get_round(chain_hash: str, number: str) -> Response:
+    """The signature of one round; 425 before it is out."""
+    read_query(allowed=frozenset())
+    if _ROUND.fullmatch(number) is None:
+        raise NotFound
+    try:
+        found = current_rounds().round(chain_hash, int(number))
+    except RoundNotOut as waiting:
+        return _later(425, "This round is not out yet.", waiting.retry_after)
+    except BeaconUnavailable:
+        return _later(503, "No relay of the beacon answers at the moment.", _RETRY_SECONDS)
+    return render_version(json_version({"round": found.round, "signature": found.signature.hex()}, _FOREVER))
+
+
+def _later(status: int, text: str, seconds: int) -> Response:
+    headers = {"Retry-After": str(seconds), "Cache-Control": "no-store"}
+    return Response(f"{text}\n", status, mimetype="text/plain", headers=headers)

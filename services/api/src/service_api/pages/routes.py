@@ -1,0 +1,249 @@
+"""The pages."""
+
+import re
+from contextlib import nullcontext
+from typing import Final
+from urllib.parse import urlencode
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
+from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.values import MAX_SEARCH
+from bounty_protocol.wire.withheld import WithheldQuery
+from flask import Blueprint, Response, redirect
+from service_common.db.hub_reads import read_delivery_keys
+from service_common.web.authentication import public, public_body, read_query
+from service_common.web.callers import callers
+from service_common.web.versions import REVALIDATE, Version, text_version
+from werkzeug.exceptions import NotFound
+from werkzeug.wrappers import Response as PlainResponse
+
+from service_api.bounties.show_bounty import show_bounty
+from service_api.dependencies import Dependencies, dependencies
+from service_api.deployment.show_deployment import reading_once, show_deployment, show_token
+from service_api.deployment.show_status import show_status
+from service_api.moderation.decisions import list_withheld
+from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
+from service_api.pages.answers import kept, only_now, page, static_page
+from service_api.pages.entries import withheld_line
+from service_api.pages.markdown import render
+from service_api.pages.rounds import current_rounds
+from service_api.pages.titles import read_challenge
+
+routes = Blueprint("pages", __name__, template_folder="templates")
+
+SHOWN_WITHHELD: Final = 100
+MAX_PREVIEW: Final = 256 * 1024
+"""Of a challenge page."""
+
+
+@routes.get("/")
+@public
+def get_list() -> PlainResponse:
+    """Bounties; search, filters, order; what all bounties come to.
+
+    A form sends its empty fields, too: each state has one address, without them.
+    """
+    values, deps = read_query(allowed=filters.PARAMETERS), dependencies()
+    token = show_token(deps)
+    search = filters.read_search(values, token)
+    if not all(values.values()):
+        return redirect(search.address(place=search.place), 303)
+
+    def make() -> dict[str, object]:
+        figures = status.figures_of(show_status(deps))
+        found = listing.list_page(deps, search)
+        return {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
+
+    return page("list.html", make)
+
+
+@routes.get("/bounties")
+@public
+def get_bounties() -> PlainResponse:
+    """The list: the address of a bounty, shortened by hand."""
+    read_query(allowed=frozenset())
+    return redirect("/", 301)
+
+
+@routes.get("/people")
+@public
+def get_people() -> PlainResponse:
+    """Where an account is looked for: the same for accounts."""
+    read_query(allowed=frozenset())
+    return redirect("/find", 301)
+
+
+@routes.get("/find")
+@public
+def find() -> PlainResponse:
+    """Leads to a bounty by its number, to an account by its address; other text of `q` is searched for."""
+    text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
+    number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
+    if number is not None:
+        return redirect(f"/bounties/{parsed_bounty_id(number.group(1))}", 303)
+    try:
+        return redirect(f"/people/{parse_address(text)}", 303)
+    except ValueError:
+        if text and not text.lower().startswith("0x"):
+            return redirect(f"/?{urlencode({'show': filters.Filter.ALL.value, 'search': text[:MAX_SEARCH]})}", 303)
+        return only_now("find.html", 404, query=text[:100])
+
+
+@routes.get("/bounties/<bounty_id>")
+@public
+def get_bounty(bounty_id: str) -> Response:
+    """State, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check it."""
+    read_query(allowed=frozenset())
+    number, deps = parsed_bounty_id(bounty_id), dependencies()
+
+    def make() -> dict[str, object]:
+        found = bounty.bounty_page(deps, number)
+        return {
+            "page": found,
+            "reasons": bounty.REASONS,
+            "record_failures": bounty.RECORD_FAILURES,
+            "wallet": _wallet(deps, wallets.Actions.BOUNTY, found.detail),
+        }
+
+    return page("bounty.html", make, acting=True)
+
+
+@routes.get("/bounties/<bounty_id>/challenge.md")
+@public
+def get_challenge(bounty_id: str) -> Response:
+    """The exact bytes of a challenge page, to be saved and hashed; only verified ones."""
+    read_query(allowed=frozenset())
+    number = parsed_bounty_id(bounty_id)
+
+    def make() -> Version:
+        detail = show_bounty(dependencies(), number).value
+        if detail.withheld is not None:
+            raise ServiceError("bounty_challenge_withheld", withheld_line(detail.withheld))
+        found = read_challenge(detail.challenge, detail.facts.spec_commitment)
+        if found is None:
+            raise NotFound
+        return text_version(found.content.decode(), "text/plain", REVALIDATE)
+
+    return kept(make)
+
+
+@routes.get("/people/<account>")
+@public
+def get_person(account: str) -> Response | PlainResponse:
+    """What waits for an account; what it posted, submitted, judged and was paid."""
+    read_query(allowed=frozenset())
+    address = parsed_account(account)
+    if account != address:
+        return redirect(f"/people/{address}", 301)
+    return page("person.html", lambda: {"page": person.person_page(dependencies(), address)})
+
+
+@routes.get("/guardians")
+@public
+def get_guardians() -> Response:
+    """The roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
+    read_query(allowed=frozenset())
+
+    def make() -> dict[str, object]:
+        deps = dependencies()
+        return {"page": guardians.guardians_page(deps), "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
+
+    return page("guardians.html", make, acting=True, has_amounts=False)
+
+
+@routes.get("/publish")
+@public
+def get_publish() -> Response:
+    """Where a Poster writes a page, publishes it and funds it with a wallet."""
+    read_query(allowed=frozenset())
+
+    def make() -> dict[str, object]:
+        return {"wallet": _wallet(dependencies(), wallets.Actions.PUBLISH)}
+
+    return page("publish.html", make, acting=True, has_amounts=False)
+
+
+@routes.post("/publish/preview")
+@public_body("text/markdown", MAX_PREVIEW)
+def preview(text: bytes) -> Response:
+    """A challenge (`text/markdown`, at most 256 KiB) as its page would show it. Nothing of it is kept or logged."""
+    read_query(allowed=frozenset())
+    known = callers()
+    with nullcontext() if known is None else known.read():
+        return only_now("preview.html", shown=render(text.decode("utf-8", "replace")))
+
+
+@routes.get("/deployment")
+@public
+def get_deployment() -> Response:
+    """State, totals, versions, Hub, token, fees, limits and keys."""
+    read_query(allowed=frozenset())
+
+    def make() -> dict[str, object]:
+        deps = dependencies()
+        stated = show_status(deps)
+        with reading_once(deps, "hub", "beacon"):
+            found = show_deployment(deps)
+        with deps.facts.open() as facts:
+            key = read_delivery_keys(facts.connection, facts.head.block_time).current
+        health, figures = status.health_of(stated), status.figures_of(stated)
+        return {
+            "key": key, "found": found, "now": deps.clock.now(), "status": stated, "health": health, "figures": figures,
+        }  # fmt: skip
+
+    return page("deployment.html", make)
+
+
+@routes.get("/withheld")
+@public
+def get_withheld() -> Response:
+    """What the operator does not show here, why, and where that is reported or disputed."""
+    given = read_query(allowed=frozenset({"after"})).get("after", "0")
+    if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
+        raise NotFound
+
+    def make() -> dict[str, object]:
+        deps, after = dependencies(), int(given)
+        with deps.facts.open() as facts:
+            query = WithheldQuery(after, SHOWN_WITHHELD)
+            found = list_withheld(facts.connection, query, deps.config.report_address)
+        return {"found": found, "after": after}
+
+    return page("withheld.html", make, has_amounts=False)
+
+
+@routes.get("/how-it-works")
+@public
+def get_how_it_works() -> Response:
+    """What happens with a bounty."""
+    read_query(allowed=frozenset())
+    return static_page("how_it_works.html")
+
+
+@routes.get("/glossary")
+@public
+def get_glossary() -> Response:
+    """The terms of the pages."""
+    read_query(allowed=frozenset())
+    return static_page("glossary.html")
+
+
+def _wallet(deps: Dependencies, actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
+    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail)
+
+
+def parsed_bounty_id(text: str) -> BountyId:
+    """A bounty's number in a path; no page for anything else."""
+    try:
+        return parse_bounty_id(text)
+    except ValueError:
+        raise NotFound from None
+
+
+def parsed_account(text: str) -> Address:
+    """An account in a path; no page for anything else."""
+    try:
+        return parse_address(text)
+    except ValueError:
+        raise NotFound from None

@@ -1,0 +1,88 @@
+"""Where a bounty is in its life, as a person sees it: finer than open and final, by the clock of this process.
+
+The chain decides by the time of its blocks; a page may be some seconds ahead of it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, Protocol
+
+from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
+from bounty_protocol.types import UnixSeconds
+
+from service_api.pages.texts import gettext, marked
+
+
+class Stage(StrEnum):
+    """Each is a name of a style, too."""
+
+    ACCEPTING = "accepting"
+    SEALED = "sealed"
+    JUDGING = "judging"
+    DUE = "due"
+    AWARDED = "awarded"
+    REJECTED = "rejected"
+
+
+LABELS: Final = {
+    Stage.ACCEPTING: marked("Open for work"),
+    Stage.SEALED: marked("Work is sealed"),
+    Stage.JUDGING: marked("Being judged"),
+    Stage.DUE: marked("Time is up"),
+    Stage.AWARDED: marked("Awarded"),
+    Stage.REJECTED: marked("Not awarded"),
+}
+MEANINGS: Final = {
+    Stage.ACCEPTING: marked("Solvers can submit sealed work. Nobody can read it before the reveal point."),
+    Stage.SEALED: marked("Submissions are closed. Nobody can open them before the reveal point."),
+    Stage.JUDGING: marked("The Guardians of the roster open the Submissions and record their Verdicts."),
+    Stage.DUE: marked("Nothing can be submitted or judged any more. Anyone can settle the bounty on chain."),
+    Stage.AWARDED: marked("A quorum of Guardians awarded one Submission. The outcome is final on chain."),
+    Stage.REJECTED: marked("The bounty ended without an award. The outcome is final on chain."),
+}
+
+
+class HasTerms(Protocol):
+    """A bounty's times and ending, as an answer or a row has them."""
+
+    @property
+    def status(self) -> BountyStatus: ...
+    @property
+    def submission_deadline(self) -> UnixSeconds: ...
+    @property
+    def reveal_at(self) -> UnixSeconds: ...
+    @property
+    def judging_deadline(self) -> UnixSeconds: ...
+    @property
+    def outcome(self) -> Outcome | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """The next moment at which something changes."""
+
+    name: str
+    at: UnixSeconds
+
+
+def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
+    """The stage at a time."""
+    if terms.status is BountyStatus.FINAL:
+        return Stage.AWARDED if terms.outcome is Outcome.AWARDED else Stage.REJECTED
+    schedule = Schedule(terms.submission_deadline, terms.reveal_at, terms.judging_deadline)
+    if schedule.settleable(terms.status, now, has_submissions):
+        return Stage.DUE
+    if schedule.accepting(terms.status, now):
+        return Stage.ACCEPTING
+    return Stage.JUDGING if schedule.judgeable(terms.status, now) else Stage.SEALED
+
+
+def next_deadline(terms: HasTerms, stage: Stage) -> Deadline | None:
+    """The next event by the clock; none once time is up."""
+    if stage is Stage.ACCEPTING:
+        return Deadline(gettext("Submissions close"), terms.submission_deadline)
+    if stage is Stage.SEALED:
+        return Deadline(gettext("Judging starts"), terms.reveal_at)
+    if stage is Stage.JUDGING:
+        return Deadline(gettext("Judging ends"), terms.judging_deadline)
+    return None

@@ -1,0 +1,177 @@
+"""The language of the pages: the catalogue of one deployment, read and checked once, before the process starts.
+
+English stands in the source and needs no catalogue. A constant is ``marked`` where it is defined and translated where
+it is shown. Every text is a format: a value stands in it as ``%(name)s``, a percent sign as ``%%``.
+
+A translation may move the tags and values of its original and may have no others; everything else in it is escaped
+where a template shows it. So a catalogue can say something wrong, but cannot run anything or take down a page.
+"""
+
+import re
+import struct
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from gettext import GNUTranslations, NullTranslations
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import IO, Final, cast
+
+from flask import Flask, current_app, has_app_context
+from markupsafe import escape
+
+DOMAIN: Final = "pages"
+_EXTENSION: Final = "service-pages-texts"
+_LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
+_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
+_VALUE: Final = re.compile(r"%(?:\((\w+)\)s|%)?")
+_COUNTS: Final = 1_000
+"""Numbers for which a rule for plurals is tried."""
+_COUNT: Final = "count"
+"""The value that a form for one thing may leave out."""
+_RIGHT_TO_LEFT: Final = frozenset(
+    {"apc", "ar", "arc", "bal", "bgn", "ckb", "dv", "fa", "glk", "he", "khw", "ks", "lrc", "mzn", "nqo", "ps", "rhg",
+     "sd", "sdh", "skr", "syr", "trw", "ug", "ur", "yi"}
+)  # fmt: skip
+_RIGHT_TO_LEFT_SCRIPTS: Final = frozenset({"Adlm", "Arab", "Aran", "Hebr", "Nkoo", "Rohg", "Samr", "Syrc", "Thaa"})
+
+
+class _Catalogue(GNUTranslations):
+    """The messages of a compiled catalogue, as they are shown in plain text."""
+
+    _catalog: dict[str | tuple[str, int], str]
+    """The parsed catalogue, without a public name in the library: each text, a plural's by the number of its form."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        try:
+            for count in range(_COUNTS):
+                self.plural(count)  # type: ignore[attr-defined]
+        except ArithmeticError:
+            raise ValueError("its rule for plurals divides by zero") from None
+        # an editor may write what nobody translated as an empty text, which would hide the original
+        self._catalog = {key: text for key, text in self._catalog.items() if text}
+        for key, translation in self._catalog.items():
+            original, is_plural = (key, False) if isinstance(key, str) else (key[0], True)
+            if original and (fault := _fault(original, translation, is_plural=is_plural)):
+                raise ValueError(f"the translation of {original[:60]!r} {fault}")
+
+
+class _MarkupCatalogue(_Catalogue):
+    """The same messages as templates show them: escaped but for the tags of the original."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        super().__init__(file)
+        self._catalog = {key: _escaped(translation) for key, translation in self._catalog.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one language, which ``language`` names as HTML does: ``en``, ``pt-BR``."""
+
+    language: str
+    plain: NullTranslations
+    in_markup: NullTranslations
+
+    @property
+    def direction(self) -> str:
+        """In which direction the language is written, as HTML names it."""
+        language, *further = self.language.split("-")
+        scripts = [each for each in further if len(each) == 4]
+        is_reversed = scripts[0] in _RIGHT_TO_LEFT_SCRIPTS if scripts else language in _RIGHT_TO_LEFT
+        return "rtl" if is_reversed else "ltr"
+
+
+ENGLISH: Final = Texts("en", NullTranslations(), NullTranslations())
+
+
+def parse_language(text: str) -> str:
+    """The name of a language with its script or region, if it needs one."""
+    if _LANGUAGE.fullmatch(text) is None:
+        raise ValueError("a language such as en, de, pt-BR or zh-Hant")
+    return text
+
+
+def read_texts(language: str, folder: Path | None) -> Texts:
+    """The texts of a language, of the catalogues in ``folder`` or of those of this package.
+
+    Raises ``ValueError`` where there is none, or one that cannot be read or shown.
+    """
+    if language == ENGLISH.language:
+        return ENGLISH
+    if folder is None:
+        with as_file(files("service_api.pages").joinpath("locale")) as own:
+            return read_texts(language, own)
+    path = folder / language.replace("-", "_") / "LC_MESSAGES" / f"{DOMAIN}.mo"
+    try:
+        return Texts(language, _read(path, _Catalogue), _read(path, _MarkupCatalogue))
+    except FileNotFoundError:
+        raise ValueError(f"a language with a catalogue; there is no {path.relative_to(folder)}") from None
+    except (OSError, UnicodeDecodeError, struct.error, LookupError):
+        raise ValueError(f"a language whose catalogue can be read; {path.relative_to(folder)} cannot") from None
+
+
+def _read(path: Path, kind: Callable[[IO[bytes]], NullTranslations]) -> NullTranslations:
+    with path.open("rb") as file:
+        return kind(file)
+
+
+def _fault(original: str, translation: str, *, is_plural: bool) -> str | None:
+    """Why a translation cannot be shown in place of its original."""
+    if Counter(_TAG.findall(translation)) != Counter(_TAG.findall(original)):
+        return "has other tags than the original"
+    if "%" in [found.group() for found in _VALUE.finditer(translation)]:
+        return "has a single percent sign, which must be doubled"
+    wanted, found = _values(original), _values(translation)
+    if found != wanted and not (is_plural and found == wanted - {_COUNT}):
+        return "has other values than the original"
+    return None
+
+
+def _values(text: str) -> set[str]:
+    return {found[1] for found in _VALUE.finditer(text) if found[1]}
+
+
+def _escaped(translation: str) -> str:
+    """Text with its tags as they are; these have been compared with the original's."""
+    between, tags = _TAG.split(translation), _TAG.findall(translation)
+    return "".join(f"{escape(text)}{tag}" for text, tag in zip(between, [*tags, ""], strict=True))
+
+
+def install_texts(app: Flask, texts: Texts) -> None:
+    """Let ``app`` speak a language: what it shows by ``gettext``, and its templates."""
+    app.extensions[_EXTENSION] = texts
+    app.jinja_env.policies["ext.i18n.trimmed"] = True
+    app.jinja_env.add_extension("jinja2.ext.i18n")
+    # what the extension adds to an environment has no types
+    app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
+        texts.in_markup.gettext, texts.in_markup.ngettext, newstyle=True
+    )
+    app.jinja_env.globals.update(language=texts.language, direction=texts.direction)
+
+
+def current_texts() -> Texts:
+    """Those of the app that answers; English outside of one."""
+    if not has_app_context():
+        return ENGLISH
+    return cast("Texts", current_app.extensions[_EXTENSION])
+
+
+def gettext(message: str, /, **values: object) -> str:
+    """A text in the language of the pages, with its values. It is plain text: a template escapes it."""
+    return current_texts().plain.gettext(message) % values
+
+
+def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
+    """The same of a text that depends on how many there are."""
+    return current_texts().plain.ngettext(one, many, count) % values
+
+
+def marked(message: str) -> str:
+    """A text for the catalogue that is translated later, where it is shown."""
+    return message
+
+
+def marked_plural(one: str, many: str) -> tuple[str, str]:
+    """The same of a text that depends on how many there are."""
+    return one, many

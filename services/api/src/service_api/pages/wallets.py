@@ -1,0 +1,65 @@
+"""The data that a page passes to its script, so that a wallet can act on it.
+
+Chain, Hub and beacon are this process's own configuration. What the index has of a bounty is passed on as such: the
+script compares it with the chain, through the wallet's own node, before anything is signed.
+"""
+
+from enum import StrEnum
+
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.bounties import BountyDetail
+
+from service_api.config import ApiConfig
+
+
+class Actions(StrEnum):
+    """Which actions a page offers."""
+
+    BOUNTY = "bounty"
+    GUARDIANS = "guardians"
+    PUBLISH = "publish"
+
+
+def wallet_data(
+    config: ApiConfig,
+    beacon: BeaconInfo | None,
+    actions: Actions,
+    detail: BountyDetail | None = None,
+) -> dict[str, object]:
+    """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
+    pages, facts = config.pages, detail.facts if detail else None
+    return {
+        "actions": actions.value,
+        "chain_id": config.chain.chain_id,
+        "hub_address": config.chain.hub_address,
+        "has_moved_time": config.has_moved_time,
+        "api_url": config.public_url,
+        "bucket_url": config.bucket_url,
+        "explorer_url": pages.explorer_url,
+        "sponsor": None if pages.sponsor is None else to_json(pages.sponsor),
+        "rate_feed": pages.rate_feed,
+        "faucet_url": pages.faucet_url,
+        "beacon": None
+        if beacon is None
+        else {
+            "chain_hash": beacon.chain_hash,
+            "public_key": beacon.public_key,
+            "genesis_time": beacon.genesis_time,
+            "period_seconds": beacon.period_seconds,
+        },
+        "bounty": None
+        if detail is None or facts is None
+        else {
+            "bounty_id": str(detail.bounty_id),
+            "poster_address": facts.poster_address,
+            "escrow_amount": str(facts.escrow_amount),
+            "spec_commitment": facts.spec_commitment,
+            "guardian_roster_hash": facts.guardian_roster_hash,
+            "submission_deadline": facts.submission_deadline,
+            "reveal_at": facts.reveal_at,
+            "judging_deadline": facts.judging_deadline,
+            "protocol_fee": str(facts.protocol_fee),
+            "guardian_fee": str(facts.guardian_fee),
+        },
+    }

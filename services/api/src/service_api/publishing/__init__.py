@@ -1,0 +1,1 @@
+"""Publishing a challenge page: checked, reviewed, and kept under its commitment."""

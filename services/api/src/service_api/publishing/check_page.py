@@ -1,0 +1,92 @@
+"""Checking a page before it is published: its form and the Hub's bounds here, the rules by the reviewer.
+
+The reviewer answers over HTTP, since the caller waits for nothing else and nothing is kept. A page of which the form is
+wrong goes no further than here. Nothing of a page reaches a log, a queue or a row.
+"""
+
+import json
+from typing import Final
+from urllib.parse import urlencode
+
+import urllib3
+from bounty_protocol.chain.hub_constants import HubConstants, term_issues
+from bounty_protocol.domain.challenge import parse_challenge
+from bounty_protocol.errors import Issue, ServiceError, shown_issues
+from bounty_protocol.readiness import VERSION
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.timely import HttpAnswer
+from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.publication import PageFindings
+from bounty_protocol.wire.reading import read
+from service_common.log import correlation_id, get_logger
+
+from service_api.dependencies import Dependencies
+from service_api.places import place_at
+from service_api.publishing.publish_challenge import shown_time
+
+CODE: Final = "page_check_unavailable"
+TIMEOUT: Final = urllib3.Timeout(connect=1.0, read=11.0)
+"""The reviewer lets a page wait for 2 seconds and judges it within 8."""
+_MAX_ANSWER: Final = 256 * 1024
+_BUSY_SECONDS: Final = 5
+
+log = get_logger(__name__)
+
+
+def check_page(deps: Dependencies, page: bytes) -> PageFindings:
+    """The answer of ``check``: all that is found, at most as many issues as any answer shows."""
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError as error:
+        rubric = current_rubric()
+        return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(error.issues)))
+    with deps.facts.open() as facts:
+        now = facts.head.block_time  # as a publication has it: the chain decides about deadlines
+    hub = deps.hub
+    found = _ask(deps, page, hub, now)
+    issues = [*term_issues(challenge, hub, now, shown_time), *found.issues]
+    return PageFindings(found.rubric_version, found.rubric_hash, found.rules_version, tuple(_shown(issues)))
+
+
+def _shown(issues: list[Issue]) -> list[Issue]:
+    return shown_issues(list(dict.fromkeys(issues)))
+
+
+def _ask(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSeconds) -> PageFindings:
+    """The reviewer's findings."""
+    with place_at(deps.check_places, _busy()):
+        answer = _exchange(deps, page, hub, now)
+    if answer.status == 503:
+        raise _busy()
+    try:
+        if answer.status != 200:
+            raise ValueError(f"status {answer.status}")
+        return read(PageFindings, json.loads(answer.body))
+    except (ValueError, RecursionError) as error:
+        # The reviewer's answer may quote the page: no part of it is logged.
+        log.warning("the reviewer gave no usable answer", status=answer.status)
+        raise ServiceError(CODE, "The reviewer gave no usable answer.") from error
+
+
+def _exchange(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSeconds) -> HttpAnswer:
+    query = urlencode(
+        {
+            "now": now,
+            "reveal_delay": hub.reveal_delay,
+            "token_symbol": hub.token.symbol,
+            "token_decimals": hub.token.decimals,
+        }
+    )
+    headers = {"Content-Type": "text/markdown", "X-Correlation-Id": correlation_id.get()}
+    try:
+        url = f"{deps.config.reviewer_url}/findings?{query}"
+        answer = deps.http.exchange("POST", url, most_bytes=_MAX_ANSWER, body=page, headers=headers, timeout=TIMEOUT)
+    except urllib3.exceptions.HTTPError as error:
+        log.warning("reviewer unavailable", error=type(error).__name__)
+        raise ServiceError(CODE, "The reviewer cannot be reached at the moment.") from error
+    return answer
+
+
+def _busy() -> ServiceError:
+    message = "Too many pages are being checked at the moment."
+    return ServiceError("service_overloaded", message, retry_after=_BUSY_SECONDS)

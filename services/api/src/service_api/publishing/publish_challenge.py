@@ -1,0 +1,172 @@
+"""Publishing a challenge: frontmatter, readiness review, exact bytes stored, prepared arguments returned.
+
+The bytes stored and committed to are the bytes signed. The terms in the answer are derived from them and from the Hub's
+current fees and roster, and the client re-derives all of it before anything is signed for the Hub. The identical signed
+request is answered 409 once its page has come as far as a review; a fresh signature joins the same review without a new
+charge. A page that is refused before leaves nothing behind.
+"""
+
+import secrets
+from dataclasses import dataclass
+
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
+from bounty_protocol.chain.hub_constants import HubConstants, term_issues
+from bounty_protocol.clock import iso_utc
+from bounty_protocol.domain.abi_hashes import authorization_nonce
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import FeePolicyChanged
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, Bytes32, UnixSeconds, bytes32
+from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, ReviewReference
+from bounty_protocol.wire.values import AbiArguments, TypedData
+from service_common.db import app as t
+from service_common.db.engine import writing
+from service_common.db.hub_reads import (
+    read_announced_roster,
+    read_current_roster,
+    read_fee_policy,
+    read_has_bounty,
+)
+from service_common.reviews import Circumstances
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.bounties.rendering import fees_of
+from service_api.dependencies import Dependencies
+from service_api.publishing.reviews import ReviewRequest, review
+from service_api.publishing.stored_pages import is_kept, store_page
+from service_api.storage.pending import Pending, require_room
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The Hub's offer to a bounty created now."""
+
+    fees: FeePolicyChanged
+    roster: Roster
+    now: UnixSeconds
+    roster_until: UnixSeconds | None
+    """When an announced roster takes this one's place."""
+    has_bounty: bool
+    """Whether the Poster has one whose creation is final."""
+
+
+def require_publications(deps: Dependencies) -> None:
+    """Raise ``invalid_bounty_challenge`` where this deployment takes no new bounties, as the operator has set."""
+    if not deps.config.takes_publications:
+        raise ServiceError(
+            "invalid_bounty_challenge",
+            "This deployment takes no new bounties.",
+            next_action="Check and publish it at another deployment.",
+        )
+
+
+def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> PreparedPublication:
+    """The answer of ``prepare-publication``."""
+    page = request.body
+    challenge = parse_challenge(page)
+    offer = _offer(deps, poster)
+    _check_terms(challenge, deps.hub, offer.now)
+    commitment = spec_commitment(page)
+    if not is_kept(deps.engine, commitment):
+        require_room(deps, Pending.PAGES, poster)
+    _process_once(deps, request)
+    token = deps.hub.token
+    circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
+    finished = review(deps, ReviewRequest(poster, commitment, page, circumstances, offer.has_bounty))
+    store_page(deps.engine, commitment, page, challenge)
+    terms = _terms(challenge, commitment, offer)
+    return _prepared(deps, poster, terms, offer, finished, len(page))
+
+
+def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
+    """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
+    values = {
+        "approval_digest": request.approval_digest,
+        "signer": request.signer,
+        "block_number": request.block_number,
+    }
+    with writing(deps.engine) as connection:
+        statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
+        first = connection.execute(statement.returning(t.processed_approvals.c.signer)).first()
+    if first is None:
+        raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
+
+
+def _offer(deps: Dependencies, poster: Address) -> Offer:
+    with deps.facts.open() as facts:
+        now = facts.head.block_time
+        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
+        announced = read_announced_roster(facts.connection, now)
+        has_bounty = read_has_bounty(facts.connection, poster, facts.head.finalized_number)
+    if fees is None or roster is None:
+        raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
+    return Offer(fees, roster, now, None if announced is None else announced.effective_from, has_bounty)
+
+
+def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
+    """Refuse terms that this Hub would revert on, all at once."""
+    if issues := term_issues(challenge, hub, now, shown_time):
+        raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
+
+
+def shown_time(at: int) -> str:
+    """A time of a page's terms for people, however far away it is."""
+    try:
+        return iso_utc(at)
+    except (ValueError, OverflowError, OSError):
+        return f"{at} seconds after 1970"
+
+
+def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms:
+    return Terms(
+        spec_commitment=commitment,
+        expected_roster_hash=offer.roster.guardian_roster_hash,
+        escrow_amount=challenge.escrow_amount,
+        submission_deadline=challenge.submission_deadline,
+        judging_window=challenge.judging_window_seconds,
+        max_protocol_fee=fee_amount(challenge.escrow_amount, offer.fees.protocol_fee_bps),
+        max_guardian_fee=fee_amount(challenge.escrow_amount, offer.fees.guardian_fee_bps),
+        salt=bytes32(secrets.token_bytes(32)),
+    )
+
+
+def _prepared(
+    deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
+) -> PreparedPublication:
+    chain = deps.config.chain
+    valid_before = UnixSeconds(offer.now + AUTHORIZATION_SECONDS)
+    if offer.roster_until is not None:  # from then on the Hub refuses terms that name this roster
+        valid_before = min(valid_before, offer.roster_until)
+    # The last argument is the signature over authorization_typed_data, which only the wallet can make.
+    with_authorization: list[object] = [terms.to_args(), poster, "0", str(valid_before), None]
+    typed_data = authorization_typed_data(
+        deps.hub.token,
+        chain.chain_id,
+        owner=poster,
+        payee=chain.hub_address,
+        value=terms.escrow_amount,
+        valid_after=UnixSeconds(0),
+        valid_before=valid_before,
+        nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
+    )
+    return PreparedPublication(
+        spec_commitment=terms.spec_commitment,
+        byte_length=byte_length,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub_address,
+        escrow_token_address=deps.hub.token.address,
+        poster_address=poster,
+        create_bounty=PreparedCall("createBounty", AbiArguments([terms.to_args()])),
+        create_bounty_with_authorization=PreparedCall(
+            "createBountyWithAuthorization", AbiArguments(with_authorization)
+        ),
+        authorization_typed_data=TypedData(typed_data),
+        fee_policy=fees_of(offer.fees),
+        guardian_roster=offer.roster,
+        review=finished,
+    )

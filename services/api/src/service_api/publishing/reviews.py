@@ -1,0 +1,182 @@
+"""The readiness review as the api sees it: join or start, wait with a bound, map every outcome to its code.
+
+A review is identified by Poster, page and rubric, so the same work is joined and charged once. A review that does not
+end in a judgement is not charged, whichever request was waiting for it. Losing Redis loses the waiting, not the result.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.rubric import current_rubric
+from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.wire.publication import ReviewReference
+from redis.exceptions import RedisError
+from service_common.db.engine import reading
+from service_common.db.review import reviews
+from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
+from service_common.log import get_logger
+from service_common.reviews import (
+    DONE,
+    Circumstances,
+    ReviewEnding,
+    ReviewResult,
+    outcome_of,
+    pack_page,
+    review_id,
+)
+from sqlalchemy import select
+
+from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
+from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
+from service_api.places import place_at
+from service_api.publishing.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
+
+REVIEW: Final = JobKind(
+    QueueName.REVIEWS,
+    "service_reviewer.jobs.review",
+    run_seconds=120,
+    kept_seconds=300,
+    waiting_seconds=int(PENDING.total_seconds()),  # as long as it is charged: without a worker, pages would fill Redis
+)
+LATER_SECONDS: Final = 5
+"""What a Poster's further review waits for each of its reviews that is under way, so that others' come before."""
+_MAX_WAIT_SECONDS = 3_600
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ReviewRequest:
+    """The reviewer's input."""
+
+    poster: Address
+    commitment: Bytes32
+    page: bytes
+    circumstances: Circumstances
+    has_bounty: bool
+    """Whether the Poster has a bounty on chain: the deployment's last paid reviews of a day are for those."""
+
+
+def review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
+    """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
+    try:
+        with PUBLICATION_SECONDS.time():
+            finished = _review(deps, asked)
+    except ServiceError as error:
+        PUBLICATIONS.labels(outcome_of(error.code)).inc()
+        raise
+    PUBLICATIONS.labels(ReviewResult.READY).inc()
+    return finished
+
+
+def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
+    rubric = current_rubric()
+    identifier = review_id(asked.poster, asked.commitment, rubric.hash)
+    finished = ReviewReference(identifier, rubric.version, rubric.hash)
+    if (known := _result(deps, identifier)) is not None:
+        return _conclude(known, finished)
+    refusal = ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
+    with place_at(deps.review_places, refusal):
+        charged = charge(deps, identifier, asked.poster)
+        return _conclude(_review_now(deps, identifier, asked, charged), finished)
+
+
+def _review_now(
+    deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, charged: Charge
+) -> tuple[ReviewResult, list[Issue]]:
+    """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
+    try:
+        _enqueue(deps, identifier, asked, charged.under_way)
+    except ServiceError:
+        refund(deps, charged.attempt)
+        raise
+    except RedisError as error:
+        log.warning("review queue unavailable", exc_info=error)
+        refund(deps, charged.attempt)
+        raise ServiceError(
+            "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
+        ) from error
+    known = _wait(deps, identifier)
+    if isinstance(known, ReviewEnding):
+        refund(deps, charged.attempt)
+        raise _failure(deps, known)
+    if charged.attempt is None:
+        confirm(deps, identifier, asked.poster)
+    return known
+
+
+def _result(deps: Dependencies, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
+    with reading(deps.engine) as connection:
+        row = connection.execute(
+            select(reviews.c.result, reviews.c.issues).where(reviews.c.review_id == identifier)
+        ).first()
+    if row is None:
+        return None
+    return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
+
+
+def _conclude(known: tuple[ReviewResult, list[Issue]], finished: ReviewReference) -> ReviewReference:
+    result, issues = known
+    if result is ReviewResult.READY:
+        return finished
+    raise ServiceError(
+        "bounty_challenge_not_ready", "The readiness review found what has to be clearer.", issues=issues
+    )
+
+
+def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
+    """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
+    redis, job_id = deps.review_redis, _job_id(identifier)
+    if is_pending(redis, deps.engine, REVIEW, job_id):
+        return
+    deps.callers.charge(deps.config.budgets.reviews_of_address)  # whoever starts it, not who asked first
+    argument = message(
+        review_id=identifier,
+        poster=asked.poster,
+        spec_commitment=asked.commitment,
+        page=pack_page(asked.page),
+        has_bounty=asked.has_bounty,
+        **asked.circumstances.to_fields(),
+    )
+    enqueue(redis, deps.engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
+
+
+def _job_id(identifier: Bytes32) -> str:
+    return f"review-{identifier[2:]}"
+
+
+def _wait(deps: Dependencies, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
+    """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone meanwhile."""
+    ends = time.monotonic() + deps.config.review_wait_seconds
+    while (left := ends - time.monotonic()) > 0:
+        try:
+            step = int(max(1, min(REVIEW_STEP_SECONDS, left)))
+            ended = wait_for_result(deps.review_redis, _job_id(identifier), step)
+        except RedisError as error:
+            log.warning("review queue unavailable", exc_info=error)
+            ended = None
+            time.sleep(min(REVIEW_STEP_SECONDS, left))
+        if (known := _result(deps, identifier)) is not None:
+            return known
+        if ended is not None:
+            return ReviewEnding.from_json(ended.return_value)
+    raise ServiceError(
+        "orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5,
+        is_failure=False,  # the ordinary answer of a long page: the next request joins the review
+    )  # fmt: skip
+
+
+def _failure(deps: Dependencies, ending: ReviewEnding) -> ServiceError:
+    """The Poster's answer for a review that ended without a judgement."""
+    code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
+    if code == "publication_review_limit_reached" and ending.retry_at is not None:
+        reason = "The service's reviews for the last 24 hours are used up."
+        return limit_reached(reason, ending.retry_at, database_time(deps))
+    if code == "orchestrator_unconfigured":
+        return ServiceError(code, "No review provider is configured.", retry_after=600)
+    if code == "invalid_orchestrator_output":
+        return ServiceError(code, "The review's result could not be validated.")
+    wait = max(1, min(_MAX_WAIT_SECONDS, ending.retry_after or 10))
+    return ServiceError("orchestrator_provider_error", "The review provider failed.", retry_after=wait)

@@ -1,1 +1,0 @@
-"""The api's routes, a module per resource: parse, call one use case, render."""

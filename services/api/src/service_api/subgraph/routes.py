@@ -1,0 +1,65 @@
+"""``POST /subgraph``: GraphQL over the indexed Hub log."""
+
+from typing import Final
+
+import orjson
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.subgraph import (
+    MEDIA_TYPE,
+    GraphqlAnswer,
+    GraphqlJsonRefusal,
+    GraphqlRefusal,
+    GraphqlRequest,
+)
+from flask import Response
+from graphql import print_schema
+from service_common.web.authentication import public, public_json, read_query
+from service_common.web.operations import Routes, described
+from service_common.web.problems import Refusals, negotiated
+
+from service_api.dependencies import dependencies
+from service_api.subgraph.execute import WAIT_SECONDS, execute_request
+from service_api.subgraph.request import MAX_REQUEST_BYTES
+from service_api.subgraph.schema import make_schema
+
+REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
+"""The answer to a refused query, by media type."""
+QUERY_SECONDS: Final = 0.02
+"""Processor time of a query that counts as one."""
+
+routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
+
+
+@routes.route("/subgraph", methods=["POST"])
+@routes.response(200, GraphqlAnswer, indexed=True)
+@described(
+    "bounty_projection_unavailable",
+    body=GraphqlRequest,
+    example={
+        "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
+        "variables": {"n": 2},
+    },
+    refusals=REFUSALS,
+)
+@public_json(MAX_REQUEST_BYTES)
+def post_subgraph(body: bytes) -> Response:
+    """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
+    deps = dependencies()
+    with (
+        deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS, rests_after=QUERY_SECONDS),
+        deps.callers.work(deps.config.budgets.subgraph, QUERY_SECONDS),
+    ):
+        read_query(allowed=frozenset())
+        # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
+        found = execute_request(deps, body)
+        text = orjson.dumps(to_json(found.value))
+        return Response(text, headers=found.position.headers(), mimetype=negotiated(REFUSALS))
+
+
+@routes.route("/subgraph/schema.graphql", methods=["GET"])
+@routes.response(200, content_type="text/plain")
+@public
+def get_subgraph_schema() -> Response:
+    """The schema of `/subgraph` as SDL, for code generators."""
+    read_query(allowed=frozenset())
+    return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")

@@ -1,0 +1,117 @@
+"""Preparing a Submission: every check of the envelope, then the exact ``submit`` call.
+
+Nothing is stored before all checks pass. A repeat of the same envelope gives the same answer, and restores what was
+altered of the stored one (docs/adr/0008). Checks in order: the envelope alone, the bounty open, the envelope against
+bounty and roster, the capsule's lock, the uploaded bytes. The API cannot see whether the capsule's inner stanzas are
+right; nobody can before the reveal point. A Solver's envelopes that the Hub does not record are few, and those of all
+strangers together are bounded (``pending``); one that it records always has a place.
+"""
+
+from typing import Final
+
+from bounty_protocol.chain.abi import hub_abi
+from bounty_protocol.crypto.capsule import check_capsule
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, TokenAmount, to_bytes
+from bounty_protocol.wire.submissions import PreparedSubmission, SubmitTransaction
+from bounty_protocol.wire.values import AbiArguments
+from service_common.db import app as t
+from service_common.db import hub_index as h
+from service_common.db.engine import writing
+from sqlalchemy import Connection, Engine, Table, exists, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+from service_api.storage.pending import ROW_BYTES, Pending, is_recorded, require_room
+from service_api.submissions.accepting import require_accepting
+from service_api.submissions.ciphertexts import require_uploaded
+
+MAX_UNRECORDED: Final = 8
+"""Envelopes of a Solver in a bounty that the Hub does not record."""
+
+
+def prepare_submission(
+    deps: Dependencies, bounty_id: BountyId, solver: Address, body: bytes
+) -> tuple[PreparedSubmission, bool]:
+    """The answer of ``prepare``, and whether the envelope was stored for the first time."""
+    envelope = parse_envelope(body)
+    with deps.facts.open() as facts:
+        bounty = facts.bounty(bounty_id)
+        require_accepting(facts, bounty)
+        expected = ExpectedEnvelope(
+            chain_id=facts.head.chain_id,
+            hub_address=facts.head.hub_address,
+            bounty_id=bounty_id,
+            solver_address=solver,
+            spec_commitment=bounty.terms.spec_commitment,
+            roster=facts.roster(bounty),
+            reveal_policy=deps.beacon.reveal_policy(bounty.terms.reveal_at),
+        )
+        recorded = _is_named(facts.connection, envelope, h.submissions)
+        stored = _is_named(facts.connection, envelope, t.submission_envelopes)
+    issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
+    if issues:
+        raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
+    require_uploaded(deps, envelope.ciphertext)
+    if not (recorded or stored):
+        require_room(deps, Pending.ENVELOPES, solver)
+    created = store_envelope(deps.engine, envelope, body, None if recorded else ROW_BYTES + len(body))
+    return _prepared(deps, envelope), created
+
+
+def _prepared(deps: Dependencies, envelope: Envelope) -> PreparedSubmission:
+    """The envelope's commitment, and the transaction that the Solver's wallet sends."""
+    bounty_id, commitment, roster_hash = envelope.bounty_id, envelope.commitment(), envelope.guardian_roster_hash
+    data = hub_abi().functions["submit"].encode(bounty_id, to_bytes(commitment), to_bytes(roster_hash))
+    transaction = SubmitTransaction(
+        chain_id=deps.config.chain.chain_id,
+        to=deps.config.chain.hub_address,
+        value=TokenAmount(0),
+        data="0x" + data.hex(),
+        function_name="submit",
+        args=AbiArguments([str(bounty_id), commitment, roster_hash]),
+    )
+    return PreparedSubmission(commitment, roster_hash, transaction)
+
+
+def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
+    """Whether a table of Submissions has the one of this envelope."""
+    c = table.c
+    same = (c.bounty_id == envelope.bounty_id) & (c.solver == envelope.solver_address)
+    named = exists().where(same, c.submission_commitment == envelope.commitment())
+    return bool(connection.execute(select(named)).scalar_one())
+
+
+def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_bytes: int | None) -> bool:
+    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
+    e = t.submission_envelopes
+    key = {
+        e.c.bounty_id: envelope.bounty_id,
+        e.c.solver: envelope.solver_address,
+        e.c.submission_commitment: envelope.commitment(),
+    }
+    derived = {e.c.content: body, e.c.storage_locator: envelope.ciphertext.storage_locator}
+    statement = insert(e).values(key | derived | {e.c.pending_bytes: pending_bytes})
+    with writing(engine) as connection:
+        lock = {"place": f"{envelope.bounty_id}/{envelope.solver_address}"}
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 8))"), lock)
+        kept = connection.execute(statement.on_conflict_do_nothing(index_elements=key).returning(e.c.solver))
+        if kept.first() is not None:
+            _require_few(connection, envelope)
+            return True
+        connection.execute(statement.on_conflict_do_update(index_elements=key, set_=derived))
+        return False
+
+
+def _require_few(connection: Connection, envelope: Envelope) -> None:
+    """Refuse one more than ``MAX_UNRECORDED`` that the Hub does not record; what the caller wrote is undone."""
+    e = t.submission_envelopes.c
+    mine = (e.bounty_id == envelope.bounty_id) & (e.solver == envelope.solver_address)
+    count = select(func.count()).select_from(t.submission_envelopes).where(mine, ~is_recorded())
+    if connection.execute(count).scalar_one() > MAX_UNRECORDED:
+        raise ServiceError(
+            "unrecorded_submissions_limit_reached",
+            f"This account has {MAX_UNRECORDED} prepared Submissions of this bounty that the Hub does not record.",
+        )

@@ -1,0 +1,1 @@
+"""Written Verdicts, by their commitments."""

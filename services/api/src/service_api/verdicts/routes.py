@@ -1,0 +1,86 @@
+"""``/api/written-verdicts/{report_commitment}``: write by a Guardian, read by anyone."""
+
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import parse_bytes32
+from bounty_protocol.wire.submissions import StoredVerdict
+from flask import Response, jsonify
+from flask import request as flask_request
+from service_common.web.authentication import public, read_query, signed
+from service_common.web.operations import Routes, described
+from service_common.web.parsing import parse
+from service_common.web.versions import FINALIZED
+from werkzeug.wrappers import Response as BaseResponse
+
+from service_api.bounties.parties import read_document
+from service_api.dependencies import dependencies
+from service_api.exact import exact_bytes
+from service_api.verdicts.written_verdicts import read_verdict, write_verdict
+
+routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
+
+_CODE = "invalid_written_verdict"
+_STORED = {"report_commitment": "0x" + "1f" * 32, "byte_length": 812}
+
+
+@routes.route("/<report_commitment>", methods=["POST"])
+@routes.response(200, StoredVerdict, example=_STORED)
+@routes.response(201, StoredVerdict, example=_STORED)
+@described(
+    "bounty_chain_state_unavailable",
+    "forbidden",
+    _CODE,
+    "bounty_not_found",
+    "bounty_projection_unavailable",
+)
+@signed("text/markdown", MAX_DOCUMENT_BYTES)
+def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Response:
+    """Store a Guardian's written Verdict.
+
+    Signed by a Guardian of the bounty's pinned roster. While it is judgeable; later only what the Hub already holds of
+    that Guardian.
+    """
+    read_query(allowed=frozenset(), code=_CODE)
+    commitment = parse(report_commitment, parse_bytes32, path="report_commitment", code=_CODE)
+    created = write_verdict(dependencies(), request, commitment)
+    response = jsonify(to_json(StoredVerdict(commitment, len(request.body))))
+    response.status_code = 201 if created else 200
+    return response
+
+
+@routes.route("/<report_commitment>", methods=["GET"])
+@routes.response(200, content_type="text/markdown", versioned=True)
+@described("written_verdict_not_found", "written_verdict_withheld", "bounty_projection_unavailable")
+@public
+def get_written_verdict(report_commitment: str) -> BaseResponse:
+    """The document behind a commitment, byte by byte; the ETag is the commitment.
+
+    Others may keep it for a minute: the operator may have to withhold it.
+    """
+    read_query(allowed=frozenset())
+    commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
+    response = Response(read_verdict(dependencies(), commitment), content_type="text/markdown; charset=utf-8")
+    response.set_etag(commitment)
+    response.headers["Cache-Control"] = FINALIZED
+    return response.make_conditional(flask_request)
+
+
+@routes.route("/<report_commitment>/document", methods=["GET"])
+@routes.response(200, content_type="text/markdown")
+@described(
+    "bounty_chain_state_unavailable",
+    "bounty_not_found",
+    "bounty_projection_unavailable",
+    "forbidden",
+    "written_verdict_not_found",
+)
+@signed(None)
+def get_document(request: VerifiedRequest, report_commitment: str) -> Response:
+    """Read the exact bytes of a written Verdict, also while it is withheld.
+
+    Signed by the funding Poster, a Solver with a recorded Submission, or a Guardian of the pinned roster.
+    """
+    read_query(allowed=frozenset())
+    commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
+    return exact_bytes(read_document(dependencies(), request, commitment))

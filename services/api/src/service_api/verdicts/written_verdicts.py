@@ -1,0 +1,167 @@
+"""Written Verdicts: the exact bytes behind a report commitment.
+
+A document is stored only when a pinned Guardian of the named bounty signed the request, the document names this
+deployment and that Guardian, and either the bounty is judgeable and an awarded Submission its Solver's current active
+one, or the Hub already holds exactly this Verdict of that Guardian (reasons submitted later). A Guardian's documents
+for a bounty that the Hub does not record are few; one that it records always has a place. Anyone reads a document back
+byte for byte, and never when the stored bytes no longer hash to the commitment.
+"""
+
+from typing import Final
+
+from bounty_protocol.auth.verify import VerifiedRequest
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
+from bounty_protocol.errors import Issue, ServiceError, state_refusal
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Bytes32, UnixSeconds
+from service_common.db import app as t
+from service_common.db import hub_index as h
+from service_common.db.engine import writing
+from service_common.db.hub_facts import FactSource, HubFacts
+from service_common.db.hub_reads import read_verdicts_of
+from sqlalchemy import Connection, Engine, exists, func, select, text
+from sqlalchemy.dialects.postgresql import insert
+
+from service_api.dependencies import Dependencies
+from service_api.metrics import VERDICTS
+from service_api.moderation.texts import verdict_notice, verdict_withheld, withheld_of
+
+_CODE: Final = "invalid_written_verdict"
+MAX_UNRECORDED_VERDICTS: Final = 8
+"""Documents of a Guardian for a bounty that the Hub does not record."""
+
+
+def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> bool:
+    """Keep a written Verdict; whether the document is new here."""
+    document = parse_verdict(request.body)
+    with deps.facts.open() as facts:
+        bounty = facts.bounty(document.bounty_id)
+        request.require_signer(facts.roster(bounty).accounts)
+        _check_document(deps, request, document, commitment)
+        is_early = _is_early(facts, document, commitment)
+    if is_early:
+        raise _before_reveal(deps, bounty.terms.reveal_at)
+    is_new = store_verdict(deps.engine, document, request.body)
+    if is_new:
+        VERDICTS.inc()
+    return is_new
+
+
+def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> bool:
+    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
+    w, place = t.written_verdicts, f"{document.bounty_id}/{document.guardian_address}"
+    key = {"report_commitment": report_commitment(content)}
+    of = {"bounty_id": document.bounty_id, "guardian": document.guardian_address}
+    statement = insert(w).values(key | of | {"content": content})
+    with writing(engine) as connection:
+        connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 9))"), {"place": place})
+        kept = connection.execute(statement.on_conflict_do_nothing().returning(w.c.bounty_id)).first()
+        if kept is None:
+            connection.execute(statement.on_conflict_do_update(index_elements=[*key], set_=of | {"content": content}))
+        else:
+            _require_few(connection, document, key["report_commitment"])
+    return kept is not None
+
+
+def _require_few(connection: Connection, document: WrittenVerdict, commitment: Bytes32) -> None:
+    """Refuse one more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; what the caller wrote is undone."""
+    w, v = t.written_verdicts.c, h.verdicts.c
+    mine = (w.bounty_id == document.bounty_id) & (w.guardian == document.guardian_address)
+    recorded = exists().where(
+        v.bounty_id == w.bounty_id, v.guardian == w.guardian, v.report_commitment == w.report_commitment
+    )
+    unrecorded = select(func.count(), func.bool_or(w.report_commitment == commitment)).where(mine, ~recorded)
+    count, is_one_of_them = connection.execute(unrecorded).one()
+    if is_one_of_them and count > MAX_UNRECORDED_VERDICTS:
+        raise ServiceError(
+            _CODE,
+            f"This Guardian has {MAX_UNRECORDED_VERDICTS} Verdicts of this bounty here that the Hub does not record.",
+            next_action="Record one of them, or record this one first (guardian:verdict --unpublished FILE) and "
+            "publish it afterwards.",
+        )
+
+
+def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
+    """The document behind a commitment."""
+    return _read(deps.facts, commitment)
+
+
+def _read(source: FactSource, commitment: Bytes32) -> bytes:
+    c = t.written_verdicts.c
+    notice = verdict_notice(c.report_commitment, c.guardian).label("notice")
+    with source.open() as facts:
+        stored = facts.connection.execute(select(c.content, notice).where(c.report_commitment == commitment)).first()
+    if stored is None or report_commitment(bytes(stored.content)) != commitment:
+        raise no_such_verdict()
+    if (withheld := withheld_of(stored.notice)) is not None:
+        raise verdict_withheld(withheld)
+    return bytes(stored.content)
+
+
+def no_such_verdict() -> ServiceError:
+    """For a commitment of which no document is held."""
+    return ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
+
+
+def _check_document(
+    deps: Dependencies, request: VerifiedRequest, document: WrittenVerdict, commitment: Bytes32
+) -> None:
+    chain = deps.config.chain
+    compared = (
+        ("report_commitment", report_commitment(request.body), commitment, "the path is not the hash of these bytes"),
+        ("chain_id", document.chain_id, chain.chain_id, "is not this deployment's chain"),
+        ("hub_address", document.hub_address, chain.hub_address, "is not this deployment's Hub"),
+        ("guardian_address", document.guardian_address, request.signer, "is not the Guardian who signed"),
+    )
+    issues = [Issue(path, message) for path, ours, theirs, message in compared if ours != theirs]
+    if issues:
+        raise ServiceError(_CODE, "The Verdict does not fit this request.", issues=issues)
+
+
+def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
+    """Whether the copy is before the bounty's reveal point; else the bounty is judgeable and the named Submission
+    active, or this very Verdict is on chain already."""
+    bounty = facts.bounty(document.bounty_id)
+    terms = bounty.terms
+    if _is_recorded(facts, document, commitment):
+        return False
+    if facts.ending(bounty) is not None:
+        raise state_refusal(_CODE, "The bounty is final; no further Verdict counts.")
+    at = facts.head.block_time
+    if at < terms.reveal_at:
+        return True
+    if at >= terms.judging_deadline:
+        raise state_refusal(_CODE, "The bounty's judging window is over; no further Verdict counts.")
+    if document.kind is VerdictKind.AWARDED and document.solver_address is not None:
+        active = facts.active_submission(document.bounty_id, document.solver_address)
+        if active is None or active.event.submission_commitment != document.submission_commitment:
+            raise state_refusal(_CODE, "The named Submission is not that Solver's active one.")
+    return False
+
+
+def _before_reveal(deps: Dependencies, reveal_at: UnixSeconds) -> ServiceError:
+    """Why no Verdict is taken before the reveal point of the copy. The chain is asked whether the copy is behind, or
+    the Guardian ahead: it may answer slowly, and nothing of the database is held meanwhile."""
+    if header_at(deps.head_rpc, "latest").time >= reveal_at:
+        message = "The indexed Hub state has not reached the bounty's reveal point yet."
+        return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
+    return state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")
+
+
+def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
+    """Whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document states."""
+    stated = VerdictRecorded(
+        bounty_id=document.bounty_id,
+        guardian=document.guardian_address,
+        kind=document.kind,
+        solver=document.solver_address or ZERO_ADDRESS,
+        submission_commitment=document.submission_commitment or ZERO_BYTES32,
+        report_commitment=commitment,
+    )
+    return any(
+        verdict.event == stated and facts.head.is_finalized(verdict.origin.block_number)
+        for verdict in read_verdicts_of(facts.connection, document.bounty_id, document.guardian_address)
+    )

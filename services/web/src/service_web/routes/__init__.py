@@ -1,1 +1,0 @@
-"""The routes: parse what is asked for, render what a view worked out."""
