@@ -18,11 +18,9 @@ import uvicorn
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from service_common.web import callers
 from service_mcp import http
 from service_mcp.http import (
     HEALTH,
-    IPV6_SHARES,
     MOST_AT_ONCE,
     MOST_OF_ONE,
     Budgets,
@@ -196,7 +194,6 @@ def test_http__behind_proxies__has_a_budget_for_whom_the_outermost_own_one_saw(s
 )
 def test_caller__in_ipv6__counts_for_the_networks_around_it(address: str, networks: dict[str, int]) -> None:
     assert dict(networks_of(address)) == networks
-    assert IPV6_SHARES == callers.IPV6_SHARES
 
 
 def test_http__from_many_addresses_of_one_ipv6_network__has_one_budget(stage: Stage) -> None:

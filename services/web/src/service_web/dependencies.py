@@ -8,7 +8,7 @@ from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.crypto.beacon_http import Urllib3Get
 from flask import current_app
 from service_common.budgets import Budgets
-from service_common.web.callers import CallerBudgets, Callers
+from service_common.web.callers import AT_ONCE, CallerBudgets, Callers
 
 from service_web.api.answers import Api
 from service_web.api.client import ApiReader
@@ -19,10 +19,6 @@ from service_web.withheld import WithheldTexts
 from service_web.written import WrittenVerdicts
 
 EXTENSION: Final = "service-web"
-_WORKING: Final = 8
-"""Pages that one process works on at a time, most of it waiting for the API."""
-_AT_ONCE: Final = 16
-"""Of a network address: requests that one process answers at a time."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +41,8 @@ class Dependencies:
         budgets = replace(
             usual,
             reads=replace(usual.reads, amount=usual.reads.amount * factor),
-            refusals=replace(usual.refusals, amount=usual.refusals.amount * factor),
         )
-        return Callers(Budgets(self.clock), budgets, self.config.web.forwarded_hops, _AT_ONCE * factor, _WORKING)
+        return Callers(Budgets(self.clock), budgets, self.config.web.forwarded_hops, AT_ONCE * factor)
 
 
 def make_dependencies(config: PagesConfig) -> Dependencies:

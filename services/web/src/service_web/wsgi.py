@@ -4,7 +4,6 @@ import os
 
 from service_common import log
 from service_common.web.process import freeze_start, prepare_process
-from service_common.web.slow import end_slow_connections
 
 from service_web.app import make_app
 from service_web.config import read_config
@@ -13,6 +12,5 @@ from service_web.dependencies import make_dependencies
 prepare_process()
 _config = read_config(os.environ)
 log.configure("web", _config.log_level)
-end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))
 freeze_start()

@@ -24,12 +24,11 @@ from service_common.common_settings import read_workers
 from service_common.config import EnvironmentReader
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
-from service_common.web.bodies import MAX_OPEN
-from service_common.web.edge import MAX_IN_FLIGHT, MAX_WAITING
+from service_common.web.in_flight import MAX_IN_FLIGHT
 
-BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + MAX_WAITING + 40
-"""Enough for all that the edge lets in, bodies that are still read included, and for refusing what is too much. Each is
-made when it is needed, and takes 66 KB while it waits."""
+BLOCKING_THREADS: Final = MAX_IN_FLIGHT + 80
+"""Enough for all that the edge lets in, and for refusing what is too much. Each is made when it is needed, and takes
+66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
@@ -37,9 +36,9 @@ LOOK_SECONDS: Final = 10.0
 HUNG_AFTER_LOOKS: Final = 30
 """Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang."""
 IDLE_SECONDS: Final = 120.0
-"""How long a connection stays open without a request, and a request's header may take (a slow one is ended before, in
-``slow``). Longer than the proxies before it keep one, 90 seconds at most: else one of them sends a request over a
-connection that ends in this moment, answers 502 itself, and cannot send a POST again."""
+"""How long a connection stays open without a request, and a request's header may take. Longer than the proxies before
+it keep one, 90 seconds at most: else one of them sends a request over a connection that ends in this moment, answers
+502 itself, and cannot send a POST again."""
 CONNECTION_BUFFER_BYTES: Final = 64 * 1024
 """Bytes that the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 

@@ -1,7 +1,6 @@
 """The beacon's rounds under the path that relays have, so that a page reads them as it would read a relay."""
 
 import re
-from functools import partial
 from typing import Final
 
 from flask import Blueprint, Response
@@ -20,7 +19,7 @@ routes = Blueprint("beacon", __name__)
 
 
 @routes.get("/beacon/<chain_hash>/public/<number>")
-@partial(public, asks=True)
+@public
 def get_round(chain_hash: str, number: str) -> Response:
     """The signature of one round; 425 before it is out."""
     read_query(allowed=frozenset())
