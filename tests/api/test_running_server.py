@@ -4,16 +4,20 @@ import secrets
 from contextlib import ExitStack
 from dataclasses import replace
 
+import psutil
 import pytest
+import urllib3
 from bounty_protocol.auth.header import format_header, parse_header
 from bounty_protocol.types import BlockNumber, Bytes32
+from local_stack.ports import HOST as LOOPBACK
 from service_common.db import app as t
 from service_common.db.engine import reading
 from sqlalchemy import func, select
 
 from tests.api.conftest import HOST, Service
-from tests.api.running import Answer, RunningApi
+from tests.api.running import Answer, RunningApi, start_api
 from tests.scraping import rises_of
+from tests.waiting import wait_until
 
 ZERO = "0x" + "00" * 32
 CONTENT = f"/api/bounties/4711/submissions/{ZERO}/content"
@@ -170,6 +174,33 @@ def test_body__that_is_not_as_long_as_its_content_length_says__is_refused(
         raw = f"POST {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n"
         assert running_api.send(raw.encode() + body).status in {0, 400, 413, 415}
     assert rows(service) == before
+
+
+def test_stopped_worker_is_sent_no_requests(running_api: RunningApi) -> None:
+    """The main process goes on; its probe reaches the one worker, or nothing."""
+
+    def serving() -> int:
+        url = f"http://{LOOPBACK}:{running_api.internal_port}/serving"
+        return urllib3.request("GET", url, timeout=10, retries=False).status
+
+    children = psutil.Process(running_api.child.pid).children()
+    (worker,) = (each for each in children if "resource_tracker" not in " ".join(each.cmdline()))
+    wait_until(lambda: serving() == 200)
+    worker.suspend()
+    try:
+        assert serving() == 503
+    finally:
+        worker.resume()
+    wait_until(lambda: serving() == 200)
+
+
+def test_service_listens_in_ipv6(service: Service) -> None:
+    api = start_api(service.runtime, {**service.variables, "SERVICE_HOST": "::", "SERVICE_INTERNAL_HOST": "::"})
+    try:
+        urls = [f"http://[::1]:{api.port}/api/bounties", f"http://[::1]:{api.internal_port}/serving"]
+        assert [urllib3.request("GET", url, timeout=10, retries=False).status for url in urls] == [200, 200]
+    finally:
+        service.runtime.family.end([api.child])
 
 
 def test_connections__idle_by_the_hundreds__lock_nobody_out(running_api: RunningApi) -> None:

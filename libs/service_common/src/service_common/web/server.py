@@ -2,9 +2,10 @@
 
 HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
 request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the
-process ends. The app is named, not passed: each worker process makes its own. What a worker counts is shown by the
-internal port, which the main process has. Workers that hang for minutes end the process: whatever started it starts it
-again, also where nothing but an exit is acted on.
+process ends. The app is named, not passed: the worker process makes its own. There is one: each worker would have a
+socket of its own, and one that is stopped would keep every second request while probes reach the other. What it counts
+is shown by the internal port, which the main process has. A worker that hangs for minutes ends the process: whatever
+started it starts it again, also where nothing but an exit is acted on.
 """
 
 import os
@@ -20,8 +21,6 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from service_common.common_settings import read_workers
-from service_common.config import EnvironmentReader
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
 from service_common.web.in_flight import MAX_IN_FLIGHT
@@ -46,17 +45,16 @@ log = get_logger(__name__)
 
 
 def _end_process() -> None:
-    """As a supervisor would: the workers get half a minute, then they are killed."""
+    """As a supervisor would: the worker gets half a minute, then it is killed."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
     """Serve ``package.module:application`` until SIGTERM or SIGINT."""
-    workers = _worker_count()
     _share_metrics()
     serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
     Thread(target=end_once_hung, args=(lambda: _check_public_port(host, port),), daemon=True, name="watching").start()
-    log.info("started", port=port, workers=workers)
+    log.info("started", port=port)
     os.register_at_fork(after_in_child=_end_on_sigterm)
     Granian(
         target,
@@ -64,7 +62,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         port=port,
         interface=Interfaces.WSGI,
         http=HTTPModes.http1,
-        workers=workers,
+        workers=1,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,
         http1_settings=HTTP1Settings(
@@ -90,20 +88,13 @@ def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: f
             failed += has_served
         else:
             has_served, failed = True, 0
-    log.error("the workers hang; the process ends, to be started again", seconds=round(failed * pause))
+    log.error("the worker hangs; the process ends, to be started again", seconds=round(failed * pause))
     end()
 
 
 def _end_on_sigterm() -> None:
     """In a worker that still loads the app: it would do as this process does, and go on. It drains once it serves."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _worker_count() -> int:
-    reader = EnvironmentReader(os.environ)
-    found = read_workers(reader)
-    reader.check()
-    return found
 
 
 def _share_metrics() -> None:
@@ -115,6 +106,7 @@ def _share_metrics() -> None:
 
 def _check_public_port(host: str, port: int) -> None:
     """Return when the app itself answers: a process whose workers still load is not ready."""
-    answer = urllib3.request("GET", f"http://{host}:{port}/healthz", timeout=2.0, retries=False)
+    named = f"[{host}]" if ":" in host else host
+    answer = urllib3.request("GET", f"http://{named}:{port}/healthz", timeout=2.0, retries=False)
     if answer.status != 200:
         raise OSError("the public port does not answer")
