@@ -71,7 +71,7 @@ class Service:
     def __init__(self, chain: PacedChain) -> None:
         self.chain = chain
         self.blocks = RecentBlocks(chain, chain.clock)
-        self.wallets = ContractWallets(chain, lambda: self.blocks.newest().number, Budgets(chain.clock), chain.clock)
+        self.wallets = ContractWallets(chain, lambda: self.blocks.newest().number, Budgets(chain.clock))
 
     def receive(self, header: ApprovalHeader) -> Reason | None:
         """Why the request is refused; None if it is accepted."""

@@ -15,8 +15,7 @@ from service_delivery.usecases import known
 def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
     blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
-    clock = dependencies.clock
-    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, Budgets(clock), clock)
+    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, Budgets(dependencies.clock))
     authentication = Authentication(dependencies.authority, blocks, wallets)
     app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
     app.extensions[EXTENSION] = dependencies

@@ -9,8 +9,7 @@ signature accepted: all are asked, two have to accept it, and none that answers 
 Anybody can name an account, so the account that is named never pays: until its own ERC-1271 has accepted a signature
 from a network, that network pays for each check. A wallet that was accepted from a network within a day has a budget
 and places there that nobody else can take. A call over a limit is 503 ``service_overloaded``, and a chain that does not
-answer is ``ChainUnavailable``: neither is ever "unauthorized". A plain account whose bare signature is wrong is checked
-about once per block.
+answer is ``ChainUnavailable``: neither is ever "unauthorized".
 """
 
 from collections.abc import Callable, Iterator
@@ -18,12 +17,11 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from threading import Lock, Semaphore
+from threading import Semaphore
 from typing import Final
 
 from bounty_protocol.auth.verify import WalletAnswer, WalletView
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
-from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, to_bytes
 
@@ -38,17 +36,15 @@ MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
 STRANGERS_AT_A_TIME: Final = 5
 """Of these: calls about accounts that were not accepted lately from the network that sends the request."""
-STRANGERS_PER_SECOND: Final = 30
+OF_STRANGERS: Final = Budget("wallet-checks-of-strangers", 30, 1)
 OF_NETWORK: Final = Budget("wallet-checks", 60, 60)
 OF_ACCEPTED: Final = Budget("wallet-checks-of-accepted", 600, 60)
 """Of a wallet at a network from which it was accepted lately."""
 LATELY_SECONDS: Final = 86_400
-MAX_WITHOUT_CODE: Final = 4_096
 WITNESSES: Final = 2
 """Of several endpoints: how many have to say that a signature is accepted."""
 
 _WORD: Final = 32
-_WRAPPED: Final = bytes.fromhex("6492" * 16)
 _ANSWERS: Final = {
     "0x" + number.to_bytes(_WORD, "big").hex(): answer
     for number, answer in enumerate((WalletAnswer.REFUSED, WalletAnswer.ACCEPTED, WalletAnswer.NO_CODE))
@@ -60,12 +56,10 @@ log = get_logger(__name__)
 class ContractWallets:
     """Checks accounts whose key did not sign, for all networks. Thread-safe."""
 
-    def __init__(self, rpc: Rpc, head: Callable[[], BlockNumber], budgets: Budgets, clock: Clock) -> None:
+    def __init__(self, rpc: Rpc, head: Callable[[], BlockNumber], budgets: Budgets) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
         self._head, self._budgets = head, budgets
         self._places, self._of_strangers = Semaphore(MAX_AT_A_TIME), Semaphore(STRANGERS_AT_A_TIME)
-        self._rate_of_strangers = _Rate(clock, STRANGERS_PER_SECOND)
-        self._without_code = _SeenAt(MAX_WITHOUT_CODE)
 
     def of_network(self, network: Network | None) -> WalletView:
         """Return the view of one network's requests; None is for requests from inside the deployment, which nobody
@@ -86,18 +80,13 @@ class ContractWallets:
 
     def ask(self, account: Address, digest: bytes, signature: bytes, network: Network | None = None) -> WalletAnswer:
         """The answer of the account's code about the signature over ``digest`` at the newest known block."""
-        head = self._head()
-        if not signature.endswith(_WRAPPED) and self._without_code.knows(account, head):
-            return WalletAnswer.NO_CODE
         with self._place(is_stranger=not self._is_accepted(account, network)):
             call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
-            answer = self._first_answer(call, head)
+            answer = self._first_answer(call, self._head())
             if answer is WalletAnswer.ACCEPTED and len(self._rpc.endpoints.all) > 1:
                 answer = self._answer_of_all(account, call)
         if answer is WalletAnswer.ACCEPTED:
             self._budgets.remember(_accepted(account, network), LATELY_SECONDS)
-        elif answer is WalletAnswer.NO_CODE:
-            self._without_code.note(account, head)
         return answer
 
     def _is_accepted(self, account: Address, network: Network | None) -> bool:
@@ -112,7 +101,7 @@ class ContractWallets:
         with ExitStack() as held:
             if is_stranger:
                 _hold(self._of_strangers, held, is_failure=False)
-                if not self._rate_of_strangers.takes_one():
+                if not self._budgets.take(OF_STRANGERS, "all").granted:
                     raise _overloaded(is_failure=False)
             _hold(self._places, held, is_failure=True)
             yield
@@ -169,43 +158,6 @@ class _OfNetwork:
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
         return self.wallets.ask(account, digest, signature, self.network)
-
-
-class _SeenAt:
-    """Accounts that had no code at one block: at the same block they still have none."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._lock = Lock()
-        self._head: BlockNumber | None = None
-        self._accounts: set[Address] = set()
-
-    def knows(self, account: Address, head: BlockNumber) -> bool:
-        with self._lock:
-            return head == self._head and account in self._accounts
-
-    def note(self, account: Address, head: BlockNumber) -> None:
-        with self._lock:
-            if head != self._head or len(self._accounts) >= self._limit:
-                self._head, self._accounts = head, set()
-            self._accounts.add(account)
-
-
-class _Rate:
-    """How many calls begin in any second of the clock."""
-
-    def __init__(self, clock: Clock, a_second: int) -> None:
-        self._clock, self._limit = clock, a_second
-        self._lock = Lock()
-        self._since, self._taken = float("-inf"), 0
-
-    def takes_one(self) -> bool:
-        with self._lock:
-            now = self._clock.monotonic()
-            if now - self._since >= 1.0:
-                self._since, self._taken = now, 0
-            self._taken += 1
-            return self._taken <= self._limit
 
 
 def _hold(places: Semaphore, held: ExitStack, *, is_failure: bool) -> None:
