@@ -19,7 +19,7 @@ _NOWHERE = "http://127.0.0.1:9"
 _CHAIN = {
     "SERVICE_CHAIN_ID": "8453",
     "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
-    "SERVICE_RPC_URLS": _NOWHERE,
+    "SERVICE_RPC_URLS": f"{_NOWHERE},http://127.0.0.1:7",
     "SERVICE_PUBLIC_HOST": "bounties.example",
     "SERVICE_DATABASE_URL": "postgresql://service@127.0.0.1:9/service",
     "SERVICE_REDIS_URL": "redis://127.0.0.1:9/0",

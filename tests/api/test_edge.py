@@ -47,14 +47,19 @@ def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_b
     assert large.status_code == 413
     assert error_of(large)["code"] == "payload_too_large"
     assert large.headers["Connection"] == "close"  # its body is not read, and the server ends what it was to come on
-    endless = service.client.open(
-        path,
-        method=method,
-        input_stream=BytesIO(b"x" * 300_000),
-        headers={"Content-Type": media_type, "Transfer-Encoding": "chunked"},
-        environ_overrides={"wsgi.input_terminated": True},
+    compressed = service.client.open(
+        path, method=method, data=b"x", headers={"Content-Type": media_type, "Content-Encoding": "gzip"}
     )
-    assert (endless.status_code, endless.headers.get("Connection")) == (413, "close")
+    assert (compressed.status_code, error_of(compressed)["code"]) == (415, "unsupported_media_type")
+    for coding, status in (("chunked", 411), ("gzip, chunked", 501)):
+        endless = service.client.open(
+            path,
+            method=method,
+            input_stream=BytesIO(b"x" * 300_000),
+            headers={"Content-Type": media_type, "Transfer-Encoding": coding},
+            environ_overrides={"wsgi.input_terminated": True},
+        )
+        assert (endless.status_code, endless.headers.get("Connection")) == (status, "close")
 
 
 @pytest.mark.spec(116, 355)

@@ -14,6 +14,7 @@ from service_common.config import (
     parse_database_url,
     parse_redis_url,
 )
+from service_common.web.settings import parse_public_host
 from service_indexer.config import read_config
 
 from tests.protocol.auth.signing import Key
@@ -76,6 +77,31 @@ def test_port__that_is_none__is_refused(wrong: str) -> None:
     assert read_config(INDEXER | {"SERVICE_INTERNAL_PORT": "65535"}).internal_port == 65_535
     with pytest.raises(ConfigurationError, match="SERVICE_INTERNAL_PORT is malformed: a whole number from 1 to 65535"):
         read_config(INDEXER | {"SERVICE_INTERNAL_PORT": wrong})
+
+
+def test_space_around_a_setting_is_no_part_of_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text(" 7\n")
+    spaced = {name: f" {value}\n" for name, value in INDEXER.items()} | {"SERVICE_FINALITY_DEPTH": "  "}
+    assert read_config(spaced) == read_config(INDEXER)
+    assert EnvironmentReader({"A_FILE": f" {tmp_path / 'file'} "}).required("A", parse_count, "text") == 7
+
+
+@pytest.mark.parametrize("wrong", ["a.example:443", "a.example:80", "[::1]:443", "A.example", "https://a.example"])
+def test_public_host_is_as_a_url_has_it(wrong: str) -> None:
+    for good in ("a.example", "a.example:8443", "127.0.0.1:8080", "[::1]:8080", "a.example:4430"):
+        assert parse_public_host(good) == good
+    with pytest.raises(ValueError, match="with a port where it is not the default"):
+        parse_public_host(wrong)
+
+
+def test_one_endpoint_decides_nothing_on_mainnet() -> None:
+    mainnet = INDEXER | {"SERVICE_CHAIN_ID": "8453", "SERVICE_RPC_QUORUM": "2"}
+    two = mainnet | {"SERVICE_RPC_URLS": "https://one.example,https://two.example"}
+    assert len(read_config(two).chain.rpc_urls) == 2
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_QUORUM of 1"):
+        read_config(two | {"SERVICE_RPC_QUORUM": "1"})
+    with pytest.raises(ConfigurationError, match="SERVICE_RPC_URLS names one endpoint"):
+        read_config(mainnet)
 
 
 def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:

@@ -64,6 +64,18 @@ def answering(
         server.server_close()
 
 
+@pytest.mark.parametrize("host", ["::", "::1"])
+def test_internal_port_listens_in_ipv6(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
+    monkeypatch.setenv("SERVICE_INTERNAL_HOST", host)
+    server = serve_internal_port(0, {})
+    try:
+        port = server.server_address[1]
+        assert urllib3.request("GET", f"http://[::1]:{port}/healthz", timeout=10, retries=False).status == 200
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
 def test_serving__before_every_dependency_answered_once__sends_no_work_here(dependency: Dependency) -> None:
     dependency.fails = True
     with answering(dependency) as ask:

@@ -461,15 +461,18 @@ def test_idle_worker_ends_at_once(working: Working, engine: Engine) -> None:
     assert (worker.exit_status(), working.begun()) == (0, 0)
 
 
-def test_replica_is_not_ready_and_is_left(working: Working) -> None:
-    """As after a failover: the name leads to the new server, connections to the old one are of no use."""
-    with connect(working.server.url()) as redis, connect(working.server.url()) as other:
-        check_redis(redis)
-        pipeline = redis.pipeline()
-        pipeline.watch("writable")  # a second connection of the pool
+@pytest.mark.parametrize("retries", [0, 1])
+def test_pool_leaves_a_server_that_became_a_replica(working: Working, retries: int) -> None:
+    """As after a failover: the name leads to the new server; the old one answers reads with what is old."""
+    url = working.server.url()
+    with connect(url, retries=retries) as redis, connect(url) as other:
+        with redis.pipeline() as one, redis.pipeline() as two:
+            one.watch("writable")
+            two.watch("writable")
+        assert len(other.client_list()) == 3
         other.execute_command("REPLICAOF", "127.0.0.1", "9")
         with pytest.raises(ReadOnlyError):
-            check_redis(redis)
+            redis.set("key", 1)
         wait_until(lambda: len(other.client_list()) == 1)
         other.execute_command("REPLICAOF", "NO", "ONE")
         check_redis(redis)

@@ -143,7 +143,7 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
             registry, _, own = image.partition("/")
             assert registry == "localhost"
             assert own == PODS["api" if name == "backup" else name][1]["image"]
-        elif name != "caddy":
+        else:
             assert image == named[image.partition(":")[0]]
 
 
@@ -318,3 +318,11 @@ def test_entrance__closes_a_connection_without_a_request_before_the_service_does
     kept = [float(seconds) for seconds in re.findall(r"keepalive (\d+)s\n", door)]
     assert len(kept) == door.count("reverse_proxy")
     assert all(seconds < IDLE_SECONDS for seconds in kept)
+
+
+def test_doors_bound_headers_and_bodies_alike() -> None:
+    doors = (COMPOSE / "Caddyfile", COMPOSE.parent / "k8s/base/door/Caddyfile")
+    for text in (each.read_text(encoding="utf-8") for each in doors):
+        assert dict(re.findall(r"(read_\w+) (\d+s)", text)) == {"read_header": "10s", "read_body": "15s"}
+        assert text.count("request_buffers 512KiB") == text.count("reverse_proxy")
+        assert all(int(seconds) < IDLE_SECONDS for seconds in re.findall(r"(?:keepalive|idle) (\d+)s\n", text))

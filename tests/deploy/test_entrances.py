@@ -10,17 +10,16 @@ from typing import Final
 import kubernetes_validate
 import pytest
 import yaml
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from service_common.web.server import IDLE_SECONDS
 
-from tests.deploy.kustomize import Object, quantity, render
+from tests.deploy.kustomize import Object, render
 
 from .manifests import K8S, OVERLAYS, by_name
 
 NAMED: Final = {"staging": "ingress", "mainnet": "gateway"}
 """The entrance that each overlay names."""
 KINDS: Final = {
-    "gateway": {"Gateway", "HTTPRoute", "BackendTrafficPolicy", "ClientTrafficPolicy"},
+    "gateway": {"Gateway", "HTTPRoute", "BackendTrafficPolicy"},
     "ingress": {"Ingress"},
 }
 HOST: Final = {"staging": "staging.bounties.example", "mainnet": "bounties.example"}
@@ -96,11 +95,6 @@ def test_ingress__needs_no_annotation_and_names_no_controller(overlay: str) -> N
     kubernetes_validate.validate(ingress, "1.33", strict=True)
     assert "annotations" not in ingress["metadata"]
     assert "ingressClassName" not in ingress["spec"]
-
-
-def test_bodies__that_the_gateway_reads_whole__may_be_as_large_as_the_largest_of_a_route() -> None:
-    objects = by_name(of("mainnet", "gateway"))
-    assert quantity(objects["BackendTrafficPolicy", "public"]["spec"]["requestBuffer"]["limit"]) > MAX_DOCUMENT_BYTES
 
 
 def test_gateway__closes_a_connection_without_a_request_before_the_service_does() -> None:

@@ -194,6 +194,21 @@ def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(o
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
+def test_strangers_reach_a_service_through_its_proxy(overlay: str) -> None:
+    ports = {
+        each["metadata"]["name"]: each["spec"]["ports"][0]["targetPort"]
+        for each in OVERLAYS[overlay]
+        if each["kind"] == "Service"
+    }
+    assert {name for name, port in ports.items() if port == "door"} == {"api", "web"}
+    for each, pod in workloads(overlay):
+        if each["metadata"]["name"] in {"api", "web"}:
+            served, door = pod["containers"]
+            assert (door["name"], [port["containerPort"] for port in door["ports"]]) == ("door", [8081])
+            assert pause_before_stop(served) > pause_before_stop(door) >= 5, "the door closes first"
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
 def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(overlay: str) -> None:
     for each, pod in workloads(overlay):
         assert pod["securityContext"]["runAsNonRoot"] is True
@@ -206,7 +221,8 @@ def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(ove
             context = container["securityContext"]
             assert context["readOnlyRootFilesystem"] is True
             assert context["allowPrivilegeEscalation"] is False
-            assert context["capabilities"] == {"drop": ["ALL"]}
+            own = {"add": ["NET_BIND_SERVICE"]} if container["name"] == "door" else {}
+            assert context["capabilities"] == {"drop": ["ALL"], **own}
             assert container["resources"]["limits"]["memory"]
             assert "@" in container["image"] or ":" in container["image"], "an image without a version"
     (namespace,) = [each for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]

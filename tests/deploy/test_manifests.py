@@ -12,7 +12,7 @@ from .manifests import OVERLAYS
 KUBERNETES_VERSION = "1.33"
 FOREIGN = {
     *("ScaledObject", "TriggerAuthentication", "PodMonitor", "PrometheusRule"),
-    *("Gateway", "HTTPRoute", "BackendTrafficPolicy", "ClientTrafficPolicy"),
+    *("Gateway", "HTTPRoute", "BackendTrafficPolicy"),
 }
 """Kinds that other operators define; their schemas are not Kubernetes' own."""
 

@@ -94,7 +94,7 @@ def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) 
             for rule in each["spec"]["ingress"]:
                 target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
-    into = {target: peers for (target, port), peers in opened.items() if port == 8080}
+    into = {target: peers for (target, port), peers in opened.items() if port in {8080, 8081}}
     assert set(into) == {"api", "delivery", "reviewer"}
     serving = {name for name, _, container in own_containers(overlay) if container.get("args") == ["serve"]}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}

@@ -17,6 +17,8 @@ ENTRANCE = Elsewhere("entrance", {"bounty-escrow-entrance": "true"})
 MONITORING = Elsewhere("monitoring", {"kubernetes.io/metadata.name": "monitoring"})
 OPERATOR = Elsewhere("operator", {"kubernetes.io/metadata.name": "cnpg-system"})
 NEIGHBOUR = Elsewhere("neighbour", {"kubernetes.io/metadata.name": "neighbour"})
+DOOR = 8081
+"""Of the proxy in the pod of what strangers reach; nothing reaches the service past it."""
 OWN_SERVED = {"postgresql", "valkey", "database"}
 """Without a port for probes and metrics of their own."""
 SEVERAL_INSTANCES = {"database"}
@@ -27,7 +29,8 @@ SILENT = {"reviewer", "restore-test"}
 def needed(overlay: str, every: list[Pod]) -> set[tuple[str, str, int]]:
     """By what each process is told, as in test_network_policies."""
     names = {each.name for each in every}
-    found = {(source, goal, 8080) for source, goal in edges_of_code(overlay) if goal in {"api", "delivery", "reviewer"}}
+    ports = {"api": DOOR, "delivery": 8080, "reviewer": 8080}
+    found = {(source, goal, ports[goal]) for source, goal in edges_of_code(overlay) if goal in ports}
     for name, (store, port) in DATASTORES.items():
         if name in names:
             found |= {(source, name, port) for source, goal in edges_of_code(overlay) if goal == store}
@@ -68,15 +71,15 @@ def test_datastores__of_the_cluster__are_not_reached_by_what_reads_what_anyone_s
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_pods__of_other_namespaces__reach_what_serves_people_and_the_metrics_alone(overlay: str) -> None:
     policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
-    tried = [(each, port) for each in every for port in (8080, 9090, 5432, 6379)]
+    tried = [(each, port) for each in every for port in (8080, DOOR, 9090, 5432, 6379)]
     assert {(each.name, port) for each, port in tried if policies.open(ENTRANCE, each, port)} == {
-        ("api", 8080),
+        ("api", DOOR),
     }
     assert {(each.name, port) for each, port in tried if policies.open(MONITORING, each, port)} == {
         (each.name, 9090) for each in every if each.name not in OWN_SERVED
     }
     assert not [each for each, port in tried if policies.open(NEIGHBOUR, each, port)]
-    assert not [each for each in every for port in (80, 443, 8080, 9090) if policies.open(each, NEIGHBOUR, port)]
+    assert not [each for each in every for port in (80, 443, 8080, DOOR, 9090) if policies.open(each, NEIGHBOUR, port)]
 
 
 def test_database__of_the_operator__is_reached_by_it_and_its_monitoring() -> None:

@@ -8,7 +8,7 @@ import service_api.config
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
-from service_common.common_settings import read_internal_host, read_workers
+from service_common.common_settings import read_internal_host
 from service_common.config import ConfigurationError, EnvironmentReader, Setting
 
 from tools.generate.derived import part, table
@@ -37,7 +37,6 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("B", service_api.backup.config.read_storing_config),
     ("B", service_api.backup.config.read_fetching_config),
     *((letter, _outside(read_internal_host)) for letter in "AIRD"),
-    *((letter, _outside(read_workers)) for letter in "ARD"),
 )
 """By the letter that stands for a process on the page."""
 _MOST: Final = {"SERVICE_REVIEW_PROVIDER": "openai"}

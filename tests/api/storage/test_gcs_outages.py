@@ -19,6 +19,7 @@ INFO = ObjectInfo("submissions/x.age", 1, 10, UnixSeconds(0))
 CALLS: dict[str, Callable[[GcsStore], object]] = {
     "stat": lambda store: store.stat("submissions/x.age"),
     "read": lambda store: list(store.read(INFO)),
+    "empty": lambda store: store.empty("submissions/x.age", generation=1),
     "delete": lambda store: store.delete("submissions/x.age", generation=1),
     "list": lambda store: list(store.list("submissions/")),
     "check": lambda store: store.check(),

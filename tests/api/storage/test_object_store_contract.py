@@ -73,6 +73,27 @@ def test_targets__representation__hides_the_url(store: GcsStore, locator: str) -
     assert "Signature" not in shown
 
 
+@pytest.mark.attack
+def test_upload_url_is_used_once(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
+    """Also after the bytes that it stored were found to be wrong, and taken away."""
+    first, second = target(store, locator), target(store, locator)
+    assert first.url != second.url
+    assert send(http, first, b"x" * len(CIPHERTEXT)) == 200
+    found = store.stat(locator)
+    assert found is not None
+    assert [send(http, each, CIPHERTEXT) for each in (first, second)] == [412, 412]
+    assert store.empty(locator, generation=found.generation)
+    assert store.stat(locator) is None
+    assert [send(http, each, CIPHERTEXT) for each in (first, second)] == [412, 412]
+    third = target(store, locator)
+    assert send(http, third, CIPHERTEXT) == 200
+    assert send(http, third, CIPHERTEXT) == 412
+    assert not store.empty(locator, generation=found.generation)
+    kept = store.stat(locator)
+    assert kept is not None
+    assert b"".join(store.read(kept)) == CIPHERTEXT
+
+
 def test_stat__nothing_stored__is_none(store: GcsStore, locator: str) -> None:
     assert store.stat(locator) is None
 

@@ -9,6 +9,7 @@ from bounty_protocol.chain.blocks import block_to_sign
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.rpc import Call, Rpc, RpcRefused
 from bounty_protocol.types import Address, Bytes32
+from service_common.budgets import Budgets, network_of
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.chain.recent_blocks import RecentBlocks
 
@@ -70,12 +71,14 @@ class Service:
     def __init__(self, chain: PacedChain) -> None:
         self.chain = chain
         self.blocks = RecentBlocks(chain, chain.clock)
-        self.wallets = ContractWallets(chain, lambda: self.blocks.newest().number, chain.clock)
+        self.wallets = ContractWallets(chain, lambda: self.blocks.newest().number, Budgets(chain.clock))
 
     def receive(self, header: ApprovalHeader) -> Reason | None:
         """Why the request is refused; None if it is accepted."""
         try:
-            verify_request(received(header), AUTHORITY, self.blocks, self.wallets.of_client("198.51.100.1"))
+            verify_request(
+                received(header), AUTHORITY, self.blocks, self.wallets.of_network(network_of("198.51.100.1"))
+            )
         except Refused as refused:
             return refused.reason
         return None

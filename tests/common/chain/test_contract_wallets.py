@@ -2,7 +2,7 @@
 
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Barrier, Event, Thread
 
 import pytest
@@ -11,10 +11,14 @@ from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, Refused, VerifiedRequest, WalletAnswer, verify_request
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc
-from bounty_protocol.clock import SystemClock
+from bounty_protocol.clock import Clock, SystemClock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber
+from local_stack import valkey
 from local_stack.anvil import AnvilServer
+from local_stack.runtime import running
+from redis import Redis
+from service_common.budgets import SITE_SHARE, Budgets, network_of
 from service_common.chain import contract_wallets
 from service_common.chain.contract_wallets import ContractWallets
 
@@ -31,7 +35,11 @@ SIGNATURE = OWNER.sign(DIGEST)
 
 def asking(node: AnvilServer) -> ContractWallets:
     rpc = Rpc([node.url])
-    return ContractWallets(rpc, lambda: header_at(rpc, "latest").number, SystemClock())
+    return made(rpc, lambda: header_at(rpc, "latest").number)
+
+
+def made(rpc: Rpc, head: Callable[[], BlockNumber], clock: Clock | None = None) -> ContractWallets:
+    return ContractWallets(rpc, head, Budgets(clock or SystemClock()))
 
 
 def verify(node: AnvilServer, account: Address, signature: bytes) -> VerifiedRequest:
@@ -145,7 +153,7 @@ def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_
     assert is_refused(node, delegated, new_key().sign(DIGEST))
 
 
-def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good_key_none(node: AnvilServer) -> None:
+def test_own_key_costs_no_call_and_another_one(node: AnvilServer) -> None:
     class Counting(Rpc):
         calls: list[str] = []  # noqa: RUF012
 
@@ -156,25 +164,17 @@ def test_plain_account__with_wrong_signatures__costs_one_call_a_block_and_a_good
             self.calls.extend(method for method, _ in calls)
             return super().batch(calls)
 
-    asked = ContractWallets(Counting([node.url]), lambda: BlockNumber(0), SystemClock())
+    asked = made(Counting([node.url]), lambda: BlockNumber(0))
     good = ApprovalHeader(OWNER.address, SIGNATURE, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
     verify_request(received(good), AUTHORITY, Chain(), asked)
     assert Counting.calls == []
-    assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
     assert Counting.calls == ["eth_call"]
-    node.mine()
-    asked._head = lambda: BlockNumber(1)
-    wallet = w.Undeployed(w.owner_wallet(OWNER.address))
-    assert asked.ask(wallet.address, DIGEST, SIGNATURE) is WalletAnswer.NO_CODE
-    assert asked.ask(wallet.address, DIGEST, wallet.wrap(SIGNATURE)) is WalletAnswer.ACCEPTED
-    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
-    assert len(Counting.calls) == 4
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
-    asked = ContractWallets(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
-    for _ in range(contract_wallets.STRANGERS_PER_SECOND):
+    asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
+    for _ in range(contract_wallets.OF_STRANGERS.amount):
         assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
     with pytest.raises(ServiceError) as caught:
         asked.ask(OWNER.address, DIGEST, b"\x01")
@@ -216,38 +216,60 @@ def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
     assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE  # the places are free again
 
 
-HOME, CAFE, LIBRARY = "203.0.113.7", "198.51.100.1", "198.51.100.2"
+HOME, CAFE = "203.0.113.7", "198.51.100.1"
 
 
-def outcome(asked: ContractWallets, account: Address, signature: bytes, client: str) -> str:
+def outcome(asked: ContractWallets, account: Address, signature: bytes, address: str) -> str:
     """``ACCEPTED`` and the like, or the code of the error."""
     try:
-        view = asked.of_client(client)
+        view = asked.of_network(network_of(address))
         view.admit(account)
         return view.ask(account, DIGEST, signature).name
     except ServiceError as error:
+        assert not error.is_failure
         return error.code
 
 
-def test_wallet__accepted_lately__is_not_locked_out_by_garbage_of_strangers(node: AnvilServer) -> None:
-    wallet, clock, garbage = w.place(node, w.owner_wallet(OWNER.address)), StandingClock(), b"\x01"
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
-    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
-    strangers = [outcome(asked, new_key().address, garbage, CAFE) for _ in range(100)]
-    assert strangers.count("NO_CODE") == contract_wallets.STRANGERS_PER_SECOND - 1
-    assert set(strangers) == {"NO_CODE", "service_overloaded"}
-    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
-    clock.at += 1.0  # strangers that name the wallet itself use up their own address's budget, not the wallet's
-    naming = [outcome(asked, wallet, garbage, LIBRARY) for _ in range(100)]
-    assert 0 < naming.count("REFUSED") <= contract_wallets.OF_ADDRESS.amount
-    clock.at += 1.0
-    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
-
-
-def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it_was_before(node: AnvilServer) -> None:
+@pytest.mark.attack(
+    f"contract wallets that were not accepted: {contract_wallets.OF_NETWORK.amount} checks in a minute of a network, "
+    f"{contract_wallets.OF_STRANGERS.amount} a second of all"
+)
+def test_nobody_locks_a_wallet_out_by_naming_it(node: AnvilServer) -> None:
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
+    asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
+    refused = 0
+    for minute in range(2):
+        for second in range(10):
+            clock.at += 6.0
+            named = [outcome(asked, wallet, b"\x01", f"198.51.{second}.{minute * 16 + each}") for each in range(16)]
+            assert named == ["REFUSED"] * 16
+            refused += len(named)
+    assert refused > 2 * contract_wallets.OF_NETWORK.amount
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+
+
+@pytest.mark.attack
+def test_one_site_does_not_lock_out_all_new_wallets(node: AnvilServer) -> None:
+    """A /64 has sixty checks in a minute, and the /48 around it sixteen times as many, whatever it names."""
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
+    asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
+    checked = 0
+    for second in range(50):
+        clock.at += 1.0
+        sent = [outcome(asked, new_key().address, b"\x01", f"2001:db8:7:{second:x}{each:02x}::1") for each in range(30)]
+        checked += sent.count("NO_CODE")
+    assert checked == SITE_SHARE * contract_wallets.OF_NETWORK.amount
+    assert outcome(asked, wallet, SIGNATURE, "2001:db8:8::1") == "ACCEPTED"
+
+
+def test_accepted_wallet_keeps_its_places(node: AnvilServer) -> None:
+    """Strangers may use up their second, or the budget of the wallet's own network."""
+    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
+    asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
+    assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
+    strangers = [outcome(asked, new_key().address, b"\x01", CAFE) for _ in range(100)]
+    assert strangers.count("NO_CODE") == contract_wallets.OF_STRANGERS.amount - 1
+    assert [outcome(asked, wallet, SIGNATURE, HOME) for _ in range(5)] == ["ACCEPTED"] * 5
     for _ in range(4):
         clock.at += 1.0
         for _ in range(30):
@@ -255,19 +277,31 @@ def test_wallet__behind_an_address_that_used_up_its_checks__is_accepted_where_it
     clock.at += 1.0
     assert outcome(asked, new_key().address, b"\x01", HOME) == "service_overloaded"
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
-    clock.at += contract_wallets.OF_ADDRESS.seconds
+    clock.at += contract_wallets.OF_NETWORK.seconds
     assert outcome(asked, new_key().address, b"\x01", HOME) == "NO_CODE"
 
 
-def test_checks__that_strangers_ask_for_too_often__are_no_failures_and_those_of_all_are(
-    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def failures(signatures: Iterable[tuple[Address, str]]) -> set[bool]:
+def test_accepted_wallet_is_known_to_all_processes(node: AnvilServer) -> None:
+    """By Redis; a process that cannot reach it knows what it has seen itself."""
+    wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(Rpc([node.url]), "latest").number
+    with running() as runtime, valkey.start(runtime) as server:
+        redis, rpc = Redis.from_url(server.url()), Rpc([node.url])
+        one, other = (ContractWallets(rpc, lambda: head, Budgets(SystemClock(), redis)) for _ in range(2))
+        assert outcome(one, wallet, SIGNATURE, HOME) == "ACCEPTED"
+        assert other._is_accepted(wallet, network_of(HOME))
+        assert not other._is_accepted(wallet, network_of(CAFE))
+        redis.close()
+    assert not other._is_accepted(wallet, network_of(HOME))
+    assert one._is_accepted(wallet, network_of(HOME))
+
+
+def test_only_all_places_taken_is_a_failure(node: AnvilServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failures(addresses: Iterable[str]) -> set[bool]:
         found = set()
-        for account, client in signatures:
-            clock.at += 0.05
+        for address in addresses:
             try:
-                view = asked.of_client(client)
+                view = asked.of_network(network_of(address))
+                account = new_key().address
                 view.admit(account)
                 view.ask(account, DIGEST, b"\x01")
             except ServiceError as error:
@@ -275,27 +309,13 @@ def test_checks__that_strangers_ask_for_too_often__are_no_failures_and_those_of_
                 found.add(error.is_failure)
         return found
 
-    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
-    assert failures((new_key().address, CAFE) for _ in range(100)) == {False}, "of one address"
-    assert failures((wallet, f"198.51.100.{number}") for number in range(100)) == {False}, "of one account"
-    monkeypatch.setattr(contract_wallets, "STRANGERS_PER_SECOND", 1)
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
-    assert failures((new_key().address, f"198.51.100.{number}") for number in range(5)) == {False}, "of strangers"
-    monkeypatch.setattr(contract_wallets, "MAX_PER_SECOND", 0)
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
-    assert failures([(new_key().address, CAFE)]) == {True}, "of all"
-
-
-def test_account__named_from_many_addresses__has_a_budget_until_it_is_accepted(node: AnvilServer) -> None:
-    wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
-    asked = ContractWallets(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
-    answers = []
-    for second in range(5):
-        clock.at += 1.0
-        answers += [outcome(asked, wallet, b"\x01", f"198.51.{second}.{number}") for number in range(25)]
-    assert answers.count("REFUSED") == contract_wallets.OF_ACCOUNT.amount
-    assert answers[-1] == "service_overloaded"
+    asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
+    assert failures(f"198.51.100.{number}" for number in range(40)) == {False}, "of strangers in a second"
+    asked = made(Rpc([node.url]), lambda: BlockNumber(0), SystemClock())
+    assert failures([CAFE] * 70) == {False}, "of one network"
+    monkeypatch.setattr(contract_wallets, "MAX_AT_A_TIME", 0)
+    asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
+    assert failures([CAFE]) == {True}, "of all"
 
 
 def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
@@ -314,7 +334,7 @@ def test_wallet__behind_a_provider_that_limits_requests__is_not_decided_and_hold
     wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(Rpc([node.url]), "latest").number
 
     def ask(twin: ProviderTwin) -> WalletAnswer:
-        return ContractWallets(Rpc([twin.url]), lambda: head, SystemClock()).ask(wallet, DIGEST, SIGNATURE)
+        return made(Rpc([twin.url]), lambda: head).ask(wallet, DIGEST, SIGNATURE)
 
     with provider_before(node.url) as twin:
         twin.refuse_each(1, by_status=False)
@@ -332,7 +352,7 @@ def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_an
         def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
             return [answer]
 
-    asked = ContractWallets(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0), SystemClock())
+    asked = made(Lying(["http://127.0.0.1:9"]), lambda: BlockNumber(0))
     with pytest.raises(ChainUnavailable):
         asked.ask(OWNER.address, DIGEST, b"\x01")
 
@@ -343,7 +363,7 @@ def verdict(answer: WalletAnswer) -> str:
 
 
 def of_several(*urls: str) -> ContractWallets:
-    return ContractWallets(Rpc(urls), lambda: BlockNumber(0), SystemClock())
+    return made(Rpc(urls), lambda: BlockNumber(0))
 
 
 @pytest.mark.parametrize("others", [1, 2])
@@ -357,7 +377,7 @@ def test_signature__that_one_of_several_endpoints_alone_accepts__is_an_error_and
             asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
         with pytest.raises(ChainUnavailable, match="disagree"):  # nor is it remembered as accepted
             asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
-    assert not asked._accepted.knows(OWNER.address)
+    assert not asked._is_accepted(OWNER.address, None)
 
 
 @pytest.mark.attack
@@ -375,7 +395,7 @@ def test_signature_accepted_at_some_blocks_alone(node: AnvilServer, ahead: int) 
         else:
             with pytest.raises(ChainUnavailable, match="disagree"):
                 asked.ask(OWNER.address, DIGEST, b"\x01" * 65)
-    assert not asked._accepted.knows(OWNER.address)
+    assert not asked._is_accepted(OWNER.address, None)
 
 
 def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silent_does_not_matter(
@@ -385,7 +405,7 @@ def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silen
     head = header_at(Rpc([node.url]), "latest").number
     with endpoint_before(node.url) as second, endpoint_before(node.url) as third:
         rpc = Rpc([node.url, second.url, third.url])
-        asked = ContractWallets(rpc, lambda: head, SystemClock())
+        asked = made(rpc, lambda: head)
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
         assert (second.asked, third.asked) == (["eth_call"], ["eth_call"])
         third.raw = (500, b"")
@@ -402,7 +422,7 @@ def test_signature__that_no_endpoint_accepts__costs_one_call_of_one_endpoint(nod
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     head = header_at(Rpc([node.url]), "latest").number
     with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
-        asked = ContractWallets(Rpc([first.url, second.url]), lambda: head, SystemClock())
+        asked = made(Rpc([first.url, second.url]), lambda: head)
         assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
         assert asked.ask(wallet, DIGEST, b"\x01") is WalletAnswer.REFUSED
     assert (first.asked, second.asked) == (["eth_call"] * 2, [])

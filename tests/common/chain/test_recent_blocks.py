@@ -13,7 +13,7 @@ from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack.anvil import AnvilServer
-from service_common.chain.contract_wallets import OF_ADDRESS
+from service_common.chain.contract_wallets import OF_NETWORK
 from service_common.chain.recent_blocks import RecentBlocks
 
 from tests.clocks import HandClock
@@ -120,7 +120,7 @@ def test_old_block__is_stale_also_beside_a_kept_header() -> None:
 def test_wrong_signatures__cost_no_call_above_the_budget() -> None:
     service = make()
     wrong = signed(service.chain, account=new_key().address)
-    for _ in range(OF_ADDRESS.amount):
+    for _ in range(OF_NETWORK.amount):
         service.chain.clock.sleep(0.05)
         assert service.receive(wrong) is not None
     before = len(service.chain.calls)

@@ -21,6 +21,7 @@ export type ApiCode =
   | "invalid_solver_submission"
   | "invalid_winning_solution_delivery"
   | "invalid_written_verdict"
+  | "length_required"
   | "method_not_allowed"
   | "orchestrator_provider_error"
   | "orchestrator_unconfigured"
@@ -39,6 +40,7 @@ export type ApiCode =
   | "unauthorized"
   | "unrecorded_submissions_limit_reached"
   | "unsupported_media_type"
+  | "unsupported_transfer_encoding"
   | "winning_solution_key_not_found"
   | "written_verdict_not_found"
   | "written_verdict_withheld";

@@ -1895,6 +1895,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -1943,6 +1957,20 @@ export interface operations {
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2214,6 +2242,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -2262,6 +2304,20 @@ export interface operations {
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2393,6 +2449,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -2438,6 +2508,20 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2569,6 +2653,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -2614,6 +2712,20 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -2770,6 +2882,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -2815,6 +2941,20 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3051,6 +3191,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -3096,6 +3250,20 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -3235,6 +3403,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -3286,6 +3468,20 @@ export interface operations {
              *     `internal_error`: Try again later; report the correlation id if it persists.
              */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -4615,6 +4811,20 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -4660,6 +4870,20 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];
@@ -4942,6 +5166,21 @@ export interface operations {
                     "application/json": components["schemas"]["GraphqlJsonRefusal"];
                 };
             };
+            /** @description `length_required`: Send the body whole, with its length in Content-Length. */
+            411: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
+                };
+            };
             /** @description `payload_too_large`: Send a smaller body; the message names this route's limit. */
             413: {
                 headers: {
@@ -4990,6 +5229,21 @@ export interface operations {
             };
             /** @description `internal_error`: Try again later; report the correlation id if it persists. */
             500: {
+                headers: {
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
+                    "X-Hub": components["headers"]["X-Hub"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/graphql-response+json": components["schemas"]["GraphqlRefusal"];
+                    "application/json": components["schemas"]["GraphqlJsonRefusal"];
+                };
+            };
+            /** @description `unsupported_transfer_encoding`: Send the body as it is, with its length in Content-Length. */
+            501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     RateLimit: components["headers"]["RateLimit"];

@@ -76,6 +76,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "unrecorded_submissions_limit_reached": Problem(
         409, "Record one of them, or record this one first (solver:submit --without-api) and prepare it afterwards."
     ),
+    "length_required": Problem(411, "Send the body whole, with its length in Content-Length."),
     "payload_too_large": Problem(413, "Send a smaller body; the message names this route's limit."),
     "unsupported_media_type": Problem(415, "Send the media type that the route takes."),
     "bounty_challenge_withheld": Problem(
@@ -100,6 +101,7 @@ PROBLEMS: Final[dict[str, Problem]] = {
     "invalid_orchestrator_output": Problem(
         500, "Sign the same page again; do not weaken the bounty's requirements to avoid this."
     ),
+    "unsupported_transfer_encoding": Problem(501, "Send the body as it is, with its length in Content-Length."),
     "api_unreachable": Problem(
         502, "Try again in a minute, with a fresh signature if it is signed: the service may be starting anew."
     ),

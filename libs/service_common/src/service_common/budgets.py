@@ -1,19 +1,24 @@
-"""How much one caller may use: counts by name, each over a window of time.
+"""How much one caller may use: counts by name, each over a window of time, and facts that are forgotten after a while.
 
 A budget that is used up makes its holder wait, and nobody else. A count is kept in this process over a fixed window,
 or, where the budget is ``shared`` by all processes of a deployment, in Redis over a sliding one; while Redis does not
 answer, shared budgets are counted in each process. What was refused is not counted. The counts of a process take
 bounded memory, independent of what is sent. Losing a count loses no fact. Thread-safe.
+
+A network is an IPv4 address, or the /64 that one subscriber has in IPv6. In IPv6 one site often has a whole /48, which
+may use sixteen times as much as one /64.
 """
 
+import ipaddress
 import math
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
-from typing import Final
+from typing import Final, TypeVar
 
 from bounty_protocol.clock import Clock
 from limits import RateLimitItem, RateLimitItemPerSecond
@@ -25,12 +30,43 @@ from redis.exceptions import RedisError
 from service_common.log import get_logger
 
 MAX_COUNTS: Final = 65_536
-"""Counts in one process; of more, the least recently used restart at zero."""
+"""Counts in one process, and facts; of more, the least recently used are forgotten."""
+SITE_SHARE: Final = 16
+"""How many times what one /64 of IPv6 may use the /48 around it may use."""
 AWAY_SECONDS: Final = 5.0
 """For how long Redis is not queried again after it did not answer."""
 _TEXT: Final = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})")
 
+T = TypeVar("T")
 log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Where a request comes from: an IPv4 address, or a /64 of IPv6 with the /48 around it as its ``site``."""
+
+    name: str
+    site: str | None = None
+
+    @property
+    def widest(self) -> str:
+        """The name of the largest network that counts as one."""
+        return self.site or self.name
+
+
+@lru_cache(maxsize=4_096)
+def network_of(address: str) -> Network:
+    """The network of an address; ``unknown`` for what is none."""
+    try:
+        found = ipaddress.ip_address(address)
+    except ValueError:
+        return Network("unknown")
+    if not isinstance(found, ipaddress.IPv6Address):
+        return Network(str(found))
+    if found.ipv4_mapped is not None:
+        return Network(str(found.ipv4_mapped))
+    subscriber, site = (ipaddress.ip_network((found, length), strict=False) for length in (64, 48))
+    return Network(str(subscriber), str(site))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +82,9 @@ class Budget:
     shared: bool = False
 
     @lru_cache(maxsize=256)  # noqa: B019  # budgets are few, and last as long as the process
-    def times(self, factor: int, suffix: str) -> "Budget":
-        """A larger one that is counted apart, under its own name."""
-        return replace(self, name=self.name + suffix, amount=self.amount * factor)
+    def of_site(self) -> "Budget":
+        """The larger one of a /48, counted apart under its own name."""
+        return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
 
 
 def parse_budget(text: str) -> tuple[int, int]:
@@ -80,8 +116,9 @@ class Budgets:
     """The counts of one process, and those it shares."""
 
     def __init__(self, clock: Clock, redis: Redis | None = None) -> None:
-        self._clock = clock
+        self._clock, self._redis = clock, redis
         self._own = _Counts(clock)
+        self._facts = _Facts(clock)
         self._shared = (
             SlidingWindowCounterRateLimiter(RedisStorage("redis://", connection_pool=redis.connection_pool))
             if redis is not None
@@ -93,26 +130,58 @@ class Budgets:
         """Take from the holder's budget; where it is not granted, nothing was taken."""
         return self._ask(budget, holder, cost)
 
-    def spend(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        """Take what was used already: all of ``cost``, or what is left."""
+    def take_of(self, network: Network, budget: Budget, cost: int = 1) -> BudgetState:
+        """Take from a network's budget, then from that of its site; the state of the one that decided."""
+        own = self.take(budget, network.name, cost)
+        if own.granted and network.site is not None:
+            wider = self.take(budget.of_site(), network.site, cost)
+            return own if wider.granted else wider
+        return own
+
+    def spend_of(self, network: Network, budget: Budget, cost: int) -> BudgetState:
+        """Take what a network used already: all of ``cost``, or what is left; the state of its own budget."""
+        if network.site is not None:
+            self._spend(budget.of_site(), network.site, cost)
+        return self._spend(budget, network.name, cost)
+
+    def look(self, budget: Budget, holder: str) -> BudgetState:
+        """The rest of the holder's budget; ``granted`` is whether there is anything."""
+        return self._ask(budget, holder, 0)
+
+    def remember(self, fact: str, seconds: int) -> None:
+        """Know a fact for a while: in this process, and in the others by Redis."""
+        self._facts.note(fact, seconds)
+        self._of_redis(lambda redis: redis.set(f"remembered:{fact}", 1, ex=seconds))
+
+    def remembers(self, fact: str) -> bool:
+        """Whether the fact was to be known until now; False where Redis alone knew it and does not answer."""
+        return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
+
+    def _spend(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         taken = self.take(budget, holder, cost)
         if taken.granted:
             return taken
         left = self.look(budget, holder).left
         return self.take(budget, holder, left) if left else taken
 
-    def look(self, budget: Budget, holder: str) -> BudgetState:
-        """The rest of the holder's budget; ``granted`` is whether there is anything."""
-        return self._ask(budget, holder, 0)
-
     def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        if budget.shared and self._shared is not None and self._clock.monotonic() >= self._away_until:
-            try:
-                return _ask_redis(self._shared, budget, holder, cost)
-            except RedisError as error:
-                self._away_until = self._clock.monotonic() + AWAY_SECONDS
-                log.warning("shared budgets are counted in this process", reason=type(error).__name__)
+        limiter = self._shared
+        if budget.shared and limiter is not None:
+            found = self._of_redis(lambda _: _ask_redis(limiter, budget, holder, cost))
+            if found is not None:
+                return found
         return self._own.ask(budget, holder, cost)
+
+    def _of_redis(self, call: Callable[[Redis], T]) -> T | None:
+        """What Redis answers; None while it does not answer."""
+        if self._redis is None or self._clock.monotonic() < self._away_until:
+            return None
+        try:
+            return call(self._redis)
+        except RedisError as error:
+            self._away_until = self._clock.monotonic() + AWAY_SECONDS
+            log.warning("shared budgets are counted in this process", reason=type(error).__name__)
+            return None
 
 
 def _ask_redis(limiter: SlidingWindowCounterRateLimiter, budget: Budget, holder: str, cost: int) -> BudgetState:
@@ -154,3 +223,22 @@ class _Counts:
                     self._kept.popitem(last=False)
         left = budget.amount - taken if granted else 0
         return BudgetState(budget, granted, left, max(1, math.ceil(ends - now)))
+
+
+class _Facts:
+    """What this process knows for a while, at most ``MAX_COUNTS``."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = Lock()
+        self._until: OrderedDict[str, float] = OrderedDict()
+
+    def note(self, fact: str, seconds: int) -> None:
+        with self._lock:
+            self._until.pop(fact, None)
+            self._until[fact] = self._clock.monotonic() + seconds
+            if len(self._until) > MAX_COUNTS:
+                self._until.popitem(last=False)
+
+    def has(self, fact: str) -> bool:
+        return self._until.get(fact, float("-inf")) > self._clock.monotonic()

@@ -61,11 +61,6 @@ def read_budget_factor(reader: EnvironmentReader) -> int:
     return reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
 
 
-def read_workers(reader: EnvironmentReader) -> int:
-    """``SERVICE_WORKERS``: read where the server starts, by every process that has one."""
-    return reader.optional("SERVICE_WORKERS", parse_count, 1, "server processes; one for each core")
-
-
 def read_report_address(reader: EnvironmentReader) -> str | None:
     """``SERVICE_REPORT_ADDRESS``."""
     return reader.optional(

@@ -1,6 +1,7 @@
 """Configuration: read once from the environment, checked whole before anything starts.
 
-Every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both set is a mistake). All mistakes of a
+Every value may come from ``NAME`` or from the file named by ``NAME_FILE`` (both set is a mistake), and loses the space
+around it. All mistakes of a
 process are reported together in one ``ConfigurationError``, whose message names variables, never values.
 """
 
@@ -121,11 +122,11 @@ class EnvironmentReader:
     def secret_file(self, name: str, about: str) -> str:
         """A secret that may only come from a file, one that other users cannot read: the content of ``NAME_FILE``."""
         self._settings.append(Setting(name, f"{about}; from a file only", ""))
-        if self._environment.get(name):
+        if self._environment.get(name, "").strip():
             self._problems.append(f"{name} must not be in the environment; put it in a file and set {name}_FILE")
-        elif not self._environment.get(f"{name}_FILE"):
+        elif not (file := self._environment.get(f"{name}_FILE", "").strip()):
             self._problems.append(f"{name}_FILE is not set")
-        elif _others_can_read(self._environment[f"{name}_FILE"]):
+        elif _others_can_read(file):
             self._problems.append(
                 f"the file named by {name}_FILE can be read by every user; set its mode to 0400 or 0440"
             )
@@ -145,7 +146,7 @@ class EnvironmentReader:
             raise ConfigurationError(self._problems, self._settings)
 
     def _text(self, name: str) -> str | None:
-        value, file = self._environment.get(name), self._environment.get(f"{name}_FILE")
+        value, file = (self._environment.get(each, "").strip() for each in (name, f"{name}_FILE"))
         if value and file:
             self._problems.append(f"{name} and {name}_FILE are both set; keep one")
             return None

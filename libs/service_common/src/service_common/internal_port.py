@@ -11,6 +11,7 @@ process counts, of which release it is, and for each dependency whether it answe
 
 import json
 import os
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -142,8 +143,13 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""
 
-    server = ThreadingHTTPServer((read_internal_host(EnvironmentReader(os.environ)), port), InternalHandler)
-    server.daemon_threads = True
+    host = read_internal_host(EnvironmentReader(os.environ))
+
+    class InternalServer(ThreadingHTTPServer):
+        address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        daemon_threads = True
+
+    server = InternalServer((host, port), InternalHandler)
     Thread(target=server.serve_forever, name="internal-port", daemon=True).start()
     return server
 

@@ -21,8 +21,9 @@ from bounty_protocol.vanished import STORE_SECONDS, tcp_options
 from prometheus_client import Histogram
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import REGISTRY, Collector
-from redis import Redis
+from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff
+from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
@@ -113,9 +114,11 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
     """Connect to Redis, with retries over a restart of the server, or over its change into a replica.
 
     A server that does not answer for ``answer_seconds`` is given up; None is for a worker, which waits for jobs on it.
-    Without ``retries`` nothing is sent twice: for what must not happen again if only its answer came late.
+    Without ``retries`` nothing is sent twice: for what must not happen again if only its answer came late. A server
+    that became a replica still answers reads, with what is old: once it refuses a write, the whole pool leaves it, so
+    that the name leads to the new one.
     """
-    return Redis.from_url(
+    redis = Redis.from_url(
         url,
         socket_connect_timeout=3,
         socket_timeout=answer_seconds,
@@ -125,15 +128,24 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
         retry=Retry(ExponentialBackoff(cap=1, base=0.05), retries),
         retry_on_error=[RedisConnectionError, RedisTimeoutError, ReadOnlyError],
     )
+    pool: ConnectionPool = redis.connection_pool
+    usual: type[Connection] = pool.connection_class
+
+    class LeavingConnection(usual):  # type: ignore[misc,valid-type]
+        def read_response(self, *args: object, **options: object) -> object:
+            try:
+                return super().read_response(*args, **options)
+            except ReadOnlyError:
+                pool.disconnect(inuse_connections=False)
+                raise
+
+    pool.connection_class = LeavingConnection
+    return redis
 
 
 def check_redis(redis: Redis) -> None:
-    """Return when the server takes writes; for readiness. Connections to one that became a replica are closed."""
-    try:
-        redis.set("writable", 1, ex=60)
-    except ReadOnlyError:
-        redis.connection_pool.disconnect()
-        raise
+    """Return when the server takes writes; for readiness."""
+    redis.set("writable", 1, ex=60)
 
 
 def open_queue(name: QueueName, redis: Redis, job_class: type[Job] = Job) -> Queue:

@@ -46,7 +46,7 @@ def make_app(dependencies: Dependencies) -> Flask:
     """An app that answers with these dependencies."""
     chain = dependencies.config.chain
     blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
-    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, dependencies.clock)
+    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, dependencies.callers.budgets)
     authentication = Authentication(dependencies.authority, blocks, wallets)
     app, api = create_api("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
     attach(app, dependencies)

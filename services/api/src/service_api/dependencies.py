@@ -56,8 +56,6 @@ DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
 FORWARDED_SECONDS: Final = 20.0
 """For a whole answer of the delivery service."""
 MAX_KEPT: Final = 512
-WORKING_READS: Final = 6
-"""Public reads that one process works on at a time: of more, each takes longer, and signed ones beside them too."""
 PENDING_SECONDS: Final = 30.0
 """For how long the sum of what waits for its transaction is not made again: what is written meanwhile passes it."""
 
@@ -135,7 +133,7 @@ class Dependencies:
         """Who calls, and how much each may use."""
         budgets = Budgets(self.clock, self.limits_redis)
         config = self.config
-        return Callers(budgets, config.budgets, config.web.forwarded_hops, config.at_once.requests, WORKING_READS)
+        return Callers(budgets, config.budgets, config.web.forwarded_hops, config.at_once.requests)
 
     @property
     def authority(self) -> Authority:

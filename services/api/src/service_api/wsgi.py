@@ -4,7 +4,6 @@ import os
 
 from service_common import log
 from service_common.web.process import freeze_start, prepare_process
-from service_common.web.slow import REQUEST_SECONDS, end_slow_connections
 
 from service_api.app import make_app
 from service_api.config import read_config
@@ -14,7 +13,6 @@ from service_api.subgraph.schema import make_schema
 prepare_process()
 _config = read_config(os.environ)
 log.configure("api", _config.log_level)
-end_slow_connections(_config.web.port, REQUEST_SECONDS + _config.review_wait_seconds)
 make_schema()
 application = make_app(make_dependencies(_config))
 freeze_start()

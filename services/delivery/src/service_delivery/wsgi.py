@@ -5,7 +5,6 @@ import os
 from service_common import log
 from service_common.memory import keep_memory_private
 from service_common.web.process import freeze_start, prepare_process
-from service_common.web.slow import end_slow_connections
 
 from service_delivery.app import make_app
 from service_delivery.config import read_config
@@ -15,6 +14,5 @@ keep_memory_private()
 prepare_process()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
-end_slow_connections(_config.web.port)
 application = make_app(make_dependencies(_config))
 freeze_start()

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final
 
 from bounty_protocol.auth.signature import parse_private_key
+from bounty_protocol.chain.deployment import NETWORKS
 from service_common.chain.settings import ChainSettings, read_chain_settings
 from service_common.common_settings import read_database_url, read_internal_port, read_log_level, read_redis_url
 from service_common.config import EnvironmentReader, parse_count
-
-MAINNET: Final = 8453
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,7 @@ def read_config(environment: Mapping[str, str]) -> IndexerConfig:
     )
     if config.chain.rpc_urls and config.rpc_quorum > len(config.chain.rpc_urls):
         reader.refuse("SERVICE_RPC_QUORUM asks for more endpoints than SERVICE_RPC_URLS names")
-    if config.chain.chain_id == MAINNET and config.rpc_quorum == 1:
+    if config.chain.chain_id == NETWORKS["mainnet"] and config.rpc_quorum == 1:
         reader.refuse("SERVICE_RPC_QUORUM of 1 would let one RPC endpoint decide on mainnet: set 2 or more")
     reader.check()
     return config

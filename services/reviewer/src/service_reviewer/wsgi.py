@@ -4,7 +4,6 @@ import os
 
 from service_common import log
 from service_common.web.process import freeze_start, prepare_process
-from service_common.web.slow import end_slow_connections
 
 from service_reviewer.app import make_app
 from service_reviewer.config import read_serving_config
@@ -12,6 +11,5 @@ from service_reviewer.config import read_serving_config
 prepare_process()
 _config = read_serving_config(os.environ)
 log.configure("reviewer", _config.log_level)
-end_slow_connections(_config.port)
 application = make_app()
 freeze_start()

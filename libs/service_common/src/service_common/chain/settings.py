@@ -7,7 +7,7 @@ name.
 from dataclasses import dataclass, field
 
 from bounty_protocol import web_address
-from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of
+from bounty_protocol.chain.deployment import NETWORKS, DeploymentRecord, deployment_of
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId, parse_address, parse_decimal
 
@@ -46,6 +46,11 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
     """The settings of this process; mistakes are collected by ``reader``."""
     chain_id, hub_address = read_hub(reader)
     record = deployment_of(chain_id)
+    rpc_urls = reader.required(
+        "SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas, each once; two or more on mainnet"
+    )
+    if chain_id == NETWORKS["mainnet"] and len(rpc_urls or ()) == 1:
+        reader.refuse("SERVICE_RPC_URLS names one endpoint, which would decide alone on mainnet: name two or more")
     return ChainSettings(
         chain_id=chain_id,
         hub_address=hub_address,
@@ -65,7 +70,7 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
             "blocks to finality, only for a chain without a `finalized` tag",
             shown="the record's",
         ),
-        rpc_urls=reader.required("SERVICE_RPC_URLS", parse_urls, "RPC endpoints, separated by commas, each once"),
+        rpc_urls=rpc_urls,
     )
 
 

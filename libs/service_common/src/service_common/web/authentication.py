@@ -2,7 +2,7 @@
 
 Each view is marked ``@public`` or ``@signed`` (an architecture test fails on an unmarked one). A signed view receives a
 ``VerifiedRequest``, and nothing of the request was parsed before the signature was proven. Order of answers: route and
-method; an address that sends too much; size and media type; 401; 429; then the view. Each refused signer is counted by
+method; size and media type; 401; 429; then the view. Each refused signer is counted by
 the check that failed, never by who it was.
 """
 
@@ -25,9 +25,10 @@ from bounty_protocol.auth.verify import (
 from bounty_protocol.errors import Issue, ServiceError
 from flask import Request, current_app, request
 
+from service_common.budgets import Network
 from service_common.counters import counter_by
-from service_common.web.bodies import may_have_body
 from service_common.web.callers import callers
+from service_common.web.edge import may_have_body
 
 REFUSALS: Final = counter_by(
     "reason",
@@ -43,8 +44,8 @@ EXTENSION: Final = "service-authentication"
 class Wallets(Protocol):
     """Accounts that are contracts, checked for many callers."""
 
-    def of_client(self, client: str | None) -> WalletView:
-        """The same for the requests of one network address; None where it is not a single caller's."""
+    def of_network(self, network: Network | None) -> WalletView:
+        """Return the view of one network's requests; None where it is not a single caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +57,15 @@ class Authentication:
     wallets: Wallets
 
 
-def public(view: Callable[P, R], *, counted: bool = True, asks: bool = False) -> Callable[P, R]:
-    """A route without a signature. It takes no body. ``asks``: its answer is another service's or the chain's, for
-    which it waits."""
+def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
+    """A route without a signature. It takes no body."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_body(request)
         if not counted or (known := callers()) is None:
             return view(*args, **kwargs)
-        with known.ask() if asks else known.read():
+        with known.read():
             return view(*args, **kwargs)
 
     return _marked(wrapped, "public", None, counted=counted)
@@ -97,13 +97,10 @@ def signed(
     def decorate(view: Callable[Concatenate[VerifiedRequest, P], R]) -> Callable[P, R]:
         @wraps(view)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-            known = callers()
-            if known is not None:
-                known.arrive()
             body = read_body(request, media_type, max_bytes)
             try:
                 verified = authenticate(request, body)
-                if known is not None:
+                if (known := callers()) is not None:
                     known.prove(verified.signer)
                 return view(verified, *args, **kwargs)
             except Refused as refused:
@@ -125,8 +122,7 @@ def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be reached."""
     setup = cast("Authentication", current_app.extensions[EXTENSION])
     known = callers()
-    network = None if known is None else known.network()
-    wallets = setup.wallets.of_client(None if network is None else network.name)
+    wallets = setup.wallets.of_network(None if known is None else known.network())
     return verify_request(received_request(received, body), setup.authority, setup.chain, wallets)
 
 
@@ -147,34 +143,36 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
     """The whole body, once, bounded before it is read; 415 for another media type, 413 when it is too long."""
     if media_type is None:
         return refuse_body(received)
+    _require_length(received)
     if not _is_media_type(received.headers.get("Content-Type", ""), media_type):
         raise ServiceError("unsupported_media_type", f"This route takes {media_type}.")
+    if received.headers.get("Content-Encoding", "identity").strip().lower() != "identity":
+        raise ServiceError("unsupported_media_type", "This service takes no compressed body.")
     if (received.content_length or 0) > max_bytes:
         raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
-    body = _read(received, max_bytes + 1)
-    if len(body) > max_bytes:
-        raise ServiceError("payload_too_large", f"This route takes at most {max_bytes} bytes.")
-    if received.content_length not in (None, len(body)):
+    body = received.stream.read(max_bytes + 1)
+    if len(body) != (received.content_length or 0):
         raise ServiceError("invalid_request", "The body is shorter than its Content-Length.")
     return body
 
 
-def _read(received: Request, most: int) -> bytes:
-    """All bytes up to ``most``; a server may hand them over piece by piece."""
-    pieces, size = [], 0
-    while size < most and (piece := received.stream.read(most - size)):
-        pieces.append(piece)
-        size += len(piece)
-    return b"".join(pieces)
-
-
 def refuse_body(received: Request) -> bytes:
     """No bytes, or 400 where a body came that does not belong."""
-    if not may_have_body(received.environ):
-        return b""
-    if received.stream.read(1):
+    _require_length(received)
+    if may_have_body(received.environ) and received.stream.read(1):
         raise ServiceError("invalid_request", "This route takes no body.")
     return b""
+
+
+def _require_length(received: Request) -> None:
+    """Refuse a body whose end the server does not report: it hands over a chunked body that was cut as a whole one."""
+    coding = received.headers.get("Transfer-Encoding")
+    if coding is None:
+        return
+    if coding.strip().lower() != "chunked":
+        message = "This service knows no transfer encoding of bodies."
+        raise ServiceError("unsupported_transfer_encoding", message, is_failure=False)
+    raise ServiceError("length_required", "This service takes bodies whose length is stated in Content-Length.")
 
 
 def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dict[str, str]:

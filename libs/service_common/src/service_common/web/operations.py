@@ -30,7 +30,7 @@ Json = dict[str, Any]
 
 EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
 """Error codes that every operation can answer."""
-_OF_BODIES: Final = ("payload_too_large", "unsupported_media_type")
+_OF_BODIES: Final = ("length_required", "payload_too_large", "unsupported_media_type", "unsupported_transfer_encoding")
 _SIGNATURE: Final = "ServiceApproval"
 _PATH_PARAMETERS: Final = {
     "account_address": Address,

@@ -23,7 +23,7 @@ OUTCOMES: Final = counter_by(
 EXCUSED: Final = frozenset({"pending_storage_full", "storage_verification_pending", "orchestrator_unconfigured"})
 """503 of what strangers fill, which has an alert of its own; the ordinary answer while an upload is hashed; and what
 the operator did not set up."""
-REFUSED: Final = frozenset({"400", "401", "403", "405", "413", "415", "429"})
+REFUSED: Final = frozenset({"400", "401", "403", "405", "411", "413", "415", "429"})
 """Statuses of refusals: what was sent was not permitted, and anybody can send it by the thousand."""
 _IS_EXCUSED: Final = "service.excused"
 

@@ -2,9 +2,10 @@
 
 HTTP/1 only: a proxy is in front of every process, and granian (2.8.7) never returns from reading the body of an HTTP/2
 request whose connection is gone, with a core at full load. SIGTERM drains: accepted requests are answered before the
-process ends. The app is named, not passed: each worker process makes its own. What a worker counts is shown by the
-internal port, which the main process has. Workers that hang for minutes end the process: whatever started it starts it
-again, also where nothing but an exit is acted on.
+process ends. The app is named, not passed: the worker process makes its own. There is one: each worker would have a
+socket of its own, and one that is stopped would keep every second request while probes reach the other. What it counts
+is shown by the internal port, which the main process has. A worker that hangs for minutes ends the process: whatever
+started it starts it again, also where nothing but an exit is acted on.
 """
 
 import os
@@ -20,16 +21,13 @@ from granian import Granian
 from granian.constants import HTTPModes, Interfaces
 from granian.http import HTTP1Settings
 
-from service_common.common_settings import read_workers
-from service_common.config import EnvironmentReader
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
-from service_common.web.bodies import MAX_OPEN
-from service_common.web.edge import MAX_IN_FLIGHT, MAX_WAITING
+from service_common.web.in_flight import MAX_IN_FLIGHT
 
-BLOCKING_THREADS: Final = MAX_OPEN + MAX_IN_FLIGHT + MAX_WAITING + 40
-"""Enough for all that the edge lets in, bodies that are still read included, and for refusing what is too much. Each is
-made when it is needed, and takes 66 KB while it waits."""
+BLOCKING_THREADS: Final = MAX_IN_FLIGHT + 80
+"""Enough for all that the edge lets in, and for refusing what is too much. Each is made when it is needed, and takes
+66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
@@ -37,9 +35,9 @@ LOOK_SECONDS: Final = 10.0
 HUNG_AFTER_LOOKS: Final = 30
 """Looks in a row at which the app does not answer what it always answers, also under load: five minutes of a hang."""
 IDLE_SECONDS: Final = 120.0
-"""How long a connection stays open without a request, and a request's header may take (a slow one is ended before, in
-``slow``). Longer than the proxies before it keep one, 90 seconds at most: else one of them sends a request over a
-connection that ends in this moment, answers 502 itself, and cannot send a POST again."""
+"""How long a connection stays open without a request, and a request's header may take. Longer than the proxies before
+it keep one, 90 seconds at most: else one of them sends a request over a connection that ends in this moment, answers
+502 itself, and cannot send a POST again."""
 CONNECTION_BUFFER_BYTES: Final = 64 * 1024
 """Bytes that the server reads ahead of each connection, at least a whole header; it would be 400 KiB."""
 
@@ -47,17 +45,16 @@ log = get_logger(__name__)
 
 
 def _end_process() -> None:
-    """As a supervisor would: the workers get half a minute, then they are killed."""
+    """As a supervisor would: the worker gets half a minute, then it is killed."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
 def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapping[str, Check]) -> None:
     """Serve ``package.module:application`` until SIGTERM or SIGINT."""
-    workers = _worker_count()
     _share_metrics()
     serve_internal_port(internal_port, checks, lambda: _check_public_port(host, port))
     Thread(target=end_once_hung, args=(lambda: _check_public_port(host, port),), daemon=True, name="watching").start()
-    log.info("started", port=port, workers=workers)
+    log.info("started", port=port)
     os.register_at_fork(after_in_child=_end_on_sigterm)
     Granian(
         target,
@@ -65,7 +62,7 @@ def serve(target: str, *, host: str, port: int, internal_port: int, checks: Mapp
         port=port,
         interface=Interfaces.WSGI,
         http=HTTPModes.http1,
-        workers=workers,
+        workers=1,
         blocking_threads=BLOCKING_THREADS,
         backpressure=MAX_CONNECTIONS,
         http1_settings=HTTP1Settings(
@@ -91,20 +88,13 @@ def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: f
             failed += has_served
         else:
             has_served, failed = True, 0
-    log.error("the workers hang; the process ends, to be started again", seconds=round(failed * pause))
+    log.error("the worker hangs; the process ends, to be started again", seconds=round(failed * pause))
     end()
 
 
 def _end_on_sigterm() -> None:
     """In a worker that still loads the app: it would do as this process does, and go on. It drains once it serves."""
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-
-
-def _worker_count() -> int:
-    reader = EnvironmentReader(os.environ)
-    found = read_workers(reader)
-    reader.check()
-    return found
 
 
 def _share_metrics() -> None:
@@ -116,6 +106,7 @@ def _share_metrics() -> None:
 
 def _check_public_port(host: str, port: int) -> None:
     """Return when the app itself answers: a process whose workers still load is not ready."""
-    answer = urllib3.request("GET", f"http://{host}:{port}/healthz", timeout=2.0, retries=False)
+    named = f"[{host}]" if ":" in host else host
+    answer = urllib3.request("GET", f"http://{named}:{port}/healthz", timeout=2.0, retries=False)
     if answer.status != 200:
         raise OSError("the public port does not answer")

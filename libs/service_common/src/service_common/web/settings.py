@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 from service_common.common_settings import read_host, read_internal_port, read_port
 from service_common.config import EnvironmentReader, within
 
-_HOST: Final = re.compile(r"[a-z0-9.\-]+(:[1-9][0-9]{0,4})?|\[[0-9a-f:]+\](:[1-9][0-9]{0,4})?")
+_HOST: Final = re.compile(r"([a-z0-9.\-]+|\[[0-9a-f:]+\])(:[1-9][0-9]{0,4})?")
+_OWN_PORTS: Final = frozenset({":80", ":443"})
+"""What a URL host leaves out: no client would sign it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,8 @@ def stated_hops(forwarded_for: str, hops: int) -> list[str]:
 
 def parse_public_host(text: str) -> str:
     """A URL host such as ``bounties.example`` or ``127.0.0.1:8080``."""
-    if _HOST.fullmatch(text) is None:
+    found = _HOST.fullmatch(text)
+    if found is None or found[2] in _OWN_PORTS:
         raise ValueError("a host in lower case, with a port where it is not the default; no scheme and no path")
     return text
 

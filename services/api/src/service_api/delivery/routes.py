@@ -1,7 +1,5 @@
 """The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
 
-from functools import partial
-
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.delivery import (
@@ -44,7 +42,7 @@ _COMMITMENT = "0x" + "1f" * 32
     example={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
 )
 @described(*_UNAVAILABLE)
-@partial(public, asks=True)
+@public
 def delivery_key() -> Response:
     """The delivery public key in effect.
 
@@ -56,7 +54,7 @@ def delivery_key() -> Response:
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
 @routes.response(200, DeliveryStatus, example={"exists": True})
 @described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
-@partial(public, asks=True)
+@public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
     """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
     return _forward_read()
@@ -105,7 +103,7 @@ def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # 
 def _forward_read() -> Response:
     """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
     deps = dependencies()
-    with deps.callers.turn("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
+    with deps.callers.place("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
         refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
         with place_at(deps.forward_places, refusal):
             return _forward(b"")

@@ -1,7 +1,5 @@
 """``GET /api/deployment``."""
 
-from functools import partial
-
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import Deployment
 from flask import Response
@@ -19,7 +17,7 @@ routes = Routes("deployment", __name__, url_prefix="/api/deployment", descriptio
 @routes.route("", methods=["GET"])
 @routes.response(200, Deployment, versioned=True)
 @described("bounty_projection_unavailable", "bounty_chain_state_unavailable")
-@partial(public, asks=True)
+@public
 def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
@@ -31,7 +29,7 @@ def get_deployment() -> Response:
 @routes.route("/client.env", methods=["GET"])
 @routes.response(200, content_type="text/plain", versioned=True)
 @described("bounty_chain_state_unavailable")
-@partial(public, asks=True)
+@public
 def get_client_settings() -> Response:
     """The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.
 

@@ -7,7 +7,6 @@ a stranger's server, and is asked for a round once.
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from threading import Lock, Semaphore
 from typing import Final, cast
 
@@ -102,7 +101,7 @@ def current_rounds() -> Rounds:
 
 
 @routes.get("/beacon/<chain_hash>/public/<number>")
-@partial(public, asks=True)
+@public
 def get_round(chain_hash: str, number: str) -> Response:
     """The signature of one round; 425 before it is out."""
     read_query(allowed=frozenset())

@@ -43,7 +43,7 @@ def check(page: bytes) -> Response:
     require_publications(deps)
     deps.callers.charge(deps.config.budgets.page_checks)
     read_query(allowed=frozenset())
-    with deps.callers.turn("page-checks", deps.config.at_once.page_checks):
+    with deps.callers.place("page-checks", deps.config.at_once.page_checks):
         return jsonify(to_json(check_page(deps, page)))
 
 
@@ -72,7 +72,7 @@ def prepare_publication(request: VerifiedRequest) -> Response:
     """
     deps = dependencies()
     require_publications(deps)
-    with deps.callers.turn("publications", deps.config.at_once.publications):
+    with deps.callers.place("publications", deps.config.at_once.publications):
         return jsonify(to_json(_publish(deps, request)))
 
 

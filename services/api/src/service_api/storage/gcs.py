@@ -1,10 +1,12 @@
 """Google Cloud Storage as ``ObjectStore``, through google-cloud-storage.
 
-Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-generation-match: 0``), the exact length
-(``x-goog-content-length-range``) and the type. Every call has a time limit and is retried only where repeating it is
-harmless. ``ServiceError`` hides the library's messages; the log has them. Without a key the workload's identity signs
-through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself). The same adapter runs against the local stack's
-storage, chosen by ``SERVICE_STORAGE_ENDPOINT``. What it answers is bounded in time and bytes, and never decoded.
+Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-generation-match``), the exact length
+(``x-goog-content-length-range``) and the type. Wrong bytes are replaced by an empty object, whose generation the next
+URL names: with nothing in their place, the URL that stored them would work again. Every call has a time limit and is
+retried only where repeating it is harmless. ``ServiceError`` hides the library's messages; the log has them. Without a
+key the workload's identity signs through IAM (it needs ``iam.serviceAccounts.signBlob`` on itself). The same adapter
+runs against the local stack's storage, chosen by ``SERVICE_STORAGE_ENDPOINT``. What it answers is bounded in time and
+bytes, and never decoded.
 
 Like every other part it goes by no proxy, ``.netrc`` or certificates of the environment; ``requests`` would look for
 them at each request, which took a third of its time.
@@ -12,6 +14,7 @@ them at each request, which took a third of its time.
 
 import functools
 import json
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -48,6 +51,8 @@ LIST_BYTES: Final = 2 * 1024 * 1024
 _SCOPES: Final = ["https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/iam"]
 _CONTENT_TYPE: Final = "application/octet-stream"
 _POOL: Final = 32
+_EMPTYING_SECONDS: Final = 60
+"""Of the URL by which this service empties a place."""
 _GONE: Final = (api_errors.NotFound, api_errors.PreconditionFailed, api_errors.RequestRangeNotSatisfiable)
 _FAILURES: Final = (
     api_errors.GoogleAPIError,
@@ -83,6 +88,10 @@ class GcsStore:
         session.max_redirects = 0  # the storage itself redirects nothing
         for scheme in ("https://", "http://"):
             session.mount(scheme, _BoundedAdapter(pool_connections=4, pool_maxsize=_POOL))
+        self._plain = requests.Session()
+        self._plain.trust_env = False
+        self._plain.mount("https://", _BoundedAdapter())
+        self._plain.mount("http://", _BoundedAdapter())
         options = {"api_endpoint": settings.endpoint} if settings.endpoint else None
         self._client = storage.Client("-", credentials, _http=session, client_options=options)
         # The library would ask for the bucket's metadata in a background thread, for traces, without having the right.
@@ -99,10 +108,11 @@ class GcsStore:
         headers = {
             "content-type": _CONTENT_TYPE,
             "x-goog-content-length-range": f"{byte_length},{byte_length}",
-            "x-goog-if-generation-match": "0",
+            "x-goog-if-generation-match": str(self._emptied(locator)),
             "x-goog-meta-sha256": sha256[2:],
         }
-        url = self._signed("PUT", locator, lifetime, headers=dict(headers))
+        unique = {"upload": secrets.token_hex(8)}  # what is signed within a second would be the same
+        url = self._signed("PUT", locator, lifetime, headers=dict(headers), query_parameters=unique)
         return SignedUpload(url, "PUT", headers, _expiry(url))
 
     def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
@@ -114,7 +124,7 @@ class GcsStore:
         """See the port."""
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
-            return None if blob is None else _info(blob)
+            return None if blob is None or blob.size == 0 else _info(blob)
 
     def read(self, info: ObjectInfo) -> Iterator[bytes]:
         """See the port. Each chunk is its own request, so that a lost connection repeats one chunk only."""
@@ -141,6 +151,17 @@ class GcsStore:
                 return False
             return True
 
+    def empty(self, locator: str, *, generation: int) -> bool:
+        """See the port."""
+        headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": str(generation)}
+        url = self._signed("PUT", locator, _EMPTYING_SECONDS, headers=dict(headers))
+        with _mapped("empty"):
+            answer = self._plain.put(url, data=b"", headers=headers, timeout=CALL_SECONDS, allow_redirects=False)
+            if answer.status_code in {404, 412}:
+                return False
+            answer.raise_for_status()
+            return True
+
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
         """See the port."""
         blobs = iter(self._bucket.list_blobs(prefix=prefix, **self._limits))
@@ -158,7 +179,14 @@ class GcsStore:
 
     def close(self) -> None:
         """Close the connections."""
+        self._plain.close()
         self._client.close()
+
+    def _emptied(self, locator: str) -> int:
+        """The generation of the empty object in a place; 0 where nothing is, or something."""
+        with _mapped("stat"):
+            blob = self._bucket.get_blob(locator, **self._limits)
+            return int(blob.generation) if blob is not None and blob.size == 0 else 0
 
     def _signed(self, method: str, locator: str, lifetime: int, **more: object) -> str:
         with _mapped("sign"):

@@ -46,7 +46,7 @@ def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
     deps = dependencies()
     with (
-        deps.callers.turn("queries", deps.config.at_once.queries, patience=WAIT_SECONDS, rests_after=QUERY_SECONDS),
+        deps.callers.place("queries", deps.config.at_once.queries, patience=WAIT_SECONDS),
         deps.callers.work(deps.config.budgets.subgraph, QUERY_SECONDS),
     ):
         read_query(allowed=frozenset())

@@ -1,6 +1,6 @@
 """The uploaded ciphertext behind an envelope: is it there, and is it the one?
 
-Bytes are hashed once per object generation and the result is kept. An object that is not the right one is deleted by
+Bytes are hashed once per object generation and the result is kept. An object that is not the right one is emptied by
 its generation, so the Solver can upload again; one that was found to be right is never deleted, whatever a later
 request states of it. What is in the place of recorded work no reader has deleted: the work is noted as lost, and it is
 hashed once more before it goes, for the Solver who uploads the work again. Hashing that takes longer
@@ -120,7 +120,7 @@ def verify(
         lengths = {"byte_length": info.byte_length, "announced": wanted.byte_length}
         log.warning("other bytes than announced", locator=info.locator, **lengths)
         if may_delete_recorded or not _note_lost(deps.engine, info.locator):
-            deps.store.delete(info.locator, generation=info.generation)
+            deps.store.empty(info.locator, generation=info.generation)
         else:
             _note_wrong(deps, info)
     return result

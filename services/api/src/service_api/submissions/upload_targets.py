@@ -1,7 +1,7 @@
 """A one-time upload URL for a Solver's ciphertext, at a place the client derives itself.
 
 The locator is a pure function of deployment, bounty, Solver and digest. An object already there that cannot be the
-announced one is deleted by generation, so that a poisoned first upload blocks nobody; one whose bytes were verified
+announced one is emptied by generation, so that a poisoned first upload blocks nobody; one whose bytes were verified
 stays, whatever length a later request announces. Where the bytes are those of recorded work, what is in their place is
 hashed first: nothing else would have other bytes of the same length removed before the Solver believes it is done.
 """
@@ -63,4 +63,4 @@ def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
             "ciphertext_byte_length", f"must be {known.reference.byte_length}: that ciphertext is in place already"
         )
         raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
-    deps.store.delete(locator, generation=found.generation)
+    deps.store.empty(locator, generation=found.generation)
