@@ -26,14 +26,14 @@ def run(report: Report) -> None:
     """Measure the group."""
     node = OldHub(EVENTS)
     before = _rss()
-    started = time.perf_counter()
+    started = time.process_time()
     chain = Chain(Node("http://node", Requests(node)), HUB, now=lambda: 0.0)
     chain.refresh()
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     world = chain.world_at(chain.head.number)
     if (world.count, world.breaches) != (EVENTS, []):
         raise RuntimeError("the replay is not what was made")
-    report(Figure("audit.year", seconds, "s", f"<= 180, {node.requests:,} requests", seconds <= 180))
+    report(Figure("audit.year", seconds, "s of CPU", f"<= 90, {node.requests:,} requests", seconds <= 90))
     megabytes = (_rss() - before) / 1_024
     report(Figure("audit.year_rss", megabytes, "MB more than before", "<= 500", megabytes <= 500))
 

@@ -100,6 +100,21 @@ def test_breach__of_one_reading__is_read_again() -> None:
     assert len(seen) > 2
 
 
+@pytest.mark.parametrize(("times", "read"), [(2, True), (1_000_000, False)])
+def test_log__of_a_block_that_is_gone__is_not_taken(times: int, read: bool) -> None:
+    left = [times]
+
+    def alter(_number: int, method: str, answer: bytes) -> bytes:
+        left[0] -= method == "eth_getLogs"
+        gone = f'"blockHash": "{PLACE.block_hash}"'.encode()
+        other = b'"blockHash": "0x' + b"cd" * 32 + b'"'
+        return answer.replace(gone, other) if method == "eth_getLogs" and left[0] >= 0 else answer
+
+    report = auditor(HandMadeNode(HISTORY, alter)).look_at_everything()
+    assert (report.found == []) == read
+    assert read or "the chain changed in each of 5 readings" in str(report.found)
+
+
 def test_breach__of_every_reading__is_a_difference_each_time() -> None:
     node = HandMadeNode(Written([*HISTORY.logs]).submitted())
     watching = auditor(node)

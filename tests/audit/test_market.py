@@ -165,7 +165,7 @@ def test_deed__found_or_not__is_put_right_and_one_that_nobody_names_is_a_differe
         ([("read", "the chain")], NotDone),
     ],
 )
-def test_watchtower__that_could_not_read_everything__says_nothing_by_its_silence(
+def test_audit__that_did_not_read_all__says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, found: list[tuple[str, str]], seen: bool | type[Exception]
 ) -> None:
     def look(auditor: Auditor) -> Report:

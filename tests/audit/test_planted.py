@@ -145,11 +145,15 @@ def watching(options: AuditOptions, folder: Path) -> Iterator[None]:
             assert watch.wait(60) == 0
         finally:
             watch.kill()
+            watch.wait()
 
 
 def counted(requirement: str) -> float:
     """What Prometheus gets of a requirement; -1 before the first look has ended."""
-    answer = urllib3.request("GET", f"http://127.0.0.1:{METRICS}/metrics", timeout=10.0, retries=10)
+    try:
+        answer = urllib3.request("GET", f"http://127.0.0.1:{METRICS}/metrics", timeout=10.0, retries=False)
+    except urllib3.exceptions.HTTPError:  # it does not listen yet
+        return -1.0
     lines = [line for line in answer.data.decode().splitlines() if f'"{requirement}"' in line]
     return float(lines[0].split()[-1]) if lines else -1.0
 

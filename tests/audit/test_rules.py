@@ -1,6 +1,7 @@
 """The Hub's rules: each accepted history beside its rejected neighbours."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -221,6 +222,15 @@ def test_owner__within_the_rules__is_no_breach(name: str, fields: dict[str, Any]
 @pytest.mark.parametrize(("name", "fields"), BROKEN)
 def test_owner__against_the_rules__is_found(name: str, fields: dict[str, Any]) -> None:
     assert Written().deployed().add(name, BEGIN + 10, fields).broken() == {"chain.events"}
+
+
+@pytest.mark.parametrize("place", [2, 3, 4, 5, 6, 7, 8])
+def test_deployment__with_a_zero_term__is_found(place: int) -> None:
+    history = Written().deployed()
+    config = [*history.logs[0].fields["config"]]
+    config[place] = 0
+    history.logs[0] = replace(history.logs[0], fields={"config": config})
+    assert history.broken() >= {"chain.events"}
 
 
 def test_keys__announced_withdrawn_and_replaced__count_in_turn() -> None:

@@ -35,7 +35,13 @@ from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers,
 COMPOSE = REPOSITORY / "deploy/compose"
 FILE = yaml.safe_load((COMPOSE / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-PODS = {name: (pod, container) for name, pod, container in own_containers("mainnet") if container["name"] == name}
+ELSEWHERE = {"audit"}
+"""What would go down with the machine that it watches."""
+PODS = {
+    name: (pod, container)
+    for name, pod, container in own_containers("mainnet")
+    if container["name"] == name and name not in ELSEWHERE
+}
 BACKUP = {"dump", "backup"}
 OWN = sorted(PODS)
 BESIDE = {"SERVICE_STORAGE_CREDENTIALS_FILE"}

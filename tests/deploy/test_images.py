@@ -143,6 +143,8 @@ def test_image__started_without_configuration__says_what_is_missing(images: dict
     program = images[service] / "bin" / f"service-{service}"
     words, missing = {
         "mcp": (["--http", "127.0.0.1:8080"], "SERVICE_HUB_ADDRESS"),
+        "audit": (["--watch"], "name the chain by --rpc and --hub"),
+        "delivery": (["serve"], "SERVICE_DATABASE_URL is not set"),
     }.get(service, (["worker"], "SERVICE_DATABASE_URL is not set"))
     done = subprocess.run([program, *words], env={}, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == (1 if service == "mcp" else 2)

@@ -12,6 +12,7 @@ from service_audit.report import Report, alike
 
 MAX_LIST_BYTES: Final = 128 << 20
 """Of all answers that make one list: what is held in memory at a time."""
+ASK_LATER: Final = {429, 502, 503, 504}
 
 
 @dataclass(slots=True)
@@ -95,11 +96,16 @@ class AnswerCheck:
         wanted = f"a block of the last {self.max_lag_seconds} s"
         self.report.holds("liveness.index", where, wanted, behind <= self.max_lag_seconds, f"{behind} s behind")
 
+    def answer(self, path: str) -> HttpReply:
+        """Return an answer of any status; raise ``Unread`` for one that only says to ask later."""
+        found = self.api.get(path)
+        if found.status in ASK_LATER:
+            raise Unread(f"{path.partition('?')[0]} answers {found.status}")
+        return found
+
     def get(self, path: str) -> tuple[Any, list[Moment]]:
         """Return an answer of REST and the moments it may be of; ``ValueError`` for another status than 200."""
-        answer = self.api.get(path)
-        if answer.status in {429, 502, 503, 504}:
-            raise Unread(f"{path.partition('?')[0]} answers {answer.status}")
+        answer = self.answer(path)
         if answer.status != 200:
             raise ValueError(f"status {answer.status}: {answer.body[:200]!r}")
         return answer.json(), self.moments_of(answer, path.partition("?")[0])

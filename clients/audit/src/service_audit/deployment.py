@@ -37,7 +37,7 @@ def check_status(reading: AnswerCheck) -> None:
 
 def check_deployment(reading: AnswerCheck) -> None:
     """Compare what a client needs to know of the deployment."""
-    found = reading.api.get("/api/deployment").json()
+    found = reading.answer("/api/deployment").json()
     moments = reading.chain.moments(reading.chain.head.number)
     world = moments[0].world
     terms = world.terms
@@ -77,7 +77,7 @@ def _check_delivery_key(reading: AnswerCheck) -> None:
 
     if all(key_at(moment) == ZERO_BYTES32 for moment in moments):
         return
-    answer = reading.api.get(path)
+    answer = reading.answer(path)
     if reading.report.same("api.deployment", f"{path} status", 200, answer.status):
         reading.value("api.deployment", path, moments, key_at, answer.json()["delivery_public_key"])
 

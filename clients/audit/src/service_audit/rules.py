@@ -330,8 +330,7 @@ class World:
 
     def _of_the_deployment(self, log: HubLog) -> None:
         if log.name == "Deployed":
-            self._rule("chain.events", log, "the Hub's first event", self.count == 1, self.count)
-            self.config = HubConfig(*log.fields["config"])
+            self._deploy(log)
         elif log.name == "RosterPublished":
             self._publish_roster(log)
         elif log.name == "GuardianHeartbeat":
@@ -357,6 +356,17 @@ class World:
             self._rule("chain.events", log, "the delivery key in force, or the announced one", known, key)
             self.keys = tuple(each for each in self._keys_that_count(log.place.time) if each[0] != key)
             self.key_logs += (log,)
+
+    def _deploy(self, log: HubLog) -> None:
+        self._rule("chain.events", log, "the Hub's first event", self.count == 1, self.count)
+        self.config = terms = HubConfig(*log.fields["config"])
+        in_bounds = (
+            1 <= terms.min_submission_window <= terms.max_submission_window
+            and 1 <= terms.min_judging_window <= terms.max_judging_window
+            and 1 <= terms.min_escrow <= MAX_ESCROW
+            and min(terms.reveal_delay, terms.publication_delay) >= 1
+        )
+        self._rule("chain.events", log, "times and escrow that a Hub takes", in_bounds, log.fields["config"])
 
     def _set_fees(self, log: HubLog) -> None:
         protocol, guardian, recipient = (log.fields[n] for n in ("protocol_fee_bps", "guardian_fee_bps", "recipient"))
