@@ -34,7 +34,7 @@ from tests.servers import DatabaseServer
 ROUNDS: Final = 5
 COUNT: Final = 200
 MAX_KB: Final = 60.0
-MAX_MS: Final = 15.0
+MAX_MS: Final = 30.0
 MAX_PAINT: Final = 1.2
 SEALED_MB: Final = 100
 PROGRAMS_KB: Final = {"reading": 90, "signing": 95, "sealing": 220}
