@@ -200,9 +200,9 @@ def test_strangers_reach_a_service_through_its_proxy(overlay: str) -> None:
         for each in OVERLAYS[overlay]
         if each["kind"] == "Service"
     }
-    assert {name for name, port in ports.items() if port == "door"} == {"api", "web"}
+    assert {name for name, port in ports.items() if port == "door"} == {"api"}
     for each, pod in workloads(overlay):
-        if each["metadata"]["name"] in {"api", "web"}:
+        if each["metadata"]["name"] == "api":
             served, door = pod["containers"]
             assert (door["name"], [port["containerPort"] for port in door["ports"]]) == ("door", [8081])
             assert pause_before_stop(served) > pause_before_stop(door) >= 5, "the door closes first"
