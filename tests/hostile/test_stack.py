@@ -17,6 +17,7 @@ from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.types import BlockNumber
 from local_stack.ports import HOST as LOCAL
+from service_api.pages.site import PROGRAMS
 
 from bench.watching.manifests import memory_requests
 from bench.watching.processes import weighed
@@ -111,6 +112,8 @@ def check(asked: Asked, status: int, media_type: str, body: bytes) -> None:
     assert status != 500 or b"internal_error" not in body, body
     if asked.method == "HEAD":
         assert (status == 500, body) == (False, b"")
+    elif unquote(asked.path).lstrip("/").split("/")[0] not in PROGRAMS:
+        assert media_type.startswith("text/html")  # no path of the document: a page says that there is none
     elif status not in {204, 304}:
         check_answer(asked.method, unquote(asked.path), status, media_type, body)
 
