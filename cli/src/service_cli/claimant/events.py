@@ -8,6 +8,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Token
 
 from service_cli.chain.events import UnfinalizedOutcome, UnsentCall
 from service_cli.ui.event import Count, Event
+from service_cli.ui.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,5 +95,5 @@ class ClaimTotal(Event):
 
     def says(self) -> str:
         if self.parts:
-            return "Done. {parts} amounts, {amount} together."
+            return f"Done. {counted(self.parts, 'amount')}, {{amount}} together."
         return "Nothing is due."

@@ -14,6 +14,7 @@ from service_cli.guardian.judgeable_events import (
     OwedDelivery,  # noqa: F401  # for the help
 )
 from service_cli.ui.event import Code, Count, Event, Position
+from service_cli.ui.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class OpenedBounty(Event):
     def says(self) -> str:
         if not (self.opened or self.opened_before or self.not_opened or self.left_out):
             return "Bounty {bounty_id} has no Submission: there is nothing to open or to judge."
-        return "Done. {opened} Submissions of bounty {bounty_id} opened below {output_dir}."
+        return f"Done. {counted(self.opened, 'Submission')} of bounty {{bounty_id}} opened below {{output_dir}}."
 
 
 @dataclass(frozen=True, slots=True)

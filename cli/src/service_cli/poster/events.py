@@ -9,6 +9,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 from service_cli.chain.events import OpenedFiles
 from service_cli.poster.commitment_events import DerivedCommitment  # noqa: F401  # for the help
 from service_cli.ui.event import Count, Event, Position
+from service_cli.ui.text import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +140,7 @@ class CheckedPage(Event):
 
     def says(self) -> str:
         if self.issues:
-            return "Not ready: {issues} things to change."
+            return f"Not ready: {counted(self.issues, 'thing')} to change."
         return "Nothing found. The service's review may still see what no rule does."
 
 

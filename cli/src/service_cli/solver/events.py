@@ -7,6 +7,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Token
 
 from service_cli.chain.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.ui.event import Count, Event
+from service_cli.ui.text import counted
 
 _SIZE: Final = len("999.9 bytes")
 
@@ -42,10 +43,6 @@ class SubmissionPreview(Event):
 
     EVENT: ClassVar[str] = "submit.checked"
     WHEN: ClassVar[str] = "with --check"
-    SAYS: ClassVar[str] = (
-        "Ready. {file_count} files ({byte_length}) would be sealed for bounty {bounty_id}. Nothing was "
-        "sealed, signed or sent."
-    )
     bounty_id: BountyId
     solver: Address
     file_count: Count
@@ -60,6 +57,10 @@ class SubmissionPreview(Event):
     award: TokenAmount
     replaces: Bytes32 | None
     warnings: tuple[str, ...]
+
+    def says(self) -> str:
+        files = counted(self.file_count, "file")
+        return f"Ready. {files} ({{byte_length}}) would be sealed for bounty {{bounty_id}}. Nothing was signed or sent."
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ _UNIT: Final = re.compile("_(address|seconds|at)$")
 _AMOUNTS: Final = {"escrow_amount", "amount", "refund"}
 """Names of amounts among the fields of the Hub's events, which have no types here."""
 _LABELS: Final = {
+    "bounty_id": "Bounty",
     "tx_hash": "Transaction",
     "block_number": "Block",
     "byte_length": "Size",
@@ -188,7 +189,8 @@ class Screen:
     def _each_fact(self, shape: object, left_out: set[str]) -> Iterator[ShownField]:
         for part in parts(cast("type", type(shape))):
             value, kind = getattr(shape, part.name), part.kind
-            if value is None or value == () or part.name in left_out or isinstance(kind, MapOf):
+            is_nothing = value is None or value == () or (value == 0 and kind == Scalar(int))
+            if is_nothing or part.name in left_out or isinstance(kind, MapOf):
                 continue
             label = _LABELS.get(part.name) or _UNIT.sub("", part.name).replace("_", " ").capitalize()
             if isinstance(kind, Nested):
