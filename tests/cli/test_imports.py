@@ -114,7 +114,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, ACTS, ["guardian:open", "1"]),
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
     (1, ACTS, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
-    (1, PAID | {"service_cli.claimant.events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
+    (1, PAID | {"service_cli.acts.claim_events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
     (1, PAID | {"service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),

@@ -32,13 +32,13 @@ if TYPE_CHECKING:
     from bounty_protocol.wire.changes import ChangeList
     from bounty_protocol.wire.deployment import Deployment
 
+    from service_cli.acts.claim_events import ClaimTotal, PaidClaim
     from service_cli.acts.claims import ClaimPreview
+    from service_cli.acts.fee_events import ClaimedFee, SignOfLife
     from service_cli.api import ApiClient
     from service_cli.bounty.events import FinalBounty, ShownVerdict
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
-    from service_cli.claimant.events import ClaimTotal, PaidClaim
     from service_cli.guardian.events import AnchoredVerdict, DeliveredKey, OpenedBounty, OpenedSubmission
-    from service_cli.guardian.fee_events import ClaimedFee, SignOfLife
     from service_cli.guardian.judgeable import Judgeable
     from service_cli.guardian.verdict import Meant, VerdictPreview
     from service_cli.poster.checking import Finding

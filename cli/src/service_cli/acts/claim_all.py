@@ -15,6 +15,7 @@ from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
+from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
 from service_cli.acts.claims import (
     CLAIMANT_KEY,
     FORMS,
@@ -36,7 +37,6 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, rece
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
-from service_cli.claimant.events import ClaimedAmount, ClaimTotal, DueAmount
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import emit, say

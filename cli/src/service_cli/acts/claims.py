@@ -18,6 +18,13 @@ from bounty_protocol.domain.hub_events import (
 from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BountyId, TokenAmount
 
+from service_cli.acts.claim_events import (
+    AwaitedClaim,
+    PaidClaim,
+    PreparedClaim,
+    UnsentClaim,
+)
+from service_cli.acts.fee_events import AwaitedFee, ClaimedFee
 from service_cli.acts.pipeline import DoneBefore, Plan, by_key, by_wallet, for_program, preview
 from service_cli.bounty.next_steps import STATUS
 from service_cli.chain.finality import once_final
@@ -28,15 +35,8 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.token import shown_amount
 from service_cli.chain.transactions import HubCall, TransactionStep, simulate
-from service_cli.claimant.events import (
-    AwaitedClaim,
-    PaidClaim,
-    PreparedClaim,
-    UnsentClaim,
-)
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee
 from service_cli.ui.output import emit
 
 CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"

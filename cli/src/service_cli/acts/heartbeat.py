@@ -6,6 +6,7 @@ from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.hub_events import GuardianHeartbeat
 from bounty_protocol.types import Address
 
+from service_cli.acts.fee_events import SignOfLife
 from service_cli.chain.journal import Journal
 from service_cli.chain.prepared import PreparedAct, newest_settled, simulate_together, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
@@ -14,7 +15,6 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.config.settings import Settings
-from service_cli.guardian.fee_events import SignOfLife
 from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")

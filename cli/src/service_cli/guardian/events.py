@@ -7,8 +7,8 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.shapes import Note
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 
+from service_cli.acts.fee_events import AwaitedFee, ClaimedFee, SignOfLife  # noqa: F401  # for the help
 from service_cli.chain.events import OpenedFiles
-from service_cli.guardian.fee_events import AwaitedFee, ClaimedFee, SignOfLife  # noqa: F401  # for the help
 from service_cli.guardian.judgeable_events import (
     JudgeableBounty,  # noqa: F401  # for the help
     OwedDelivery,  # noqa: F401  # for the help

@@ -68,7 +68,7 @@ class Screen:
         self.now: int | None = None
         """The chain's time; else this machine's is shown by."""
         self._rows: list[Event] = []
-        self._begun = False
+        self._begun = self._had_facts = False
 
     def show(self, event: "Event", following: str | None) -> str:
         """The text of an event that is printed now, and the command that comes next."""
@@ -93,9 +93,10 @@ class Screen:
         from rich.text import Text
 
         said, facts, document = self._sentence(event), self._facts(event), event.document()
-        if self._begun and (said or facts):
+        has_facts = bool(facts) or document is not None
+        if self._begun and (has_facts or self._had_facts):
             self._console.print()
-        self._begun = True
+        self._begun, self._had_facts = True, has_facts
         if said:
             first, space, more = said.partition(" ")
             self._console.print(Text.assemble((first, _STYLES.get(first, "")), space, more))
@@ -134,7 +135,7 @@ class Screen:
         if rows:
             if self._begun:
                 self._console.print()
-            self._begun = True
+            self._begun = self._had_facts = True
             self._table([self._facts(row) for row in rows])
 
     def _table(self, rows: list[list[ShownField]]) -> None:
