@@ -50,7 +50,9 @@ def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, pa
 
 @pytest.mark.parametrize(("chain_id", "is_moved"), [("31337", True), ("84532", False), ("8453", False)])
 def test_time__that_somebody_moves_by_hand__is_the_local_chain_s_alone(chain_id: str, is_moved: bool) -> None:
-    assert configured({**VARIABLES, "SERVICE_CHAIN_ID": chain_id}).has_moved_time is is_moved
+    endpoints = "https://one.example/rpc,https://two.example/rpc"
+    named = {**VARIABLES, "SERVICE_CHAIN_ID": chain_id, "SERVICE_RPC_URLS": endpoints}
+    assert configured(named).has_moved_time is is_moved
 
 
 def test_sponsor__that_the_operator_names__is_passed_on_with_its_acts(pages: Pages) -> None:
