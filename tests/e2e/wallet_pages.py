@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import urllib3
 from demo.bounty import Cast
 from eth_account import Account
 from web3 import Web3
@@ -11,6 +12,7 @@ from web3.types import Wei
 
 from tests.cli.servers import Server
 from tests.pages.driver import Browser, Page, TestWallet
+from tests.waiting import wait_until
 
 
 def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:
@@ -20,10 +22,13 @@ def wallet_of(cast: Cast, name: str, chain_id: int = 31_337) -> TestWallet:
 
 
 def opened(cast: Cast, browser: Browser, wallet: TestWallet | str, path: str, api: Server | None = None) -> Page:
-    """A page on which someone's wallet is connected; its requests to the API may go through another server."""
+    """A page on which a wallet is connected, opened once the index has what it shows; its requests to the API may
+    go through another server."""
     given = wallet_of(cast, wallet) if isinstance(wallet, str) else wallet
     through = None if api is None else (cast.stack.api_base_url, api.url)
-    page = browser.open(f"{cast.stack.pages_url}{path}", given, api=through)
+    url = f"{cast.stack.pages_url}{path}"
+    wait_until(lambda: urllib3.request("GET", url, timeout=10.0).status == 200)
+    page = browser.open(url, given, api=through)
     page.connect()
     return page
 
