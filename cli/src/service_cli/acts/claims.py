@@ -5,7 +5,7 @@ paid, so nothing is paid twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
+from dataclasses import astuple, dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -43,6 +43,7 @@ CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
 GUARDIAN_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _OTHER_KEYS: Final = ("SERVICE_POSTER_PRIVATE_KEY", "SERVICE_SOLVER_PRIVATE_KEY", GUARDIAN_KEY)
 _STEP: Final = TransactionStep("claim_transaction")
+_SHARE_STEP: Final = TransactionStep("transaction")
 
 Payment = AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed
 PaymentKind = type[AwardClaimed] | type[RefundClaimed] | type[GuardianFeeClaimed] | type[ProtocolFeeClaimed]
@@ -288,7 +289,7 @@ class ClaimShare:
     """A Guardian's share of a bounty that ended."""
 
     bounty_id: BountyId
-    step: TransactionStep = field(default=TransactionStep("transaction"))
+    step: TransactionStep = _SHARE_STEP
 
     @property
     def names(self) -> tuple[str, ...]:

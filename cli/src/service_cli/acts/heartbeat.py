@@ -66,5 +66,4 @@ def prepare_heartbeat(settings: Settings, guardian: Address | None) -> PreparedA
 
 
 def _alive(guardian: Address, receipt: Receipt) -> SignOfLife:
-    recorded = SignOfLife(guardian, receipt.tx_hash, receipt.block_number)
-    return emit(recorded)
+    return emit(SignOfLife(guardian, receipt.tx_hash, receipt.block_number))

@@ -1,6 +1,7 @@
-"""One path for every act: planned from the state, then sent by a key here, or given to a wallet or to a program.
+"""The path of an act of one transaction: planned from the state, then sent by a key here, or given to a wallet or to
+a program. ``claim`` and ``guardian:claim-fee`` take it.
 
-A plan is all that an act would do: its calls, the event that proves them, and the result of the transaction that has
+A plan is all that an act would do: its call, the event that proves them, and the result of the transaction that has
 this event. A preview is the plan; nothing of it is signed. Each act has a journal, so that a run after a kill goes on
 with the very call that an earlier run signed or gave out, and checks nothing again that was decided then.
 """
