@@ -320,12 +320,11 @@ class Client:
 
     def judgeable(self, guardian: Address | None = None) -> "Judgeable":
         """What waits for a Guardian; without ``guardian`` for the account of the key."""
-        from service_cli.chain.signer import account_of
+        from service_cli.chain.signer import GUARDIAN_KEY, account_of
         from service_cli.guardian.judgeable import list_judgeable
-        from service_cli.guardian.opening import ACCOUNT_KEY
 
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
-            return list_judgeable(settings, account_of(settings, ACCOUNT_KEY) if guardian is None else guardian)
+            return list_judgeable(settings, account_of(settings, GUARDIAN_KEY) if guardian is None else guardian)
 
     def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> "OpenedBounty":
         """Every Submission of a bounty, each in a directory of its own below ``directory``."""

@@ -32,7 +32,7 @@ from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.prepared import PreparedAct
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import LocalSigner, account_of, local_signer
+from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, account_of, local_signer
 from service_cli.chain.token import shown_amount
 from service_cli.chain.transactions import HubCall, TransactionStep, simulate
 from service_cli.config.settings import Settings
@@ -40,7 +40,6 @@ from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import emit
 
 CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
-GUARDIAN_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _OTHER_KEYS: Final = ("SERVICE_POSTER_PRIVATE_KEY", "SERVICE_SOLVER_PRIVATE_KEY", GUARDIAN_KEY)
 _STEP: Final = TransactionStep("claim_transaction")
 _SHARE_STEP: Final = TransactionStep("transaction")

@@ -12,13 +12,12 @@ from service_cli.chain.prepared import PreparedAct, newest_settled, simulate_tog
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import LocalSigner, account_of, local_signer
+from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, account_of, local_signer
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep
 from service_cli.config.settings import Settings
 from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
-_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _HEARTBEAT: Final = HubCall("heartbeat", [], "record a sign of life")
 _OLD_SECONDS: Final = 3_600
 """After this long a sign of life that an earlier run sent is not the one that this run is to give."""
@@ -26,7 +25,7 @@ _OLD_SECONDS: Final = 3_600
 
 def heartbeat(settings: Settings) -> SignOfLife:
     """The command ``guardian:heartbeat``."""
-    session = Session.open(settings, local_signer(settings, _KEY))
+    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
     with session.journal("heartbeat", session.account) as journal:
         receipt = _beat(session, journal)
@@ -53,7 +52,7 @@ def _is_old(chain: ChainClient, receipt: Receipt) -> bool:
 def prepare_heartbeat(settings: Settings, guardian: Address | None) -> PreparedAct[SignOfLife]:
     """The call of ``heartbeat``; any sign of life in a later block is its result."""
     chain = ChainClient.checked(settings)
-    account = account_of(settings, _KEY) if guardian is None else guardian
+    account = account_of(settings, GUARDIAN_KEY) if guardian is None else guardian
     since = chain.latest().number
     simulate_together(chain, account, [_HEARTBEAT])
     proof = ExpectedEvent(GuardianHeartbeat, [account_topic(account)])

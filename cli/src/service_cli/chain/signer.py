@@ -73,6 +73,8 @@ class LocalSigner:
         return transaction.signed(self._key)
 
 
+GUARDIAN_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
+"""Of a Guardian's account; the Hub and the API know the Guardian by it."""
 _WALLETS: Final = {
     "SERVICE_SOLVER_PRIVATE_KEY": "--solver-address",
     "SERVICE_CLAIMANT_PRIVATE_KEY": "--claimant-address",

@@ -45,14 +45,13 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     if guardian_address is not None:
         list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
         return
-    from service_cli.chain.signer import account_of
-    from service_cli.guardian.opening import ACCOUNT_KEY
+    from service_cli.chain.signer import GUARDIAN_KEY, account_of
 
     environment = Environment.of_process()
-    if environment.source(ACCOUNT_KEY) is None:
-        raise argument_error("--guardian-address", f"Name the account; {ACCOUNT_KEY} is not set either.")
+    if environment.source(GUARDIAN_KEY) is None:
+        raise argument_error("--guardian-address", f"Name the account; {GUARDIAN_KEY} is not set either.")
     settings = load_settings(network, api_base_url, needs, environment)
-    list_judgeable(settings, account_of(settings, ACCOUNT_KEY))
+    list_judgeable(settings, account_of(settings, GUARDIAN_KEY))
 
 
 @command("guardian:open", "guardian_open", api=True)

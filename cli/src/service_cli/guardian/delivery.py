@@ -12,7 +12,7 @@ from bounty_protocol.wire.delivery import DeliveryKey
 from service_cli.api import ApiClient, api_of
 from service_cli.api_session import ApiSession
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import local_signer
+from service_cli.chain.signer import GUARDIAN_KEY, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.guardian.events import DeliveredKey
@@ -46,7 +46,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, B
 def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> DeliveredKey:
     solver, commitment = winner.value
     delivery_key = _delivery_key(api, chain).value
-    session = ApiSession(chain, local_signer(chain.settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = ApiSession(chain, local_signer(chain.settings, GUARDIAN_KEY))
     submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(

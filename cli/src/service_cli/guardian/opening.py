@@ -33,7 +33,7 @@ from service_cli.bounty.facts import RecordedSubmission, check_detail
 from service_cli.bounty.next_steps import for_guardian
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
+from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, local_signer, mention_plain_key
 from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
@@ -63,7 +63,6 @@ from service_cli.witnesses.numbers import listing, note_opened_as
 from service_cli.witnesses.table import Fact
 from service_cli.witnesses.vouching import disagreement
 
-ACCOUNT_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
 _NAMES: Final = "envelope.json, ciphertext.age"
 
 
@@ -127,7 +126,7 @@ def guardian_open(
     if source is not None:
         submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
     else:
-        signer, keyring = local_signer(settings, ACCOUNT_KEY), keyring_of(settings)
+        signer, keyring = local_signer(settings, GUARDIAN_KEY), keyring_of(settings)
         session = ApiSession.open(settings, signer)
         submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
@@ -159,7 +158,7 @@ def open_from_folder(
 
     def fetch() -> Submission:
         api = api_of(settings, sealed.chain, is_needed=False)
-        return fetch_submission(api, local_signer(settings, ACCOUNT_KEY), bounty_id, pair)
+        return fetch_submission(api, local_signer(settings, GUARDIAN_KEY), bounty_id, pair)
 
     keyring = keyring_of(settings)
     sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id, _api(settings, is_needed=False))
@@ -400,7 +399,7 @@ class ListedSubmissions:
         """Read and show the list; what would keep every Submission closed is refused here, once."""
         keyring_of(settings)
         if with_api:
-            session = ApiSession.open(settings, local_signer(settings, ACCOUNT_KEY))
+            session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
             chain = session.chain
             _require_guardian(session, bounty_id)
         else:

@@ -45,7 +45,7 @@ from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already,
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after, send
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
     Transaction,
@@ -135,7 +135,7 @@ def record_verdict(
     settings: Settings, bounty_id: BountyId, kind: VerdictKind, meant: Meant, body: bytes, options: VerdictOptions
 ) -> AnchoredVerdict:
     """The command ``guardian:verdict`` with the reasons as ``body``."""
-    session = ApiSession.open(settings, local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
     return record(session, bounty_id, kind, meant, body, options)
 
 
@@ -164,11 +164,7 @@ def preview_verdict(
 
     Refused as that would refuse it. Signs and publishes nothing.
     """
-    signer: Signer
-    if guardian is None:
-        signer = local_signer(settings, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-    else:
-        signer = ExternalSigner(guardian)
+    signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
     session = ApiSession.open(settings, signer)
     chain, named = session.chain, None if meant is None else meant.value
     kind = kind_of(meant)
