@@ -318,7 +318,7 @@ def compose(session: nox.Session) -> None:
 
 @nox.session
 def release(session: nox.Session) -> None:
-    """Make what a release publishes in .local/release; -- --draft for any commit; docs/release.md has the steps."""
+    """Make what a release publishes in .local/release; -- --draft for any commit; docs/keys.md has the steps."""
     build_site(session)
     run(session, TESTS, "python", "tools/release.py", "--site", str(LOCAL / "site"), *session.posargs)
 
@@ -483,7 +483,7 @@ def build_site(session: nox.Session) -> None:
     """Write the references, and make the site from nothing: a page that is gone leaves no file."""
     make(session, TESTS)
     make(session, DOCS)
-    run(session, TESTS, "python", "tools/reference.py")
+    run(session, TESTS, "python", "-m", "tools.reference")
     shutil.rmtree(LOCAL / "site", ignore_errors=True)
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
     run(session, DOCS, "sphinx-build", *options, ".", ".local/site")

@@ -6,9 +6,9 @@ import pytest
 from service_common.config import Setting
 
 from tools.generate import derived
-from tools.generate.configuration import settings_by_process, settings_table
+from tools.reference.settings import settings_by_process, settings_table
 from tools.generate.derived import Derived, with_part, write
-from tools.generate.errors import CLIENT, RaisedError, raised, rows_of
+from tools.reference.errors import CLIENT, RaisedError, raised, rows_of
 from tools.generate.everything import DERIVED
 
 

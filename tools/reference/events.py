@@ -1,4 +1,4 @@
-"""docs/events.md: each event of the client from its class, by command; the prose above the mark is written by hand."""
+"""Each event of the client from its class, by command, with its JSON Schema."""
 
 import json
 import textwrap
@@ -11,8 +11,6 @@ from bounty_protocol.wire.values import VALUES, form_of, plain_of
 from service_cli.main import COMMANDS, group
 from service_cli.ui.command import HelpedCommand
 from service_cli.ui.event import CommandEnding, Event, events_of
-
-from tools.generate.derived import part
 
 Schema = Mapping[str, object]
 _WIDTH: Final = 120
@@ -94,7 +92,12 @@ def _kind(kind: Kind) -> Schema:
 
 
 def page() -> Iterator[str]:
-    """The text below the mark."""
+    """Yield the blocks of the page of events."""
+    yield "# The client's events"
+    yield (
+        "`service-cli` prints one JSON object per line ([scripts and JSON](../client.md#scripts-and-json)). "
+        "A field is added with a minor version; renaming or removing one is a major version."
+    )
     yield "The shared definitions, which `$ref` points to:"
     yield _block({"$defs": definitions()})
     yield "## Every command: how it ends otherwise than well"
@@ -127,5 +130,3 @@ def _laid_out(value: object, indent: str = "") -> str:
         rows, (begin, end) = [f"{json.dumps(key)}: {_laid_out(each, inner)}" for key, each in value.items()], "{}"
     return f"{begin}\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}{end}"
 
-
-EVENTS: Final = part("docs/events.md", "events", page)

@@ -1,4 +1,4 @@
-"""docs/configuration.md: the table of variables, from what each process reads."""
+"""The variables of the services, from what each process reads."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
@@ -11,7 +11,7 @@ import service_reviewer.config
 from service_common.common_settings import read_internal_host
 from service_common.config import ConfigurationError, EnvironmentReader, Setting
 
-from tools.generate.derived import part, table
+from tools.generate.derived import table
 
 Read = Callable[[Mapping[str, str]], object]
 
@@ -73,4 +73,15 @@ def _row(setting: Setting, letters: Sequence[str]) -> str:
     return " ".join(f"| {cell}".rstrip() for cell in cells) + " |"
 
 
-CONFIGURATION: Final = part("docs/configuration.md", "configuration", lambda: settings_table(settings_by_process()))
+def page() -> Iterator[str]:
+    """Yield the blocks of the page of settings."""
+    yield "# Settings of the services"
+    yield (
+        "Every process reads its environment once, when it starts, and names everything that is wrong in one message "
+        "(exit code 2). Each variable `NAME` may come from a file instead, named by `NAME_FILE`; both at once is a "
+        "mistake. A, I, R, D, B: read by the api, the indexer and settler, the reviewer, the delivery service, the jobs "
+        "that store and fetch dumps. If the deployment record of the chain knows a value, its variable may be left out. "
+        "The client's variables are [its own](../client.md#which-deployment)."
+    )
+    for block in settings_table(settings_by_process()):
+        yield block.replace("](", "](../")

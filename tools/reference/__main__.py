@@ -1,8 +1,8 @@
 """The references of the documents' site, made of code into ``docs/reference`` by ``./noxw -s docs``.
 
-The client's commands from their help, REST from the OpenAPI document, the Hub from its NatSpec, the results of the
-Python library from its dataclasses, the TypeScript client by typedoc. Nothing of it is committed; on the site the
-commands end the part Take part, and the others the part Build.
+The client's commands from their help, its events and all errors from where they are raised, the services' settings from
+what each process reads, REST from the OpenAPI document, the Hub from its NatSpec, the Python library from its calls and
+dataclasses, the TypeScript client by typedoc. Nothing of it is committed.
 """
 
 import ast
@@ -27,12 +27,14 @@ from service_cli.main import COMMANDS, group
 
 from tests.api.contract import Json, Operation, openapi_document, operations
 from tests.clients.package import PACKAGE
+from tools.reference import errors, events, settings
+from tools.reference.python import calls
 
-TOP: Final = Path(__file__).resolve().parent.parent
+TOP: Final = Path(__file__).resolve().parents[2]
 FOLDER: Final = TOP / "docs/reference"
 COLUMNS: Final = 80
 """Of the terminal on which the commands' help is printed."""
-TYPEDOC: Final = Path(__file__).with_name("typedoc")
+TYPEDOC: Final = TOP / "tools/typedoc"
 _NATSPEC: Final = re.compile(
     r"((?:^[ ]*///[^\n]*\n)+)\s*((?:function|event|error|struct|library) (\w+)[^;{]*(?:\{[^}]*\}|;)?)", re.MULTILINE
 )
@@ -41,10 +43,18 @@ _LONGEST_LINE: Final = 1_000
 
 
 def main() -> None:
-    """Write all five."""
+    """Write all eight."""
     shutil.rmtree(FOLDER, ignore_errors=True)
     FOLDER.mkdir()
-    pages = {"commands": commands(), "rest": rest(), "hub": hub(), "python": python()}
+    pages = {
+        "commands": commands(),
+        "events": events.page(),
+        "errors": errors.page(),
+        "settings": settings.page(),
+        "rest": rest(),
+        "hub": hub(),
+        "python": python(),
+    }
     for name, blocks in pages.items():
         (FOLDER / f"{name}.md").write_text("\n\n".join(blocks) + "\n", encoding="utf-8")
     typescript()
@@ -171,9 +181,11 @@ def _natspec(comment: str) -> Iterator[str]:
 
 
 def python() -> Iterator[str]:
-    """Every dataclass that a call of the library returns, or that is part of one."""
-    yield "# Python reference: results"
-    yield "What the calls of [the Python library](../python.md) return. All are frozen dataclasses."
+    """Every call, then every dataclass that a call returns, or that is part of one."""
+    yield "# Python reference"
+    yield "The calls of [the Python library](../python.md), and what they return. All results are frozen dataclasses."
+    yield from calls()
+    yield "# Results"
     found: dict[str, type] = {}
     for name, call in inspect.getmembers(Client, inspect.isfunction):
         if not name.startswith("_"):

@@ -1,4 +1,4 @@
-"""docs/python.md: the calls of ``service_cli.Client``, from their signatures and docstrings."""
+"""The calls of ``service_cli.Client``, from their signatures and docstrings."""
 
 import ast
 import inspect
@@ -8,13 +8,12 @@ from typing import Final
 
 from service_cli.client import Client
 
-from tools.generate.derived import part
-
 _GROUP: Final = re.compile(r"    # --- (.+)")
 _WIDTH: Final = 100
 
 
-def _calls() -> Iterator[str]:
+def calls() -> Iterator[str]:
+    """Yield each public call, below the heading of its group."""
     source = inspect.getsource(Client)
     groups = {line: found[1] for line, text in enumerate(source.splitlines(), 1) if (found := _GROUP.fullmatch(text))}
     defined = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
@@ -24,7 +23,7 @@ def _calls() -> Iterator[str]:
         before = [line for line in groups if line < call.lineno]
         if before:
             title = groups.pop(before[-1])
-            yield f"### {title[0].upper()}{title[1:]}"
+            yield f"## {title[0].upper()}{title[1:]}"
         yield f"```python\n{_signature(call)}\n```"
         yield _text(ast.get_docstring(call) or "")
 
@@ -58,5 +57,3 @@ def _type(annotation: ast.expr) -> str:
 def _text(docstring: str) -> str:
     return re.sub(r"``([^`]+)``", r"`\1`", " ".join(docstring.split()))
 
-
-PYTHON_LIBRARY: Final = part("docs/python.md", "python", _calls)

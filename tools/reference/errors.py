@@ -1,4 +1,4 @@
-"""docs/errors.md: every code that a person may meet, what it says, and what to do.
+"""Every code that a person may meet, what it says, and what to do.
 
 Both are read from where the code is raised, so that the page says what the programs say. A value that a message has at
 run time is its name in italics.
@@ -14,7 +14,7 @@ from typing import Final
 
 from bounty_protocol.errors import PROBLEMS
 
-from tools.generate.derived import TOP, part, table
+from tools.generate.derived import TOP, table
 
 CLIENT: Final = ("cli/src", "libs/bounty_protocol/src")
 SERVICES: Final = ("services/*/src", "libs/*/src")
@@ -153,5 +153,15 @@ def _api() -> Iterator[str]:
     yield table("| code | status | what it says | what to do |", rows)
 
 
-CLIENT_ERRORS: Final = part("docs/errors.md", "client-errors", _client)
-API_ERRORS: Final = part("docs/errors.md", "api-errors", _api)
+def page() -> Iterator[str]:
+    """Yield the blocks of the page of errors."""
+    yield "# Errors"
+    yield (
+        "Every refusal has a code that stays the same between releases, a sentence that says what happened, and a next "
+        "step. Names in italics are values. A command that was refused goes on where it was when you run it again; it "
+        "never pays, submits or claims twice."
+    )
+    yield "## Codes of the client"
+    yield from _client()
+    yield "## Codes of the API"
+    yield from _api()
