@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import service_cli
 
-
 TOP = Path(__file__).parents[2]
 REASONS = tomllib.loads((TOP / "requirements/reasons.toml").read_text(encoding="utf-8"))["dependency"]
 PACKAGES = {

@@ -129,4 +129,3 @@ def _laid_out(value: object, indent: str = "") -> str:
     else:
         rows, (begin, end) = [f"{json.dumps(key)}: {_laid_out(each, inner)}" for key, each in value.items()], "{}"
     return f"{begin}\n" + ",\n".join(inner + row for row in rows) + f"\n{indent}{end}"
-

@@ -56,4 +56,3 @@ def _type(annotation: ast.expr) -> str:
 
 def _text(docstring: str) -> str:
     return re.sub(r"``([^`]+)``", r"`\1`", " ".join(docstring.split()))
-

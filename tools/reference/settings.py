@@ -79,8 +79,8 @@ def page() -> Iterator[str]:
     yield (
         "Every process reads its environment once, when it starts, and names everything that is wrong in one message "
         "(exit code 2). Each variable `NAME` may come from a file instead, named by `NAME_FILE`; both at once is a "
-        "mistake. A, I, R, D, B: read by the api, the indexer and settler, the reviewer, the delivery service, the jobs "
-        "that store and fetch dumps. If the deployment record of the chain knows a value, its variable may be left out. "
+        "mistake. A, I, R, D, B: read by the api, indexer and settler, reviewer, delivery service, the jobs that store "
+        "and fetch dumps. If the deployment record of the chain knows a value, its variable may be left out. "
         "The client's variables are [its own](../client.md#which-deployment)."
     )
     for block in settings_table(settings_by_process()):
