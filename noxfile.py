@@ -327,13 +327,6 @@ def env(session: nox.Session) -> None:
 
 
 @nox.session
-def generate(session: nox.Session) -> None:
-    """Write everything that is derived again; -- --check only names what differs."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "-m", "tools.generate", *session.posargs)
-
-
-@nox.session
 def lock(session: nox.Session) -> None:
     """Compile the pins from requirements/*.in and the packages' own dependencies."""
     LOCAL.mkdir(exist_ok=True)
