@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Final
 
 TOP: Final = Path(__file__).parents[1]
-ROOTS: Final = ("libs/*/src", "services/*/src", "cli/src", "clients/*/src", "deploy/local", "deploy/hub", ".")
-"""What Python finds modules in; of the last one ``tests``, ``tools`` and ``bench``."""
+ROOTS: Final = ("libs/*/src", "services/*/src", "cli/src", "clients/*/src", "deploy/local", "deploy/hub")
+"""What Python finds modules in, beside the folders ``OWN`` of the project's own folder."""
+OWN: Final = ("tests", "tools", "bench")
 DOCUMENTS: Final = "tests/architecture/test_documents.py"
 
 
@@ -70,12 +71,10 @@ def touched_tests(changed: list[Path]) -> list[Path]:
 
 
 def _modules() -> Iterator[tuple[Path, str]]:
-    for pattern in ROOTS:
-        for root in TOP.glob(pattern):
-            folders = [root / name for name in ("tests", "tools", "bench")] if root == TOP else [root]
-            for path in (
-                each for folder in folders for each in folder.rglob("*.py") if "node_modules" not in each.parts
-            ):
+    folders = [(root, root) for pattern in ROOTS for root in TOP.glob(pattern)] + [(TOP, TOP / name) for name in OWN]
+    for root, folder in folders:
+        for path in folder.rglob("*.py"):
+            if not {"node_modules", ".local"} & set(path.parts[len(TOP.parts) :]):
                 parts = path.relative_to(root).with_suffix("").parts
                 yield path.relative_to(TOP), ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
