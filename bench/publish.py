@@ -162,7 +162,7 @@ def _in_flight(service: Service) -> int:
     from service_common.db import app as t
     from sqlalchemy import func, select
 
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         pending = select(func.count()).select_from(t.review_charges).where(t.review_charges.c.poster != "")
         reviewed = 1  # the publication of the overhead
         return int(connection.execute(pending).scalar_one()) - reviewed

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import service_api.app
 import service_api.config
-import service_api.dependencies
+import service_api.resources
 import service_delivery.app
 import service_delivery.config
 import service_delivery.dependencies
@@ -38,7 +38,7 @@ def api() -> Flask:
         "SERVICE_STORAGE_CREDENTIALS": credentials,
     }
     config = service_api.config.read_config({**_CHAIN, **more})
-    return service_api.app.make_app(service_api.dependencies.make_dependencies(config))
+    return service_api.app.make_app(service_api.resources.make_resources(config))
 
 
 def delivery() -> Flask:
