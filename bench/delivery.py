@@ -29,8 +29,8 @@ from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records, _derive
 from service_common import log
 from service_common.web import authentication
-from service_delivery.dependencies import EXTENSION
-from service_delivery.usecases import known
+from service_delivery.app import make_app
+from service_delivery.config import read_config
 from sqlalchemy import text
 from werkzeug.test import EnvironBuilder
 
@@ -108,11 +108,8 @@ def _rate_of(work: Callable[[], object]) -> float:
 
 def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: Callable[[], None]) -> list[float]:
     """Requests for each second of processor time, the signature verified beforehand."""
-    app, header = delivery.client.application, delivery.header(wallet, path, body)
-    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], clock=SystemClock())
-    app.extensions[known.EXTENSION] = known.KnownBounties(
-        SystemClock()
-    )  # the tests' clock leaps, so that nothing is kept
+    # The tests' clock leaps, so that nothing would be kept.
+    app, header = make_app(read_config(delivery.variables)), delivery.header(wallet, path, body)
     verify = authentication.authenticate
     seen: list[VerifiedRequest] = []
 
