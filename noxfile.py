@@ -337,11 +337,9 @@ def lock(session: nox.Session) -> None:
     ]  # fmt: skip
     for name in ("nox", "assurance", "graphql"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
-    extras = {"reviewer": "[openai]"}
     own, tested, agents, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "agents", "image"))
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))
-    tested_packages = [*AGENTS, *(f"services/{service}{extra}" for service, extra in extras.items())]
-    tested.write_text("".join(f"-e ./{package}\n" for package in tested_packages))
+    tested.write_text("".join(f"-e ./{package}\n" for package in AGENTS))
     own_names = ["bounty-protocol", *(f"service-{name}" for name in ("common", *map(name_of, IMAGES), "cli"))]
     hidden = [word for name in own_names for word in ("--no-emit-package", name)]
     try:
@@ -365,7 +363,7 @@ def lock(session: nox.Session) -> None:
             session.run(*pinned, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
         for folder in IMAGES:
             libraries = ("libs/bounty_protocol", "libs/service_common") if folder.startswith("services/") else ()
-            own_packages = (*libraries, f"{folder}{extras.get(name_of(folder), '')}")
+            own_packages = (*libraries, folder)
             image.write_text("".join(f"-e ./{package}\n" for package in own_packages))
             session.run(*pinned, "requirements/.image.in", "-o", f"requirements/images/{name_of(folder)}.txt")
         session.run(*pinned, "requirements/build.in", "-o", "requirements/images/build.txt")

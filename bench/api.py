@@ -86,7 +86,7 @@ def details(service: Service, count: int) -> list[bytes]:
     world, requests = service.world, []
     for number in range(count):
         page = page_for(world, title=f"Open for work, {number}", deadline=world.time() + 100_000)
-        store_page(service.dependencies.engine, spec_commitment(page), page, parse_challenge(page))
+        store_page(service.resources.engine, spec_commitment(page), page, parse_challenge(page))
         bounty_id = world.create(page)
         world.submit(bounty_id, world.solver(1))
         requests.append(get(f"/api/bounties/{bounty_id}"))

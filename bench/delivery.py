@@ -12,12 +12,11 @@ import time
 import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
@@ -27,15 +26,12 @@ from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
 from service_api.bounties.show_bounty import show_bounty
-from service_api.bounties.verification_records import _derive
-from service_api.dependencies import Dependencies
+from service_api.bounties.verification_records import Records, _derive
 from service_common import log
-from service_common.db.hub_facts import FactSource
-from service_common.recent import Recent
 from service_common.web import authentication
-from service_delivery.dependencies import EXTENSION
-from service_delivery.usecases import known
-from sqlalchemy import Engine, text
+from service_delivery.app import make_app
+from service_delivery.config import read_config
+from sqlalchemy import text
 from werkzeug.test import EnvironBuilder
 
 from bench.figures import Figure, Report, median
@@ -46,16 +42,6 @@ from tests.world import World
 ROUNDS: Final = 5
 COUNT: Final = 400
 GUARDIANS: Final = 15
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The dependencies of the public detail's use case."""
-
-    engine: Engine
-    facts: FactSource
-    records: Recent[Any, bool]
-    rpc: Rpc
 
 
 def run(report: Report) -> None:
@@ -122,11 +108,8 @@ def _rate_of(work: Callable[[], object]) -> float:
 
 def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: Callable[[], None]) -> list[float]:
     """Requests for each second of processor time, the signature verified beforehand."""
-    app, header = delivery.client.application, delivery.header(wallet, path, body)
-    app.extensions[EXTENSION] = replace(app.extensions[EXTENSION], clock=SystemClock())
-    app.extensions[known.EXTENSION] = known.KnownBounties(
-        SystemClock()
-    )  # the tests' clock leaps, so that nothing is kept
+    # The tests' clock leaps, so that nothing would be kept.
+    app, header = make_app(read_config(delivery.variables)), delivery.header(wallet, path, body)
     verify = authentication.authenticate
     seen: list[VerifiedRequest] = []
 
@@ -170,7 +153,6 @@ def _record(world: World, report: Report) -> None:
     for guardian in guardians:
         world.award(bounty_id, guardian, world.solver(1), commitment)
     world.finalize()
-    engine = world.engine("service_api")
     source = world.facts()
     derived = []
     with source.open() as facts:
@@ -181,16 +163,14 @@ def _record(world: World, report: Report) -> None:
             derived.append((time.perf_counter() - started) * 1_000)
     value = median(derived)
     report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
-    reading = cast(
-        "Dependencies", Reading(engine, source, Recent(30.0, 64, SystemClock()), Rpc(["http://127.0.0.1:9"]))
-    )
-    show_bounty(reading, bounty_id)
+    records = Records(replace(source, engine=world.engine("service_api"), clock=SystemClock()))
+    show_bounty(records, bounty_id)
     kept: list[float] = []
     plain: list[float] = []
     for _ in range(100):
         for rates, each in ((kept, bounty_id), (plain, still_open)):
             started = time.perf_counter()
-            show_bounty(reading, each)
+            show_bounty(records, each)
             rates.append(1 / (time.perf_counter() - started))
     reference = median(plain)
     ratio = median(kept) / reference

@@ -11,9 +11,9 @@ from typing import Final
 import urllib3
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
 from local_stack import valkey
 from local_stack.ports import HOST
-from service_reviewer.providers.rules import RulesProvider
 
 from bench.figures import Figure, Report, median
 from bench.http.load import load, post
@@ -42,7 +42,7 @@ def run(report: Report) -> None:
 
 def _rules(report: Report) -> None:
     material = _long_page(20 * 1024)
-    judge = RulesProvider().judge
+    judge = review
     judge(material)
     value = median([_cpu_seconds(lambda: judge(material)) for _ in range(5 * ROUNDS)]) * 1000
     report(Figure("publish.rules_review", value, "ms of one core", "<= 20", value <= 20))
@@ -54,7 +54,7 @@ def _rules(report: Report) -> None:
 def _check(service: Service, report: Report) -> None:
     """A page checked before it is published, by api, reviewer and a process for its rules: the whole answer."""
     material, port = _long_page(20 * 1024), service.runtime.port()
-    page, judge = material.content, RulesProvider().judge
+    page, judge = material.content, review
     start(service.runtime, "reviewer-http", {"SERVICE_PORT": str(port)}, "service-reviewer", "serve")
     api = start_api(service.runtime, {**service.variables, "SERVICE_REVIEWER_URL": f"http://{HOST}:{port}"})
     http, url = urllib3.PoolManager(retries=False), f"http://{HOST}:{api.port}{CHECK}"
@@ -162,7 +162,7 @@ def _in_flight(service: Service) -> int:
     from service_common.db import app as t
     from sqlalchemy import func, select
 
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         pending = select(func.count()).select_from(t.review_charges).where(t.review_charges.c.poster != "")
         reviewed = 1  # the publication of the overhead
         return int(connection.execute(pending).scalar_one()) - reviewed

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import service_api.app
 import service_api.config
-import service_api.dependencies
+import service_api.resources
 import service_delivery.app
 import service_delivery.config
-import service_delivery.dependencies
 import service_reviewer.app
 from bounty_protocol.crypto.x25519 import Identity
 from flask import Flask
@@ -38,7 +37,7 @@ def api() -> Flask:
         "SERVICE_STORAGE_CREDENTIALS": credentials,
     }
     config = service_api.config.read_config({**_CHAIN, **more})
-    return service_api.app.make_app(service_api.dependencies.make_dependencies(config))
+    return service_api.app.make_app(service_api.resources.make_resources(config))
 
 
 def delivery() -> Flask:
@@ -48,7 +47,7 @@ def delivery() -> Flask:
         keys.touch(mode=0o600)
         keys.write_text(json.dumps([Identity.generate().to_text()]), encoding="utf-8")
         config = service_delivery.config.read_config({**_CHAIN, "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys)})
-    return service_delivery.app.make_app(service_delivery.dependencies.make_dependencies(config))
+    return service_delivery.app.make_app(config)
 
 
 def reviewer() -> Flask:

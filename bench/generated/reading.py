@@ -7,7 +7,9 @@ from pathlib import Path
 from bounty_protocol.clock import SystemClock
 from service_api.app import make_app
 from service_api.config import read_config
-from service_api.dependencies import make_dependencies
+from service_api.deployment.constants import Constants
+from service_api.resources import make_resources
+from service_common.web.provided import provided
 from service_common.web.versions import EXTENSION, version_cache
 from sqlalchemy import Engine
 
@@ -41,20 +43,20 @@ class Reader:
 
     def __init__(self, database: Database, redis_url: str, storage: Path) -> None:
         self._clock, self._database = SystemClock(), database
-        self._dependencies = make_dependencies(read_config(variables(database, redis_url, storage)))
-        self._dependencies.__dict__["hub"] = hub_constants()  # of no chain
-        self.app = make_app(self._dependencies)
+        self._resources = make_resources(read_config(variables(database, redis_url, storage)))
+        self.app = make_app(self._resources)
+        with self.app.app_context():
+            vars(provided(Constants))["hub"] = hub_constants()  # of no chain
         self._client = self.app.test_client()
 
     @property
     def engine(self) -> Engine:
         """The api's connections."""
-        return self._dependencies.engine
+        return self._resources.engine
 
     def close(self) -> None:
         """Close what the process holds."""
-        self._dependencies.engine.dispose()
-        self._dependencies.redis.close()
+        self._resources.close()
 
     def ask(self, question: Question) -> bytes:
         """The answer, made anew."""

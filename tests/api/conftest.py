@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
@@ -18,10 +19,11 @@ from local_stack.runtime import Runtime, running
 from prometheus_client import REGISTRY
 from service_api.app import make_app
 from service_api.config import read_config
-from service_api.dependencies import Dependencies, make_dependencies
+from service_api.resources import Resources, make_resources
 from service_common import log
 from service_common.db import app as t
 from service_common.db.engine import writing
+from service_common.web.provided import provided
 from sqlalchemy import delete
 from werkzeug.test import TestResponse
 
@@ -31,6 +33,7 @@ from tests.protocol.auth.signing import Key
 from tests.servers import Database, DatabaseServer
 from tests.world import ChainClock, World, make_world
 
+T = TypeVar("T")
 HOST = "bounties.example"
 AHEAD_SECONDS = 100_000
 """How far the chain's time is ahead of the machine's. An api process goes by the machine's clock: without this,
@@ -43,7 +46,7 @@ class Service:
 
     world: World
     client: FlaskClient
-    dependencies: Dependencies
+    resources: Resources
     gcs: gcs.GcsServer
     beacon: beacon.RunningBeacon
     runtime: Runtime
@@ -100,7 +103,7 @@ def equal_start(request: pytest.FixtureRequest) -> None:
     if "service" in request.fixturenames:
         service: Service = request.getfixturevalue("service")
         service.world.index()
-        with writing(service.dependencies.engine) as connection:
+        with writing(service.resources.engine) as connection:
             connection.execute(delete(t.review_charges))
             connection.execute(delete(t.processed_approvals))
 
@@ -145,14 +148,10 @@ def running_service() -> Iterator[Service]:
                 cwd=runtime.logs,
             )
             variables = api_variables(world, database, redis, storage, drand)
-            dependencies = make_dependencies(read_config(variables))
-            dependencies = replace(dependencies, clock=ChainClock(world.rpc))
-            yield Service(
-                world, checked_client(make_app(dependencies)), dependencies, storage, drand, runtime, variables
-            )
-            dependencies.engine.dispose()
-            dependencies.redis.close()
-            dependencies.http.clear()
+            resources = make_resources(read_config(variables))
+            resources = replace(resources, clock=ChainClock(world.rpc))
+            yield Service(world, checked_client(make_app(resources)), resources, storage, drand, runtime, variables)
+            resources.close()
         database.close()
 
 
@@ -183,6 +182,12 @@ def api_variables(
         # One session of tests asks for more than anybody does in an hour; the budgets have their own tests.
         "SERVICE_BUDGET_FACTOR": "1000",
     }
+
+
+def used_by(client: FlaskClient, kind: type[T]) -> T:
+    """What the routes of a client's app use of a type."""
+    with client.application.app_context():
+        return provided(kind)
 
 
 def failed() -> float:

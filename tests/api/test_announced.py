@@ -16,7 +16,7 @@ from bounty_protocol.types import BountyId
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.config import ApiBudgets
-from service_api.dependencies import Dependencies
+from service_api.resources import Resources
 from service_common.budgets import Budget
 from sqlalchemy.exc import OperationalError
 
@@ -99,28 +99,28 @@ class Sent:
         return str(json.loads(answer.data)["error"]["code"]) if answer.status_code >= 400 else None
 
 
-def without_budgets(deps: Dependencies) -> Dependencies:
+def without_budgets(deps: Resources) -> Resources:
     """Nobody may ask for anything."""
     nothing = {each: Budget(each, 0, 60) for each in ("reads", "account", "subgraph", "page_checks")}
     web = replace(deps.config.web, forwarded_hops=1)
     return replace(deps, config=replace(deps.config, budgets=ApiBudgets(**nothing), web=web))
 
 
-def without_database(deps: Dependencies) -> Dependencies:
+def without_database(deps: Resources) -> Resources:
     silent = Raising(OperationalError("", {}, pg.AdminShutdown()))
     return replace(deps, engine=silent)  # type: ignore[arg-type]
 
 
-def without_storage(deps: Dependencies) -> Dependencies:
+def without_storage(deps: Resources) -> Resources:
     return replace(deps, store=Raising(ServiceError("storage_unavailable", "Away.")))  # type: ignore[arg-type]
 
 
-def without_chain(deps: Dependencies) -> Dependencies:
+def without_chain(deps: Resources) -> Resources:
     return replace(deps, rpc=FaultyRpc(ChainUnavailable()))
 
 
 Change = Callable[[Sent], Sent]
-PROVOKED: dict[str, tuple[Callable[[Dependencies], Dependencies], Change]] = {
+PROVOKED: dict[str, tuple[Callable[[Resources], Resources], Change]] = {
     "rate_limit_reached": (without_budgets, lambda sent: sent),
     "bounty_projection_unavailable": (without_database, lambda sent: sent),
     "bounty_chain_state_unavailable": (without_chain, lambda sent: sent),
@@ -146,7 +146,7 @@ def test_code__that_is_provoked_everywhere__is_answered_by_those_that_announce_i
     service: Service, sealed: Sealed, code: str
 ) -> None:
     plant, change = PROVOKED[code]
-    there = replace(service, client=checked_client(make_app(plant(service.dependencies))))
+    there = replace(service, client=checked_client(make_app(plant(service.resources))))
     asked = [each for each in operations() if code in OF_DELIVERY_TOO or "deliver" not in each.path]
     asked = [each for each in asked if code not in OF_A_HELD_DOCUMENT or not each.path.endswith("/document")]
     answered = {str(each) for each in asked if change(Sent(sealed, each, sealed.bounty_id)).code(there) == code}

@@ -13,12 +13,13 @@ from bounty_protocol.types import Address, BlockNumber, ChainId
 from dotenv import dotenv_values
 from service_api.app import make_app
 from service_api.deployment.client_settings import client_settings
+from service_api.deployment.constants import Constants
 from service_common.db.app import written_verdicts
 from service_common.db.engine import writing
 from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import HOST, Service
+from tests.api.conftest import HOST, Service, used_by
 from tests.api.contract import checked_client
 from tests.api.test_written_verdicts import document
 from tests.protocol.auth.signing import Key
@@ -55,22 +56,19 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
         "SERVICE_BEACON_PUBLIC_KEY": service.beacon.public_key,
         "SERVICE_BEACON_URLS": service.beacon.url,
     }
-    assert service.dependencies.config.chain.rpc_urls[0] not in answer.text
+    assert service.resources.config.chain.rpc_urls[0] not in answer.text
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
 
 
 def test_client_settings__of_a_known_network__leave_relays_and_finality_to_the_client(service: Service) -> None:
     """The relays of this deployment's configuration may be its own, or need a credential. A depth that it chose would
     have the client take for final what the chain does not."""
-    config = service.dependencies.config
+    config = service.resources.config
 
     def values_on(chain_id: ChainId) -> dict[str, str | None]:
-        deps = replace(
-            service.dependencies,
-            config=replace(config, chain=replace(config.chain, chain_id=chain_id, finality_depth=7)),
-        )
-        deps.hub, deps.beacon = service.dependencies.hub, service.dependencies.beacon
-        return dotenv_values(stream=StringIO(client_settings(deps)), interpolate=False)
+        other = replace(config, chain=replace(config.chain, chain_id=chain_id, finality_depth=7))
+        text = client_settings(other, used_by(service.client, Constants))
+        return dotenv_values(stream=StringIO(text), interpolate=False)
 
     known = values_on(NETWORKS["mainnet"])
     assert [known[name] for name in ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL")] == ["8453", f"https://{HOST}"]
@@ -101,13 +99,13 @@ def test_signature__for_another_hub_or_host__is_unauthorized_although_the_number
 def test_database__of_another_hub__is_not_served_as_this_ones(service: Service) -> None:
     """Two deployments on one server have the same roles: one name in an address is all that tells them apart."""
     assert service.get("/api/bounties").status_code == 200
-    config = service.dependencies.config
+    config = service.resources.config
     chain = replace(config.chain, hub_address=OTHER)
-    mistaken = replace(service.dependencies, config=replace(config, chain=chain))
+    mistaken = replace(service.resources, config=replace(config, chain=chain))
     client = checked_client(make_app(mistaken))
     body = document(service, service.world.create(), service.world.guardian(1))
     kept = report_commitment(body)
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         row = {"report_commitment": kept, "content": body, "bounty_id": 1, "guardian": OTHER}
         connection.execute(insert(written_verdicts).values(row))
     verdict = f"/api/written-verdicts/{kept}"

@@ -49,7 +49,7 @@ def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_t
     assert service.publish(page).status_code == 200
     bounty_id = world.create(page)
     world.finalize()
-    engine = service.dependencies.engine
+    engine = service.resources.engine
     for tamper in (update(t.challenge_pages).values(content=b"other"), delete(t.challenge_pages)):
         with writing(engine) as connection:
             connection.execute(tamper)
@@ -167,6 +167,6 @@ def test_deployment__describes_the_hub_it_serves(service: Service) -> None:
     assert shown["fee_policy"]["protocol_fee_bps"] == 100
     assert shown["reveal_delay_seconds"] == 60
     assert shown["freshness_window_seconds"] == 300
-    with service.dependencies.facts.open() as facts:
+    with service.resources.facts.open() as facts:
         assert shown["block_time_seconds"] == facts.head.seconds_per_block
     assert shown["beacon"]["chain_hash"] == service.beacon.chain_hash

@@ -22,8 +22,8 @@ from flask.testing import FlaskClient
 from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce, read_config
-from service_api.dependencies import Dependencies, make_dependencies
 from service_api.openapi import routes as openapi_routes
+from service_api.resources import Resources, make_resources
 from service_api.subgraph.routes import QUERY_SECONDS
 from service_common.budgets import SITE_SHARE, Budget, Budgets, Network, network_of
 from service_common.config import ConfigurationError
@@ -55,9 +55,9 @@ USUAL = ApiBudgets()
 @pytest.fixture
 def redis(service: Service) -> Iterator[Redis]:
     """No request counted before, and none of this test's after it."""
-    _forget(service.dependencies.redis)
-    yield service.dependencies.redis
-    _forget(service.dependencies.redis)
+    _forget(service.resources.redis)
+    yield service.resources.redis
+    _forget(service.resources.redis)
 
 
 def _forget(redis: Redis) -> None:
@@ -68,10 +68,10 @@ def _forget(redis: Redis) -> None:
 @contextmanager
 def behind_a_proxy(service: Service, budgets: ApiBudgets) -> Iterator[FlaskClient]:
     """The api with budgets of its own, behind one proxy that tells who called."""
-    config = service.dependencies.config
+    config = service.resources.config
     limited = replace(config, budgets=budgets, at_once=AtOnce(), web=replace(config.web, forwarded_hops=1))
     # The world's own clock leaps, so that nothing lasts; here what is kept and counted lasts as long as the test.
-    with checked_client(make_app(replace(service.dependencies, config=limited, clock=StandingClock()))) as client:
+    with checked_client(make_app(replace(service.resources, config=limited, clock=StandingClock()))) as client:
         yield client
 
 
@@ -79,7 +79,7 @@ def from_(address: str) -> dict[str, str]:
     return {"X-Forwarded-For": address}
 
 
-def wait_of(deps: Dependencies, own: Budget, shared: Budget, account: Address, client: str) -> int:
+def wait_of(deps: Resources, own: Budget, shared: Budget, account: Address, client: str) -> int:
     """Seconds to wait; 0 where the request was let through."""
     callers = Callers(Budgets(SystemClock(), deps.limits_redis), ApiBudgets(), 1)
     with make_app(deps).test_request_context(headers=from_(client)):
@@ -98,7 +98,7 @@ def uploads(own: int, shared: int) -> tuple[Budget, Budget]:
 
 @pytest.mark.usefixtures("redis")
 def test_budget__of_one_account__is_nobody_elses(service: Service) -> None:
-    deps, budgets, began = service.dependencies, uploads(3, 100), time.time()
+    deps, budgets, began = service.resources, uploads(3, 100), time.time()
     assert [wait_of(deps, *budgets, ONE, HOME) for _ in range(3)] == [0, 0, 0]
     wait = wait_of(deps, *budgets, ONE, CAFE)
     assert wait + (time.time() - began) > HOUR - 10
@@ -108,7 +108,7 @@ def test_budget__of_one_account__is_nobody_elses(service: Service) -> None:
 
 @pytest.mark.usefixtures("redis")
 def test_budget__what_was_refused__is_not_counted(service: Service) -> None:
-    deps, budgets = service.dependencies, uploads(1, 2)
+    deps, budgets = service.resources, uploads(1, 2)
     assert wait_of(deps, *budgets, ONE, HOME) == 0
     assert all(wait_of(deps, *budgets, ONE, HOME) > 0 for _ in range(5))
     assert wait_of(deps, *budgets, TWO, HOME) == 0
@@ -116,7 +116,7 @@ def test_budget__what_was_refused__is_not_counted(service: Service) -> None:
 
 @pytest.mark.usefixtures("redis")
 def test_accounts_of_a_network_share_its_budget(service: Service) -> None:
-    deps, budgets = service.dependencies, uploads(5, 2)
+    deps, budgets = service.resources, uploads(5, 2)
     assert wait_of(deps, *budgets, ONE, HOME) == 0
     assert wait_of(deps, *budgets, TWO, HOME) == 0
     assert all(wait_of(deps, *budgets, each, HOME) > 0 for each in (ONE, THREE, THREE))
@@ -129,7 +129,7 @@ def test_budget__whose_count_was_made_but_its_answer_lost__is_counted_once_there
     own, shared = uploads(2, 100)
     address = service.variables["SERVICE_REDIS_URL"]
     with proxies(urlsplit(address).port or 0) as (far,), ThreadPoolExecutor(1) as pool:
-        deps = make_dependencies(read_config({**service.variables, "SERVICE_REDIS_URL": far.url(address)}))
+        deps = make_resources(read_config({**service.variables, "SERVICE_REDIS_URL": far.url(address)}))
         deps.limits_redis.ping()
         far.delay = 1.0
         asked = pool.submit(Budgets(SystemClock(), deps.limits_redis).take, own, ONE)
@@ -139,8 +139,8 @@ def test_budget__whose_count_was_made_but_its_answer_lost__is_counted_once_there
         far.mend()
         assert asked.result(20).granted
         deps.limits_redis.close()
-    assert wait_of(service.dependencies, own, shared, ONE, HOME) == 0
-    assert wait_of(service.dependencies, own, shared, ONE, HOME) > 0
+    assert wait_of(service.resources, own, shared, ONE, HOME) == 0
+    assert wait_of(service.resources, own, shared, ONE, HOME) > 0
 
 
 @pytest.mark.parametrize(
@@ -176,7 +176,7 @@ def test_client_address__behind_proxies__is_what_the_outermost_of_ours_saw(
 
 def granted(service: Service, own: Budget, shared: Budget, accounts: int, cost: int = 1) -> int:
     """How often accounts behind one address are let through, each again and again, until none is any more."""
-    deps, taken = service.dependencies, 0
+    deps, taken = service.resources, 0
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1)
     going = [Address(f"0x{number:040x}") for number in range(accounts)]
     with make_app(deps).test_request_context(headers=from_(HOME)):
@@ -229,7 +229,7 @@ def of_an_address(budget: Budget) -> ParameterSet:
 )
 def test_networks_of_a_site_share_sixteen_times_a_budget(service: Service, budget: Budget) -> None:
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1)
-    budget, app, taken = replace(budget, shared=False), make_app(service.dependencies), list[str]()
+    budget, app, taken = replace(budget, shared=False), make_app(service.resources), list[str]()
     for network in range(32):
         address = f"2001:db8:7:{network:x}::1"
         with app.test_request_context(headers=from_(address)), suppress(ServiceError):
@@ -325,7 +325,7 @@ def test_reviews_of_an_address_are_few_however_many_accounts_it_has(service: Ser
 
         assert [publish(number) for number in range(3)] == [200, 200, 429]
         assert publish(3, CAFE) == 200
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar_one() == 3
 
 
@@ -336,7 +336,7 @@ def test_review_that_another_request_paid_for__counts_for_the_address_that_start
     path, key, page = "/api/bounty-challenge-specs/prepare-publication", new_key(), page_for(service.world)
     poster = Address(key.address.lower())
     first = review_id(poster, spec_commitment(page), current_rubric().hash)
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         connection.execute(insert(t.review_charges).values(review_id=first, poster=poster))
     budget = Budget("reviews-of-address", 0, 24 * HOUR)
     with behind_a_proxy(service, ApiBudgets(reviews_of_address=budget)) as client:
@@ -345,7 +345,7 @@ def test_review_that_another_request_paid_for__counts_for_the_address_that_start
         headers = {"Authorization": signed, "Content-Type": "text/markdown", **from_(HOME)}
         refused = client.post(f"{path}?{query}", data=page, headers=headers)
     assert (refused.status_code, error_of(refused)["code"]) == (429, "rate_limit_reached")
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         assert connection.execute(select(reviews.c.review_id).where(reviews.c.review_id == first)).first() is None
 
 
@@ -442,7 +442,7 @@ def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(se
 
 def test_few_of_a_kind_are_answered_for_a_network(service: Service) -> None:
     callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1)
-    app = make_app(service.dependencies)
+    app = make_app(service.resources)
 
     def take(places: ExitStack, address: str | None) -> bool:
         with app.test_request_context(headers={} if address is None else from_(address)):

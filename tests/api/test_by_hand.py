@@ -14,8 +14,9 @@ from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.types import Bytes32
 from eth_utils.crypto import keccak
 from local_stack.contract import Wallet
+from service_api.deployment.constants import Constants
 
-from tests.api.conftest import Service
+from tests.api.conftest import Service, used_by
 from tests.api.test_submissions import open_bounty
 from tests.public_tools import make_public_tools
 
@@ -67,7 +68,11 @@ def round_at(service: Service, moment: int) -> int:
 def test_artifact__made_with_public_tools_alone__is_accepted_by_prepare_and_opens(
     service: Service, tmp_path: Path
 ) -> None:
-    bounty_id, solver, info = str(open_bounty(service)), service.world.solver(2), service.dependencies.beacon
+    bounty_id, solver, info = (
+        str(open_bounty(service)),
+        service.world.solver(2),
+        used_by(service.client, Constants).beacon,
+    )
     desk, programs = tmp_path / "desk", tmp_path / "tools"
     (desk / "work" / "src").mkdir(parents=True)
     programs.mkdir()

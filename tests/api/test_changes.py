@@ -2,17 +2,20 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
+from service_api.app import make_app
 from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
 from sqlalchemy import Connection, delete, insert, select, update
 
 from tests.api.conftest import Service, running_service
+from tests.api.contract import checked_client
 from tests.world import ESCROW
 
 
@@ -215,9 +218,9 @@ def test_bounty__that_a_late_index_lacks__is_never_said_not_to_exist(service: Se
     assert service.get("/api/bounties/987654").status_code == 404
 
 
-def test_status__without_a_database__is_answered(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_status_without_a_database_is_answered(service: Service) -> None:
     nowhere = make_engine("postgresql://nobody@127.0.0.1:1/none", application="test")
-    monkeypatch.setattr(service.dependencies, "engine", nowhere)
-    response = service.get("/api/status")
+    client = checked_client(make_app(replace(service.resources, engine=nowhere)))
+    response = client.get("/api/status")
     assert (response.status_code, (response.json or {})["state"]) == (200, "unavailable")
-    assert service.get("/api/changes?limit=7").status_code == 503
+    assert client.get("/api/changes?limit=7").status_code == 503

@@ -17,19 +17,20 @@ from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, d
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification
 from service_api.submissions import ciphertexts
+from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.prepare_submission import store_envelope
 from service_common.db import app as t
 from service_common.jobs import QueueName, enqueue, locked, message, open_queue
 from sqlalchemy import delete, update
 
-from tests.api.conftest import Service, error_of, failed
+from tests.api.conftest import Service, error_of, failed, used_by
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.scraping import start
 from tests.waiting import wait_until
 
 
 def stored(sealed: Sealed) -> ObjectInfo | None:
-    return sealed.service.dependencies.store.stat(sealed.envelope.ciphertext.storage_locator)
+    return sealed.service.resources.store.stat(sealed.envelope.ciphertext.storage_locator)
 
 
 def record(sealed: Sealed) -> None:
@@ -42,7 +43,7 @@ def record(sealed: Sealed) -> None:
 
 def put(service: Service, locator: str, data: bytes) -> None:
     """An object that some way came there without the api."""
-    target = service.dependencies.store.sign_upload(
+    target = service.resources.store.sign_upload(
         locator, sha256=Bytes32("0x" + "00" * 32), byte_length=len(data), lifetime=60
     )
     assert urllib3.request(target.method, target.url, body=data, headers=dict(target.headers)).status == 200
@@ -55,10 +56,10 @@ def _of_no_other_test(service: Service) -> None:
 
 
 def forget_jobs(service: Service) -> None:
-    queue = open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
+    queue = open_queue(QueueName.ARTIFACTS, service.resources.redis)
     for job_id in queue.job_ids:
         queue.remove(job_id)
-        service.dependencies.redis.delete(f"rq:job:{job_id}")
+        service.resources.redis.delete(f"rq:job:{job_id}")
 
 
 def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_kept(
@@ -72,13 +73,13 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
         pending = sealed.prepare()
         assert (pending.status_code, error_of(pending)["code"]) == (503, "storage_verification_pending")
     assert failed() == before, "it is no failure to wait"
-    assert len(open_queue(QueueName.ARTIFACTS, service.dependencies.redis).job_ids) == 1
+    assert len(open_queue(QueueName.ARTIFACTS, service.resources.redis).job_ids) == 1
     worker = start(service.runtime, "api-worker", service.variables, "service-api", "worker")
     ends = time.monotonic() + 60
     while (answer := sealed.prepare()).status_code == 503 and time.monotonic() < ends:
         time.sleep(0.1)
     assert answer.status_code == 201
-    redis, queue = service.dependencies.redis, open_queue(QueueName.ARTIFACTS, service.dependencies.redis)
+    redis, queue = service.resources.redis, open_queue(QueueName.ARTIFACTS, service.resources.redis)
     wait_until(lambda: all(redis.exists(f"rests:{each.job_id}") for each in PERIODIC))  # its own sweeps are done
     assert (queue.job_ids, queue.failed_job_registry.get_job_ids()) == ([], [])
     length = sealed.envelope.ciphertext.byte_length
@@ -93,8 +94,8 @@ def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_q
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
-    places, redis = service.dependencies.verify_places, service.dependencies.redis
-    assert enqueue(redis, service.dependencies.engine, PERIODIC[0].kind, "cleaning", message())
+    places, redis = used_by(service.client, Ciphertexts).places, service.resources.redis
+    assert enqueue(redis, service.resources.engine, PERIODIC[0].kind, "cleaning", message())
     taken = 0
     while places.acquire(blocking=False):
         taken += 1
@@ -117,10 +118,10 @@ def test_verification__that_a_request_could_not_end__is_left_to_the_queue(
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
     with monkeypatch.context() as slow:
-        slow.setattr(ciphertexts, "verify", lambda *_, **__: Verification.UNFINISHED)
+        slow.setattr(Ciphertexts, "verify", lambda *_, **__: Verification.UNFINISHED)
         assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
     assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
-    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
     assert jobs.verify_artifact(queued(service)) == "matches"
     assert sealed.prepare().status_code == 201
 
@@ -129,7 +130,7 @@ def test_verification__that_a_request_could_not_end__is_left_to_the_queue(
 def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_what_it_is_called(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     assert sealed.upload() == 200
     before, locator = stored(sealed), sealed.envelope.ciphertext.storage_locator
@@ -141,9 +142,9 @@ def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_w
     put(service, str(elsewhere), b"of a Hub that shares the bucket")
     with pytest.raises(ValueError, match="another deployment"):
         jobs.verify_artifact(message(**{**said, "storage_locator": str(elsewhere)}))
-    found = service.dependencies.store.stat(str(elsewhere))
+    found = service.resources.store.stat(str(elsewhere))
     assert found is not None
-    service.dependencies.store.delete(str(elsewhere), generation=found.generation)
+    service.resources.store.delete(str(elsewhere), generation=found.generation)
 
 
 @pytest.mark.attack
@@ -156,17 +157,17 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_never_served_and_no_re
     guardian, locator = service.world.guardian(1).private_key, sealed.envelope.ciphertext.storage_locator
     info = stored(sealed)
     assert info is not None
-    service.dependencies.store.delete(locator, generation=info.generation)
+    service.resources.store.delete(locator, generation=info.generation)
     put(service, locator, b"\1" * info.byte_length)
     refused = sealed.content(guardian)
     assert (refused.status_code, error_of(refused)["code"]) == (500, "solver_submission_content_invalid")
-    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
     assert jobs.verify_artifact(message(storage_locator=locator)) == "differs"
     assert stored(sealed) is not None
     assert lost_since(sealed) is not None
     replaced = stored(sealed)
     assert replaced is not None
-    service.dependencies.store.delete(locator, generation=replaced.generation)
+    service.resources.store.delete(locator, generation=replaced.generation)
     put(service, locator, sealed.file.read_bytes())  # from a backup, as another generation
     content = sealed.content(guardian).json
     assert content is not None
@@ -186,13 +187,13 @@ def replace_stored(sealed: Sealed) -> None:
     """Other bytes of the same length, as of a bucket that was restored from a wrong copy."""
     info = stored(sealed)
     assert info is not None
-    sealed.service.dependencies.store.delete(info.locator, generation=info.generation)
+    sealed.service.resources.store.delete(info.locator, generation=info.generation)
     put(sealed.service, info.locator, b"\1" * info.byte_length)
 
 
 def queued(service: Service) -> dict[str, object]:
     """The argument of the one job that waits; it is taken."""
-    (job,) = open_queue(QueueName.ARTIFACTS, service.dependencies.redis).jobs
+    (job,) = open_queue(QueueName.ARTIFACTS, service.resources.redis).jobs
     forget_jobs(service)
     argument: dict[str, object] = job.args[0]
     return argument
@@ -220,15 +221,15 @@ def test_recorded_ciphertext__replaced_by_other_bytes_beyond_the_requests_bound_
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
     record(sealed)
     replace_stored(sealed)
-    guardian, read = service.world.guardian(1).private_key, service.dependencies.store.read
-    monkeypatch.setattr(jobs, "_dependencies", lambda: nullcontext(service.dependencies))
+    guardian, read = service.world.guardian(1).private_key, service.resources.store.read
+    monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
     monkeypatch.setattr(ciphertexts, "VERIFY_BOUND_SECONDS", -1.0)
     assert error_of(sealed.content(guardian))["code"] == "storage_verification_pending"
     assert jobs.verify_artifact(queued(service)) == "differs"
     with monkeypatch.context() as now:  # what was found is known
-        now.setattr(service.dependencies.store, "read", lambda _: pytest.fail("it was hashed again"))
+        now.setattr(service.resources.store, "read", lambda _: pytest.fail("it was hashed again"))
         assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
-    assert service.dependencies.store.read == read
+    assert service.resources.store.read == read
     assert stored(sealed) is not None
     assert error_of(sealed.upload_url())["code"] == "storage_verification_pending"
     assert jobs.verify_artifact(queued(service)) == "differs"
@@ -246,7 +247,7 @@ def test_ciphertext__that_is_read_wrong__is_neither_removed_nor_called_another(
     """As by a proxy: the storage's own checksum is not that of what came."""
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     assert sealed.upload() == 200
-    deps, read = service.dependencies, service.dependencies.store.read
+    deps, read = service.resources, service.resources.store.read
     with monkeypatch.context() as now:
         now.setattr(deps.store, "read", lambda info: (bytes(len(chunk)) for chunk in read(info)))
         assert error_of(sealed.prepare())["code"] == "storage_unavailable"
@@ -275,7 +276,7 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     """However few of a bounty's objects are held together: anybody may upload more than fit into memory."""
     monkeypatch.setattr(orphans, "_AT_ONCE", at_once)
     world = service.world
-    bounty, deps = open_bounty(service), service.dependencies
+    bounty, deps = open_bounty(service), service.resources
     folders = [tmp_path / name for name in ("recorded", "prepared", "uploaded", "open")]
     for folder in folders:
         folder.mkdir()
@@ -299,19 +300,19 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     world.finalize()
     still_open = seal(service, folders[3], open_bounty(service), world.solver(1))
     still_open.upload()
-    delete_orphans(deps)
+    delete_orphans(deps.facts, deps.store)
     assert None not in [stored(sealed) for sealed in (recorded, prepared, uploaded, still_open)]
     world.advance_to(deadline + DAY_SECONDS + 1)  # not final yet: a submit might still be undone
     world.index()
-    delete_orphans(deps)
+    delete_orphans(deps.facts, deps.store)
     assert stored(uploaded) is not None
     world.finalize()
-    assert delete_orphans(deps) >= 2
+    assert delete_orphans(deps.facts, deps.store) >= 2
     assert [stored(sealed) is not None for sealed in (recorded, prepared, uploaded, still_open)] == [
         *(True, False, False, True)
     ]
     assert deps.store.stat(unknown) is not None
-    assert delete_orphans(deps) == 0
+    assert delete_orphans(deps.facts, deps.store) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
 
@@ -320,7 +321,7 @@ def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As one that a retention policy or a hold protects."""
-    world, deps, bounty = service.world, service.dependencies, open_bounty(service)
+    world, deps, bounty = service.world, service.resources, open_bounty(service)
     works = []
     for number in (1, 2, 3):
         (tmp_path / str(number)).mkdir()
@@ -337,12 +338,12 @@ def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
 
     with monkeypatch.context() as now:
         now.setattr(deps.store, "delete", refuse)
-        assert delete_orphans(deps) >= 2
+        assert delete_orphans(deps.facts, deps.store) >= 2
         assert [stored(each) is not None for each in works] == [True, False, False]
         now.setattr(deps.store, "check", lambda: refuse(protected, generation=0))
         with pytest.raises(ServiceError):  # the storage is away
-            delete_orphans(deps)
-    assert delete_orphans(deps) == 1
+            delete_orphans(deps.facts, deps.store)
+    assert delete_orphans(deps.facts, deps.store) == 1
 
 
 @pytest.mark.attack
@@ -350,7 +351,7 @@ def test_orphans__of_more_accounts_than_a_statement_has_parameters__are_looked_f
     bounty = open_bounty(service)
     service.world.finalize()
     strangers = [Address(f"0x{number:040x}") for number in range(70_000)]
-    with service.dependencies.facts.open() as facts:
+    with service.resources.facts.open() as facts:
         assert _recorded(facts, bounty, strangers).without_envelope == frozenset()
 
 
@@ -364,11 +365,11 @@ def test_orphans__by_an_altered_row_of_an_envelope__are_not_the_work_that_it_nam
     record(sealed)
     e = t.submission_envelopes
     another = {"storage_locator": "elsewhere", **({"content": b"{}"} if altered == "content" else {})}
-    with service.dependencies.engine.begin() as connection:
+    with service.resources.engine.begin() as connection:
         its_row = e.c.submission_commitment == sealed.envelope.commitment()
         assert connection.execute(update(e).where(its_row).values(another)).rowcount == 1
     world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
-    delete_orphans(service.dependencies)
+    delete_orphans(service.resources.facts, service.resources.store)
     assert stored(sealed) is not None
 
 
@@ -381,11 +382,11 @@ def test_orphans__of_a_solver_whose_recorded_envelope_nobody_has__are_not_kept_f
     assert sealed.upload() == 200
     world.submit(bounty, world.solver(1))  # of another envelope
     world.finalize()
-    with service.dependencies.facts.open() as facts:
+    with service.resources.facts.open() as facts:
         judged = facts.bounty(bounty).terms.judging_deadline
     for moment, is_there in ((judged, True), (judged + ENVELOPE_DAYS * DAY_SECONDS, False)):
         world.finalize_at(moment + 1)
-        delete_orphans(service.dependencies)
+        delete_orphans(service.resources.facts, service.resources.store)
         assert (stored(sealed) is not None) is is_there
 
 
@@ -394,7 +395,7 @@ def test_orphans__of_a_solver_whose_recorded_envelope_is_lost__are_kept_until_it
     service: Service, tmp_path: Path
 ) -> None:
     """As after a restore of a dump that is older than the envelope, or where somebody deletes its row."""
-    world, deps, bounty = service.world, service.dependencies, open_bounty(service)
+    world, deps, bounty = service.world, service.resources, open_bounty(service)
     solvers = {"recorded": 1, "beside it": 1, "whole": 2, "beside the whole": 2, "no submission": 3}
     work = dict[str, Sealed]()
     for name, number in solvers.items():
@@ -414,7 +415,7 @@ def test_orphans__of_a_solver_whose_recorded_envelope_is_lost__are_kept_until_it
     world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
 
     def left() -> set[str]:
-        delete_orphans(deps)
+        delete_orphans(deps.facts, deps.store)
         return {name for name, sealed in work.items() if stored(sealed) is not None}
 
     assert left() == {"recorded", "beside it", "whole"}
@@ -438,7 +439,7 @@ def test_upload_after_the_deadline_with_an_earlier_url_is_no_submission(service:
     assert error_of(late.prepare())["code"] == "invalid_solver_submission"
     world.advance_to(deadline + DAY_SECONDS + 1)
     world.finalize()
-    delete_orphans(service.dependencies)
+    delete_orphans(service.resources.facts, service.resources.store)
     assert stored(late) is None
 
 
@@ -461,7 +462,7 @@ def test_recorded_ciphertext__lost_after_the_deadline__is_uploaded_again_by_its_
     world.finalize()
     info = stored(sealed)
     assert info is not None
-    service.dependencies.store.delete(info.locator, generation=info.generation)
+    service.resources.store.delete(info.locator, generation=info.generation)
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "solver_submission_content_invalid"
     for refused in (other.upload_url(), unrecorded.upload_url(), sealed.upload_url(ciphertext_byte_length=5)):
         assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_solver_submission")

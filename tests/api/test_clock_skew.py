@@ -50,8 +50,8 @@ def skewed(service: Service, request: pytest.FixtureRequest) -> Service:
     """An api on such a machine."""
     clock = SkewedClock(service.world.rpc)
     clock.skew = request.param
-    dependencies = replace(service.dependencies, clock=clock)
-    return replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+    resources = replace(service.resources, clock=clock)
+    return replace(service, client=checked_client(make_app(resources)), resources=resources)
 
 
 def test_signed_requests__on_a_machine_whose_clock_is_off__verify_and_serve(skewed: Service, tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_publication__on_a_machine_whose_clock_is_off__is_charged_once_and_offer
         assert response.status_code == 200
         assert response.json is not None
     c = t.review_charges.c
-    with skewed.dependencies.engine.connect() as connection:
+    with skewed.resources.engine.connect() as connection:
         charged = select(func.count()).select_from(t.review_charges).where(c.poster == poster.address)
         assert connection.execute(charged).scalar_one() == 1
 
@@ -95,13 +95,13 @@ def test_publication__on_a_machine_whose_clock_is_off__is_charged_once_and_offer
 def test_quota__on_a_machine_whose_clock_is_off__frees_at_the_database_s_time(
     skewed: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    off = datetime.now(UTC) + timedelta(seconds=skewed.dependencies.clock.now() - skewed.world.time())
+    off = datetime.now(UTC) + timedelta(seconds=skewed.resources.clock.now() - skewed.world.time())
     monkeypatch.setattr(review_charges, "datetime", Off)
     Off.at = off
     poster = Key(secrets.token_bytes(32))
-    with skewed.dependencies.engine.begin() as connection:
+    with skewed.resources.engine.begin() as connection:
         now = int(connection.execute(select(func.now())).scalar_one().timestamp())
-        for number in range(skewed.dependencies.config.review_quota):
+        for number in range(skewed.resources.config.review_quota):
             row = {"review_id": f"{poster.address}-{number}", "poster": poster.address}
             connection.execute(insert(t.review_charges).values(**row))
     page = page_for(skewed.world, title="One too many")

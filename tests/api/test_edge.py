@@ -159,7 +159,7 @@ def test_broken_dependency__under_a_route__shows_none_of_its_words(service: Serv
     from service_common.db.engine import make_engine
 
     broken = replace(
-        service.dependencies, engine=make_engine("postgresql://nobody:pw@127.0.0.1:9/none", application="broken")
+        service.resources, engine=make_engine("postgresql://nobody:pw@127.0.0.1:9/none", application="broken")
     )
     response = make_app(broken).test_client().get("/api/bounties/1")
     assert response.status_code == 503

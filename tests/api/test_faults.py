@@ -9,7 +9,7 @@ from bounty_protocol.errors import PROBLEMS
 from psycopg import errors as pg
 from redis.exceptions import ConnectionError as RedisError
 from service_api.app import make_app
-from service_api.dependencies import Dependencies
+from service_api.resources import Resources
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from tests.api.conftest import Service, error_of
@@ -59,7 +59,7 @@ class FaultyRpc(Rpc):
         raise self._error
 
 
-PLANT: dict[str, Callable[[Dependencies, Exception], Dependencies]] = {
+PLANT: dict[str, Callable[[Resources, Exception], Resources]] = {
     "engine": lambda deps, error: replace(deps, engine=Raising(error)),  # type: ignore[arg-type]
     "redis": lambda deps, error: replace(deps, redis=Raising(error)),  # type: ignore[arg-type]
     "store": lambda deps, error: replace(deps, store=Raising(error)),  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def test_fault__planted_in_a_dependency__shows_none_of_its_words(service: Servic
     if not world.open_bounties:
         world.create()
         world.finalize()
-    broken = PLANT[place](service.dependencies, ERRORS[fault])
+    broken = PLANT[place](service.resources, ERRORS[fault])
     client = make_app(broken).test_client()
     for method, path, query, body, secret in requests_of(service):
         headers = {"Content-Type": "text/markdown" if body.startswith((b"-", b"x")) else "application/json"}
@@ -122,7 +122,7 @@ def test_fault__planted_in_a_dependency__shows_none_of_its_words(service: Servic
 
 @pytest.mark.parametrize("fault", ["endpoint limited", "chain down", "revert"])
 def test_chain_that_gives_no_answer_is_unavailable(service: Service, fault: str) -> None:
-    broken = PLANT["rpc"](service.dependencies, ERRORS[fault])
+    broken = PLANT["rpc"](service.resources, ERRORS[fault])
     response = make_app(broken).test_client().get("/api/deployment")
     assert (response.status_code, error_of(response)["code"]) == (503, "bounty_chain_state_unavailable")
     assert "Retry-After" in response.headers

@@ -48,10 +48,10 @@ class Deployment:
 def deployment(service: Service) -> Iterator[Deployment]:
     own = service.world.database
     database = DatabaseServer(own.server, own.passwords).new()
-    chain = service.dependencies.config.chain
+    chain = service.resources.config.chain
     large.fill(database.url(), chain.chain_id, chain.hub_address, BOUNTIES)
-    dependencies = replace(service.dependencies, engine=database.engine("service_api"), clock=SystemClock())
-    server = Server(Passing(make_app(dependencies).test_client()))
+    resources = replace(service.resources, engine=database.engine("service_api"), clock=SystemClock())
+    server = Server(Passing(make_app(resources).test_client()))
     environment = {
         "SERVICE_CHAIN_ID": str(chain.chain_id),
         "SERVICE_HUB_ADDRESS": chain.hub_address,

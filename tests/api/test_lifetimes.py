@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from rq.utils import import_attribute
+from service_api.deployment.constants import Constants
 from service_api.jobs import PERIODIC
 from service_api.storage import lifetimes
 from service_api.storage.lifetimes import DAY_SECONDS, delete_expired
@@ -16,26 +17,31 @@ from service_common.db.expiry import AT_A_TIME
 from service_common.jobs import message
 from sqlalchemy import Table, delete, func, insert, select, update
 
-from tests.api.conftest import Service
+from tests.api.conftest import Service, used_by
 from tests.api.pages import page_for
 from tests.api.test_ciphertexts import record
 from tests.api.test_submissions import open_bounty, seal
 
 
+def expire(service: Service) -> int:
+    """Delete what nothing needs any more."""
+    return delete_expired(service.resources.facts, used_by(service.client, Constants).hub.max_submission_window)
+
+
 def keys(service: Service, table: Table) -> set[str]:
     """The first column of each row."""
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         return {str(row[0]) for row in connection.execute(select(table))}
 
 
 def put(service: Service, table: Table, **row: object) -> None:
-    with service.dependencies.engine.begin() as connection:
+    with service.resources.engine.begin() as connection:
         connection.execute(insert(table).values(**row))
 
 
 def age(service: Service, table: Table, column: str, days: float) -> None:
     """Make every row of a table so much older."""
-    with service.dependencies.engine.begin() as connection:
+    with service.resources.engine.begin() as connection:
         moment = table.c[column]
         connection.execute(update(table).values({column: moment - timedelta(days=days)}))
 
@@ -49,25 +55,25 @@ def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was
     commitment = spec_commitment(never)
     put(service, t.challenge_pages, spec_commitment=funded_page, content=b"the page of a bounty", submission_deadline=1)
     put(service, t.challenge_pages, spec_commitment="old", content=b"of the release before")
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         c = t.challenge_pages.c
         deadline = connection.execute(select(c.submission_deadline).where(c.spec_commitment == commitment)).scalar_one()
     world.finalize_at(deadline + 7 * DAY_SECONDS)
-    delete_expired(service.dependencies)
+    expire(service)
     assert {commitment, funded_page, "old"} <= keys(service, t.challenge_pages)
     world.advance_to(deadline + 7 * DAY_SECONDS + 1)
     world.index()  # not final yet
-    delete_expired(service.dependencies)
+    expire(service)
     assert commitment in keys(service, t.challenge_pages)
     world.finalize()
-    delete_expired(service.dependencies)
+    expire(service)
     assert {commitment, funded_page, "old"} & keys(service, t.challenge_pages) == {funded_page, "old"}
-    longest = service.dependencies.hub.max_submission_window / DAY_SECONDS + 7
+    longest = used_by(service.client, Constants).hub.max_submission_window / DAY_SECONDS + 7
     age(service, t.challenge_pages, "created_at", longest - 1)
-    delete_expired(service.dependencies)
+    expire(service)
     assert "old" in keys(service, t.challenge_pages)
     age(service, t.challenge_pages, "created_at", 2)
-    delete_expired(service.dependencies)
+    expire(service)
     assert "old" not in keys(service, t.challenge_pages)
 
 
@@ -81,18 +87,18 @@ def test_approval__stays_until_its_block_is_long_past_for_every_node(service: Se
     put(service, t.processed_approvals, approval_digest="of a block to come", signer=poster, block_number=2**40)
 
     def left() -> int:
-        with service.dependencies.engine.connect() as connection:
+        with service.resources.engine.connect() as connection:
             mine = t.processed_approvals.c.signer == poster
             return connection.execute(select(func.count()).where(mine)).scalar_one()
 
     world.finalize()
-    delete_expired(service.dependencies)
+    expire(service)
     assert left() == 3
     age(service, t.processed_approvals, "created_at", lifetimes.APPROVAL_DAYS - 0.1)
-    delete_expired(service.dependencies)
+    expire(service)
     assert left() == 3
     age(service, t.processed_approvals, "created_at", 0.2)
-    delete_expired(service.dependencies)
+    expire(service)
     assert left() == 1
 
 
@@ -100,10 +106,10 @@ def test_charge__that_no_quota_counts__is_deleted(service: Service) -> None:
     identifier = secrets.token_hex(8)
     put(service, t.review_charges, review_id=identifier, poster="somebody")
     age(service, t.review_charges, "charged_at", 1.9)
-    delete_expired(service.dependencies)
+    expire(service)
     assert identifier in keys(service, t.review_charges)
     age(service, t.review_charges, "charged_at", 0.2)
-    delete_expired(service.dependencies)
+    expire(service)
     assert identifier not in keys(service, t.review_charges)
 
 
@@ -121,20 +127,20 @@ def test_envelope__that_was_never_submitted__is_deleted_with_what_is_known_of_it
     assert prepared.prepare().status_code == 201
 
     def left(table: Table, column: str) -> list[bool]:
-        with service.dependencies.engine.connect() as connection:
+        with service.resources.engine.connect() as connection:
             found = {str(each) for each in connection.execute(select(table.c[column])).scalars()}
         return [sealed.envelope.ciphertext.storage_locator in found for sealed in (recorded, prepared)]
 
     deadline = int(world.contract.call("getBounty", bounty)[3])
     age(service, t.verified_objects, "verified_at", lifetimes.VERIFIED_DAYS + 1)
     world.finalize_at(deadline + DAY_SECONDS)
-    delete_expired(service.dependencies)
+    expire(service)
     assert left(t.submission_envelopes, "storage_locator") == [True, True]
     assert left(t.verified_objects, "storage_locator") == [True, True]
     world.finalize_at(deadline + DAY_SECONDS + 1)
-    delete_expired(service.dependencies)
+    expire(service)
     assert left(t.submission_envelopes, "storage_locator") == [True, False]
-    delete_expired(service.dependencies)
+    expire(service)
     assert left(t.verified_objects, "storage_locator") == [True, False]
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
@@ -146,7 +152,7 @@ def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judgin
     judged = int(world.contract.call("getBounty", bounty)[5])
     for moment, is_there in ((judged + 7 * DAY_SECONDS, True), (judged + 7 * DAY_SECONDS + 1, False)):
         world.finalize_at(moment)
-        delete_expired(service.dependencies)
+        expire(service)
         assert (commitment in keys(service, t.written_verdicts)) is is_there
 
 
@@ -154,9 +160,9 @@ def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Serv
     many = AT_A_TIME * 2 + 1
     before = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
     rows = [{"review_id": secrets.token_hex(8), "poster": "many", "charged_at": before} for _ in range(many)]
-    with service.dependencies.engine.begin() as connection:
+    with service.resources.engine.begin() as connection:
         connection.execute(insert(t.review_charges), rows)
-    assert delete_expired(service.dependencies) >= many
+    assert expire(service) >= many
     assert not keys(service, t.review_charges) & {str(row["review_id"]) for row in rows}
 
 

@@ -42,7 +42,7 @@ def created(service: Service, title: str, *, seconds: int = 1_000, escrow: int =
     """The same in the newest block."""
     world = service.world
     page = page_for(world, title=title, deadline=world.time() + seconds, escrow_amount=str(escrow), **lines)
-    store_page(service.dependencies.engine, spec_commitment(page), page, parse_challenge(page))
+    store_page(service.resources.engine, spec_commitment(page), page, parse_challenge(page))
     return world.create(page, seconds=seconds, judging=JUDGING, escrow=escrow)
 
 

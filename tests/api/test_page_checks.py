@@ -23,13 +23,15 @@ from local_stack.ports import HOST
 from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce
+from service_api.deployment.constants import Constants
+from service_api.publishing.check_page import PageChecks
 from service_common import log
 from service_common.db import app as t
 from service_common.db.engine import reading
 from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, used_by
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.scraping import start
@@ -49,8 +51,8 @@ class Checking:
 
     def client(self, reviewer_url: str | None = None, **config: Any) -> FlaskClient:
         """The api with another reviewer or other settings."""
-        own = replace(self.service.dependencies.config, reviewer_url=reviewer_url or self.reviewer_url, **config)
-        return checked_client(make_app(replace(self.service.dependencies, config=own)))
+        own = replace(self.service.resources.config, reviewer_url=reviewer_url or self.reviewer_url, **config)
+        return checked_client(make_app(replace(self.service.resources, config=own)))
 
     def check(self, page: bytes, client: FlaskClient | None = None, media_type: str = "text/markdown") -> TestResponse:
         return (client or self.client()).post(PATH, data=page, headers={"Content-Type": media_type})
@@ -98,7 +100,7 @@ def test_check__of_a_ready_page__finds_nothing_by_the_rubric_that_reviews_apply(
 def test_check__of_a_page_that_is_not_ready__finds_what_the_rules_find(checking: Checking) -> None:
     service = checking.service
     page = with_body(page_for(service.world), "TODO: say more. The winner gets 999,999 USDC. Pay by 2020-01-01.")
-    hub = service.dependencies.hub
+    hub = used_by(service.client, Constants).hub
     material = Material(
         parse_challenge(page), page, service.world.time(), hub.reveal_delay, hub.token.symbol, hub.token.decimals
     )
@@ -210,22 +212,22 @@ def test_page_that_is_checked__leaves_no_row_no_job_and_no_line(
 
 
 def _kept(service: Service) -> tuple[dict[str, int], set[str]]:
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         rows = {
             table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
             for table in (t.challenge_pages, t.processed_approvals, t.review_charges)
         }
-    return rows, {str(key) for key in service.dependencies.redis.scan_iter("rq:*") if b"worker" not in key}
+    return rows, {str(key) for key in service.resources.redis.scan_iter("rq:*") if b"worker" not in key}
 
 
 @pytest.fixture
 def redis(service: Service) -> Iterator[Redis]:
     def forget() -> None:
-        for key in service.dependencies.redis.scan_iter("LIMITS:*"):
-            service.dependencies.redis.delete(key)
+        for key in service.resources.redis.scan_iter("LIMITS:*"):
+            service.resources.redis.delete(key)
 
     forget()
-    yield service.dependencies.redis
+    yield service.resources.redis
     forget()
 
 
@@ -235,7 +237,7 @@ def redis(service: Service) -> Iterator[Redis]:
 )
 @pytest.mark.usefixtures("redis")
 def test_checks__a_thousand_of_one_caller__are_answered_as_its_budget_has_them(checking: Checking) -> None:
-    web = replace(checking.service.dependencies.config.web, forwarded_hops=1)
+    web = replace(checking.service.resources.config.web, forwarded_hops=1)
     with answering(200, b"{}") as url:
         client = checking.client(url, budgets=USUAL, web=web)
 
@@ -253,7 +255,6 @@ def test_checks__more_than_one_process_waits_for__are_refused_at_once(
 ) -> None:
     client = checking.client()
     places: Callable[..., bool] = lambda **_: False  # noqa: E731
-    dependencies = client.application.extensions["service-api"]
-    monkeypatch.setattr(dependencies.check_places, "acquire", places)
+    monkeypatch.setattr(used_by(client, PageChecks)._places, "acquire", places)
     refused = checking.check(page_for(checking.service.world), client)
     assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")

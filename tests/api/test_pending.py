@@ -16,14 +16,15 @@ from bounty_protocol.types import Address, bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.config import DEFAULT_PENDING_MEBIBYTES
-from service_api.dependencies import Dependencies
-from service_api.storage.pending import ROW_BYTES, Pending, _is_on_chain, count_pending, settle_pending
+from service_api.deployment.constants import Constants
+from service_api.resources import Resources
+from service_api.storage.pending import ROW_BYTES, Pending, PendingRoom, count_pending, settle_pending
 from service_api.submissions.prepare_submission import MAX_UNRECORDED
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from sqlalchemy import delete, func, select
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, used_by
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import Sealed, open_bounty, seal
@@ -31,7 +32,7 @@ from tests.api.test_submissions import Sealed, open_bounty, seal
 
 @pytest.fixture(autouse=True)
 def nothing_pending(service: Service) -> None:
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         connection.execute(delete(t.submission_envelopes))
         connection.execute(delete(t.challenge_pages))
 
@@ -44,18 +45,18 @@ def another(sealed: Sealed) -> Envelope:
     assert detail is not None
     keys = Roster.from_json(detail["guardian_roster"]).encryption_public_keys
     round_ = sealed.envelope.reveal_policy.round
-    capsule = seal_capsule(Identity.generate(), binding, keys, round_, service.dependencies.beacon)
+    capsule = seal_capsule(Identity.generate(), binding, keys, round_, used_by(service.client, Constants).beacon)
     return replace(sealed.envelope, key_capsule=capsule, key_capsule_sha256=bytes32(hashlib.sha256(capsule).digest()))
 
 
 def with_room_for(service: Service, pending_bytes: int) -> Service:
     """The same api, which keeps so much of a kind; what it counted before is forgotten."""
-    deps = service.dependencies
+    deps = service.resources
     deps = replace(deps, config=replace(deps.config, pending_bytes=pending_bytes))
-    return replace(service, dependencies=deps, client=checked_client(make_app(deps)))
+    return replace(service, resources=deps, client=checked_client(make_app(deps)))
 
 
-def stored(deps: Dependencies, sealed: Sealed) -> int:
+def stored(deps: Resources, sealed: Sealed) -> int:
     c = t.submission_envelopes.c
     mine = (c.bounty_id == sealed.bounty_id) & (c.solver == sealed.solver.address)
     with reading(deps.engine) as connection:
@@ -70,9 +71,10 @@ class WithoutCode(Rpc):
 
 
 def test_account__whose_code_a_node_refuses_to_show__is_no_error_of_the_service(service: Service) -> None:
-    deps = replace(service.dependencies, rpc=WithoutCode(["http://127.0.0.1:9"]))
+    resources = service.resources
+    room = PendingRoom(resources.engine, WithoutCode(["http://127.0.0.1:9"]), 0, resources.clock)
     with pytest.raises(ChainUnavailable):
-        _is_on_chain(deps, Address("0x" + "11" * 20))
+        room._is_on_chain(Address("0x" + "11" * 20))
 
 
 @pytest.mark.attack(f"envelopes of a Solver in a bounty that the Hub does not record: {MAX_UNRECORDED}")
@@ -83,7 +85,7 @@ def test_one_uploaded_byte_is_in_eight_envelopes_of_a_solver_at_most(service: Se
     answers = [sealed.prepare(each) for each in envelopes]
     assert [each.status_code for each in answers] == [201] * MAX_UNRECORDED + [409]
     assert error_of(answers[-1])["code"] == "unrecorded_submissions_limit_reached"
-    assert stored(service.dependencies, sealed) == MAX_UNRECORDED
+    assert stored(service.resources, sealed) == MAX_UNRECORDED
     assert sealed.prepare(envelopes[0]).status_code == 200  # one that is there can be repeated
     service.world.submit(sealed.bounty_id, sealed.solver, envelopes[-1].commitment())
     service.world.index()
@@ -104,7 +106,7 @@ def test_envelopes_of_strangers_take_half_of_what_is_kept(service: Service, tmp_
         assert sealed[-1].upload() == 200
     first, second, funded = sealed
     assert first.prepare().status_code == 201
-    taken = count_pending(service.dependencies.engine, Pending.ENVELOPES)
+    taken = count_pending(service.resources.engine, Pending.ENVELOPES)
     half_full = with_room_for(service, 2 * taken)
     refused = replace(second, service=half_full).prepare()
     assert (refused.status_code, error_of(refused)["code"]) == (503, "pending_storage_full")
@@ -120,7 +122,7 @@ def test_envelopes_of_strangers_take_half_of_what_is_kept(service: Service, tmp_
 
 def test_what_the_chain_records_is_counted_no_more(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    engine, kept = service.dependencies.engine, another(sealed)
+    engine, kept = service.resources.engine, another(sealed)
     sealed.upload()
     assert [sealed.prepare(each).status_code for each in (sealed.envelope, kept)] == [201, 201]
     service.world.submit(sealed.bounty_id, sealed.solver, sealed.envelope.commitment())

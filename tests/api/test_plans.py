@@ -22,8 +22,8 @@ from flask.testing import FlaskClient
 from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.bounties.searching import grams
-from service_api.dependencies import Dependencies
 from service_api.metrics import PendingCollector, WithheldCollector
+from service_api.resources import Resources
 from service_api.storage.orphans import delete_orphans
 from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.verdicts.written_verdicts import store_verdict
@@ -146,24 +146,24 @@ def database(service: Service) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="module")
-def deployment(service: Service, database: Database) -> tuple[Dependencies, Statements]:
+def deployment(service: Service, database: Database) -> tuple[Resources, Statements]:
     """The api over it."""
-    config = service.dependencies.config.chain
+    config = service.resources.config.chain
     large.fill(database.url(), config.chain_id, config.hub_address, BOUNTIES)
     with psycopg.connect(database.url(), autocommit=True) as connection:
         connection.execute(UNFUNDED)
     engine = database.engine("service_api")
-    return replace(service.dependencies, engine=engine, clock=SystemClock()), Statements(engine)
+    return replace(service.resources, engine=engine, clock=SystemClock()), Statements(engine)
 
 
 @pytest.fixture
-def statements(deployment: tuple[Dependencies, Statements]) -> Statements:
+def statements(deployment: tuple[Resources, Statements]) -> Statements:
     deployment[1].sent.clear()
     return deployment[1]
 
 
 @pytest.fixture
-def client(deployment: tuple[Dependencies, Statements]) -> FlaskClient:
+def client(deployment: tuple[Resources, Statements]) -> FlaskClient:
     """Anew for each test, so that nothing is kept from the one before."""
     return make_app(deployment[0]).test_client()
 
@@ -290,10 +290,10 @@ def test_page__of_a_large_index__reads_what_it_shows(client: FlaskClient, statem
     ids=["index", "pending", "withheld"],
 )
 def test_figures__at_each_scrape__read_no_growing_table(
-    deployment: tuple[Dependencies, Statements],
+    deployment: tuple[Resources, Statements],
     database: Database,
     role: str,
-    make: Callable[[Engine, Dependencies], Collector],
+    make: Callable[[Engine, Resources], Collector],
 ) -> None:
     statements = Statements(database.engine(role))
     with statements.listening():
@@ -303,7 +303,7 @@ def test_figures__at_each_scrape__read_no_growing_table(
 
 
 def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
-    deployment: tuple[Dependencies, Statements], statements: Statements
+    deployment: tuple[Resources, Statements], statements: Statements
 ) -> None:
     chain = deployment[0].config.chain
     facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock())
@@ -333,18 +333,18 @@ class OneUpload(Raising):
 
 
 def test_sweep__of_uploads__reads_the_submissions_of_one_bounty(
-    deployment: tuple[Dependencies, Statements], statements: Statements
+    deployment: tuple[Resources, Statements], statements: Statements
 ) -> None:
     deps = deployment[0]
     place = deps.config.chain.chain_id, deps.config.chain.hub_address, FINAL, large.SOLVER
     store = OneUpload(storage_locator(*place, Bytes32("0x" + "11" * 32)))
     with statements.listening():
-        assert delete_orphans(replace(deps, store=cast("ObjectStore", store))) == 1
+        assert delete_orphans(deps.facts, cast("ObjectStore", store)) == 1
     assert statements.wasteful() == []
 
 
 def test_verdict__that_is_stored__is_counted_among_those_of_its_guardian_on_its_bounty(
-    deployment: tuple[Dependencies, Statements], statements: Statements
+    deployment: tuple[Resources, Statements], statements: Statements
 ) -> None:
     chain = deployment[0].config.chain
     verdict = WrittenVerdict(

@@ -53,7 +53,7 @@ def test_api_behind_a_quirk_answers(service: Service, quirk: Callable[[ProviderT
     content = f"/api/bounties/{bounty_id}/submissions/0x{'11' * 32}/content"
     with provider_before(world.node.url) as twin:
         quirk(twin)
-        client = make_app(replace(service.dependencies, rpc=Rpc([twin.url]))).test_client()
+        client = make_app(replace(service.resources, rpc=Rpc([twin.url]))).test_client()
         assert answered(lambda: client.get("/api/deployment")).status_code == 200
         headers = {"Authorization": authorization(service, content)}
         assert answered(lambda: client.get(content, headers=headers)).status_code == 404
@@ -61,7 +61,7 @@ def test_api_behind_a_quirk_answers(service: Service, quirk: Callable[[ProviderT
             detail = client.get(f"/api/bounties/{bounty_id}").json
             assert detail is not None
             assert detail["verification_record"]["outcome"]
-            with service.dependencies.engine.connect() as connection:
+            with service.resources.engine.connect() as connection:
                 kept = connection.execute(select(t.verification_records.c.bounty_id)).scalars().all()
             if bounty_id in kept:
                 break

@@ -42,14 +42,14 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
 @pytest.mark.attack
 def test_page__at_a_hub_that_is_left__is_neither_checked_nor_published(service: Service) -> None:
     """Nobody reviews there: each page would wait in Redis, and each check be an error that pages the operator."""
-    config = replace(service.dependencies.config, takes_publications=False)
-    left = replace(service, client=checked_client(make_app(replace(service.dependencies, config=config))))
+    config = replace(service.resources.config, takes_publications=False)
+    left = replace(service, client=checked_client(make_app(replace(service.resources, config=config))))
     page = page_for(service.world, title="Too late")
     check = "/api/bounty-challenge-specs/check"
     answers = left.publish(page), left.client.post(check, data=page, headers={"Content-Type": "text/markdown"})
     for answer in answers:
         assert (answer.status_code, error_of(answer)["code"]) == (400, "invalid_bounty_challenge")
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar() == 0
 
 
@@ -186,7 +186,7 @@ def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(
     assert [(each.status_code, error_of(each)["code"]) for each in (first, again)] == [
         (400, "invalid_bounty_challenge")
     ] * 2
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         assert connection.execute(select(t.processed_approvals)).all() == []
 
 

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, cast
 
 import pytest
 from bounty_protocol.domain.canonical_json import canonical_bytes
@@ -12,14 +11,13 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, UnixSeconds
 from local_stack import anvil
 from service_api.bounties.show_bounty import show_bounty
-from service_api.dependencies import Dependencies
+from service_api.bounties.verification_records import Records
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
-from service_common.recent import Recent
 from service_indexer.follower import Halted
 from service_indexer.rebuild import rebuild_copy
-from sqlalchemy import Engine, Executable, delete, select, update
+from sqlalchemy import Executable, delete, select, update
 
 from tests.api.conftest import Service
 from tests.indexer.test_rebuild import config_of
@@ -43,15 +41,6 @@ class Late:
         raise AssertionError("no test waits")
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the use case needs of the api."""
-
-    engine: Engine
-    facts: FactSource
-    records: Recent[Any, bool]
-
-
 @pytest.fixture
 def world(service: Service) -> Iterator[World]:
     """A chain of the test's own, which it may break."""
@@ -65,8 +54,7 @@ def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock)
-    reading = cast("Dependencies", Reading(engine, source, Recent(30.0, 8, clock)))
-    found = to_json(show_bounty(reading, bounty_id).value)
+    found = to_json(show_bounty(Records(source), bounty_id).value)
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 

@@ -16,15 +16,16 @@ from local_stack import valkey
 from rq.job import Job
 from service_api.app import make_app
 from service_api.config import read_config
-from service_api.dependencies import make_dependencies
 from service_api.publishing import review_charges
+from service_api.publishing.publish_challenge import Publishing
+from service_api.resources import make_resources
 from service_common.db import app as t
 from service_common.db.review import paid_calls
 from service_common.jobs import QueueName, open_queue
 from sqlalchemy import func, insert, select, text
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of, failed
+from tests.api.conftest import Service, error_of, failed, used_by
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.campaign import size
@@ -61,8 +62,8 @@ class Reviewing:
 
     def wait(self, seconds: int) -> None:
         """How long the api waits for a review."""
-        config = self.service.dependencies.config
-        self.service.dependencies.config = replace(config, review_wait_seconds=seconds)
+        reviews = used_by(self.service.client, Publishing).reviews
+        reviews._config = replace(reviews._config, review_wait_seconds=seconds)
 
     def kill_worker(self) -> None:
         self.service.runtime.family.end([self.worker.child], kill=True)
@@ -91,7 +92,7 @@ class Reviewing:
 
     def charges(self, poster: Key) -> int:
         c = t.review_charges.c
-        with self.service.dependencies.engine.connect() as connection:
+        with self.service.resources.engine.connect() as connection:
             wanted = select(func.count()).select_from(t.review_charges).where(c.poster == poster.address)
             return int(connection.execute(wanted).scalar_one())
 
@@ -100,18 +101,15 @@ class Reviewing:
 def started(service: Service) -> Iterator[Reviewing]:
     with valkey.start(service.runtime, name="valkey-reviews") as redis:
         variables = {**service.variables, "SERVICE_REDIS_URL": redis.url(), "SERVICE_REVIEW_WAIT_SECONDS": "20"}
-        dependencies = make_dependencies(read_config(variables))
-        dependencies.clock = ChainClock(service.world.rpc)
-        own = replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+        resources = replace(make_resources(read_config(variables)), clock=ChainClock(service.world.rpc))
+        own = replace(service, client=checked_client(make_app(resources)), resources=resources)
         twin = ModelTwin()
         reviewing = Reviewing(own, twin, redis)
         reviewing.start_worker()
         yield reviewing
         reviewing.kill_worker()
         twin.close()
-        dependencies.engine.dispose()
-        dependencies.redis.close()
-        dependencies.http.clear()
+        resources.close()
 
 
 @pytest.fixture
@@ -258,7 +256,7 @@ def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_
     greedy = [reviewing.publish(reviewing.page(), poster).status_code for _ in range(4)]
     other, page = new_key(), reviewing.page()
     assert (greedy, reviewing.publish(page, other).status_code) == ([502] * 4, 502)
-    redis = reviewing.service.dependencies.redis
+    redis = reviewing.service.resources.redis
     queue = open_queue(QueueName.REVIEWS, redis)
     # Each Poster's first; the others of the one who has many come later, one after another.
     assert (queue.count, queue.scheduled_job_registry.count) == (2, 3)
@@ -272,7 +270,7 @@ def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_
 
 @pytest.mark.attack
 def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
-    page, redis = reviewing.page(), reviewing.service.dependencies.redis
+    page, redis = reviewing.page(), reviewing.service.resources.redis
     reviewing.wait(1)
     reviewing.kill_worker()
     assert reviewing.publish(page, poster).status_code == 502
@@ -288,14 +286,14 @@ def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(review
 def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(
     reviewing: Reviewing, poster: Key
 ) -> None:
-    quota = reviewing.service.dependencies.config.review_quota
-    with reviewing.service.dependencies.engine.begin() as connection:
+    quota = reviewing.service.resources.config.review_quota
+    with reviewing.service.resources.engine.begin() as connection:
         for number in range(quota):
             row = {"review_id": f"{poster.address}-{number}", "poster": poster.address}
             connection.execute(insert(t.review_charges).values(**row))
     refused = reviewing.publish(reviewing.page(), poster)
     assert (refused.status_code, error_of(refused)["code"]) == (429, "publication_review_limit_reached")
-    with reviewing.service.dependencies.engine.begin() as connection:
+    with reviewing.service.resources.engine.begin() as connection:
         connection.execute(
             text(
                 "UPDATE app.review_charges SET charged_at = charged_at - interval '11 minutes' WHERE poster = :poster"
@@ -357,7 +355,7 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
 def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permits(
     reviewing: Reviewing, poster: Key
 ) -> None:
-    quota = reviewing.service.dependencies.config.review_quota
+    quota = reviewing.service.resources.config.review_quota
     pages = [reviewing.page(f"Page {number}") for number in range(AT_ONCE // 2)]
     reviewing.service.world.node.mine(1)
     authorizations = [reviewing.sign(page, poster) for page in pages]
@@ -371,15 +369,17 @@ def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permi
 
 
 def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(reviewing: Reviewing, poster: Key) -> None:
-    deps, start = reviewing.service.dependencies, threading.Barrier(16)
+    deps, start = reviewing.service.resources, threading.Barrier(16)
+    quota = deps.config.review_quota
 
     def take(_: int) -> bool:
         start.wait(20)
         try:
-            return review_charges.charge(deps, Bytes32("0x" + secrets.token_hex(32)), poster.address) is not None
+            review_charges.charge(deps.engine, quota, Bytes32("0x" + secrets.token_hex(32)), poster.address)
         except ServiceError as refusal:
             assert refusal.code == "publication_review_limit_reached"
             return False
+        return True
 
     with ThreadPoolExecutor(16) as pool:
         taken = list(pool.map(take, range(16)))
@@ -389,21 +389,21 @@ def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(rev
 def test_charge__taken_back_by_who_started__is_made_again_for_who_joined_and_got_the_result(
     reviewing: Reviewing, poster: Key
 ) -> None:
-    deps, identifier = reviewing.service.dependencies, Bytes32("0x" + secrets.token_hex(32))
-    started = review_charges.charge(deps, identifier, poster.address).attempt
-    assert review_charges.charge(deps, identifier, poster.address).attempt is None
-    review_charges.refund(deps, started)
+    deps, identifier = reviewing.service.resources, Bytes32("0x" + secrets.token_hex(32))
+    started = review_charges.charge(deps.engine, 4, identifier, poster.address).attempt
+    assert review_charges.charge(deps.engine, 4, identifier, poster.address).attempt is None
+    review_charges.refund(deps.engine, started)
     assert reviewing.charges(poster) == 0
-    review_charges.confirm(deps, identifier, poster.address)
-    review_charges.refund(deps, started)
+    review_charges.confirm(deps.engine, identifier, poster.address)
+    review_charges.refund(deps.engine, started)
     assert reviewing.charges(poster) == 1
 
 
 def test_charge__of_a_review_with_a_record__is_not_taken_back(reviewing: Reviewing, poster: Key) -> None:
-    deps, page = reviewing.service.dependencies, reviewing.page()
+    deps, page = reviewing.service.resources, reviewing.page()
     assert reviewing.publish(page, poster).status_code == 200
     with deps.engine.connect() as connection:
         c = t.review_charges.c
         attempt = connection.execute(select(c.attempt).where(c.poster == poster.address)).scalar_one()
-    review_charges.refund(deps, attempt)
+    review_charges.refund(deps.engine, attempt)
     assert reviewing.charges(poster) == 1

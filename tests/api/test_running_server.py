@@ -25,7 +25,7 @@ STORED = (t.challenge_pages, t.submission_envelopes, t.written_verdicts)
 
 
 def rows(service: Service) -> list[int]:
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         return [connection.execute(select(func.count()).select_from(table)).scalar_one() for table in STORED]
 
 

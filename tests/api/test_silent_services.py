@@ -10,10 +10,12 @@ from threading import Thread
 import pytest
 from bounty_protocol.errors import ServiceError
 from local_stack.ports import HOST
-from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, MAX_FORWARDED_READS
+from service_api.app import make_app
+from service_api.delivery.forwarding import MAX_READS, MAX_READS_OF_NETWORK
 from service_common.web.problems import envelope
 
 from tests.api.conftest import Service, failed
+from tests.api.contract import checked_client
 from tests.api.running import Answer, RunningApi, start_api
 from tests.cli.servers import Server, as_json
 from tests.waiting import wait_until
@@ -62,13 +64,13 @@ def api(service: Service, silence: Silence, request: pytest.FixtureRequest) -> I
     service.runtime.family.end([api.child])
 
 
-@pytest.mark.attack(f"public reads that wait for the delivery service: {MAX_FORWARDED_READS} at a time in each process")
+@pytest.mark.attack(f"public reads that wait for the delivery service: {MAX_READS} at a time in each process")
 def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
     api: RunningApi, silence: Silence
 ) -> None:
-    with ThreadPoolExecutor(MAX_FORWARDED_READS) as pool:
-        held = [pool.submit(ask, api, f"203.0.113.{number}") for number in range(MAX_FORWARDED_READS)]
-        wait_until(lambda: len(silence.accepted) == MAX_FORWARDED_READS)
+    with ThreadPoolExecutor(MAX_READS) as pool:
+        held = [pool.submit(ask, api, f"203.0.113.{number}") for number in range(MAX_READS)]
+        wait_until(lambda: len(silence.accepted) == MAX_READS)
         for limit in range(1, 4):
             assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
         _is_refused(ask(api, "203.0.113.99"))
@@ -79,15 +81,12 @@ def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
             _is_refused(each_held.result(30))
 
 
-def test_refusal__of_the_delivery_service__counts_there_alone(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
     refusal = envelope(ServiceError("delivery_unavailable", "Deliveries pause."))
     inner = Server(lambda _: as_json(refusal, 503, **{"Retry-After": "9"}))
-    deps, before = service.dependencies, failed()
-    with monkeypatch.context() as patched:
-        patched.setattr(deps, "config", replace(deps.config, delivery_url=inner.url))
-        answer = service.client.get("/api/deployment/delivery-key")
+    deps, before = service.resources, failed()
+    there = replace(deps, config=replace(deps.config, delivery_url=inner.url))
+    answer = checked_client(make_app(there)).get("/api/deployment/delivery-key")
     inner.close()
     assert (answer.status_code, answer.headers["Retry-After"], failed()) == (503, "9", before)
     assert service.client.get("/api/deployment/delivery-key").status_code == 503
@@ -96,9 +95,9 @@ def test_refusal__of_the_delivery_service__counts_there_alone(
 
 @pytest.mark.attack
 def test_one_address__has_two_reads_at_the_delivery_service(api: RunningApi, silence: Silence) -> None:
-    with ThreadPoolExecutor(MAX_FORWARDED_OF_ADDRESS) as pool:
-        held = [pool.submit(ask, api, "203.0.113.1") for _ in range(MAX_FORWARDED_OF_ADDRESS)]
-        wait_until(lambda: len(silence.accepted) == MAX_FORWARDED_OF_ADDRESS)
+    with ThreadPoolExecutor(MAX_READS_OF_NETWORK) as pool:
+        held = [pool.submit(ask, api, "203.0.113.1") for _ in range(MAX_READS_OF_NETWORK)]
+        wait_until(lambda: len(silence.accepted) == MAX_READS_OF_NETWORK)
         refused = ask(api, "203.0.113.1")
         assert (refused.status, refused.code) == (503, "service_overloaded")
         for each in silence.accepted:

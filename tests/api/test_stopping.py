@@ -84,7 +84,7 @@ class Scene:
     def rows(self, poster: Key) -> tuple[int, int]:
         """Charges and reviews of a Poster."""
         counts = []
-        with self.service.dependencies.engine.connect() as connection:
+        with self.service.resources.engine.connect() as connection:
             for table in (t.review_charges, reviews):
                 wanted = select(func.count()).select_from(table).where(table.c.poster == poster.address)
                 counts.append(int(connection.execute(wanted).scalar_one()))
@@ -224,13 +224,13 @@ def test_artifact_worker__ended_at_work__has_the_verification_done_once(
     sealed = seal(scene.service, tmp_path, open_bounty(scene.service), scene.service.world.solver(1), size=9 * 2**20)
     assert sealed.upload() == 200
     wanted, redis = sealed.envelope.ciphertext, connect(scene.redis.url())
-    engine = scene.service.dependencies.engine
+    engine = scene.service.resources.engine
 
     def ask() -> bool:
         return enqueue(redis, engine, VERIFY, "verify-it", message(storage_locator=wanted.storage_locator))
 
     def verified() -> int:
-        with scene.service.dependencies.engine.connect() as connection:
+        with scene.service.resources.engine.connect() as connection:
             found = t.verified_objects.c.storage_locator == wanted.storage_locator
             return int(
                 connection.execute(select(func.count()).select_from(t.verified_objects).where(found)).scalar_one()

@@ -569,7 +569,7 @@ def test_bounty__that_many_submissions_repeat__counts_once_for_each(service: Ser
     query = f'{{ submissions(where: {{bounty_id: "{bounty_id}"}}) {{ bounty {{ {names} }} }} }}'
     fetches = plan(read_request(json.dumps({"query": query}).encode()))
     (bounty,) = fetches[0].children
-    with service.dependencies.facts.open() as facts:
+    with service.resources.facts.open() as facts:
         left = []
         for _ in range(2):
             limits = RequestLimits()
@@ -587,7 +587,7 @@ def test_query__from_a_block_on__waits_for_it_and_answers_then(service: Service)
         bounties(block: {number_gte: $n}) { id } _meta(block: {number_gte: $n}) { deployment } }"""
     there = ask(service, query, n=head)
     assert there.status_code == 200
-    chain = service.dependencies.config.chain
+    chain = service.resources.config.chain
     assert there.json is not None
     assert there.json["data"]["_meta"] == {"deployment": f"eip155:{chain.chain_id}:{chain.hub_address}"}
     for later in (head + 1, 2**63 - 1):

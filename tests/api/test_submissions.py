@@ -20,6 +20,7 @@ from local_stack.contract import Wallet
 from prometheus_client import REGISTRY
 from psycopg import errors as pg
 from service_api.app import make_app
+from service_api.deployment.constants import Constants
 from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
 from service_api.submissions import ciphertexts
 from service_api.submissions.read_content import CONTENTS_SECONDS
@@ -32,7 +33,7 @@ from sqlalchemy.exc import OperationalError
 from structlog.testing import CapturingLogger
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service, error_of, used_by
 from tests.api.contract import checked_client
 from tests.api.test_faults import PLANT, FaultyRpc, Raising
 from tests.clocks import StandingClock
@@ -118,7 +119,7 @@ def seal(service: Service, folder: Path, bounty_id: BountyId, solver: Wallet, *,
     detail = service.get(f"/api/bounties/{bounty_id}").json
     assert detail is not None
     file = folder / "ciphertext.age"
-    artifact, envelope = seal_for(binding, detail, work, file, service.dependencies.beacon)
+    artifact, envelope = seal_for(binding, detail, work, file, used_by(service.client, Constants).beacon)
     return Sealed(service, bounty_id, solver, file, artifact, envelope)
 
 
@@ -354,7 +355,7 @@ def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: P
 def test_content__while_the_chain_or_the_index_is_away__has_one_code(
     service: Service, tmp_path: Path, away: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world, broken = service.world, service.dependencies
+    world, broken = service.world, service.resources
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
     world.submit(sealed.bounty_id, world.solver(1), sealed.envelope.commitment())
@@ -397,7 +398,7 @@ def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_prepar
     e = t.submission_envelopes.c
     its_row = e.submission_commitment == sealed.envelope.commitment()
     altered = {"content": other if content == "of another envelope" else b"{", "storage_locator": "elsewhere"}
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         connection.execute(update(t.submission_envelopes).where(its_row).values(**altered))
     response = sealed.content(world.guardian(1).private_key)
     assert (response.status_code, error_of(response)["code"]) == (500, "solver_submission_content_invalid")
@@ -405,7 +406,7 @@ def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_prepar
     served = sealed.content(world.guardian(1).private_key).json
     assert served is not None
     assert served["envelope"].encode() == sealed.envelope.canonical_bytes()
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         locator = connection.execute(select(e.storage_locator).where(its_row)).scalar()
     assert locator == sealed.envelope.ciphertext.storage_locator  # what keeps the ciphertext from being deleted
 
@@ -438,9 +439,9 @@ class StandingChainClock(StandingClock):
 
 
 def over(service: Service, **changed: Any) -> Service:
-    """The api with other dependencies."""
-    dependencies = replace(service.dependencies, **changed)
-    return replace(service, client=checked_client(make_app(dependencies)), dependencies=dependencies)
+    """The api with other resources."""
+    resources = replace(service.resources, **changed)
+    return replace(service, client=checked_client(make_app(resources)), resources=resources)
 
 
 def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Sealed, Bytes32]:
@@ -452,7 +453,7 @@ def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Seale
     one, first, two, second = found
     assert isinstance(one, Sealed)
     assert isinstance(two, Sealed)
-    standing = over(service, clock=StandingChainClock(service.dependencies.clock))
+    standing = over(service, clock=StandingChainClock(service.resources.clock))
     one, two = replace(one, service=standing), replace(two, service=standing)
     return one, Bytes32(str(first)), two, Bytes32(str(second))
 
@@ -477,7 +478,7 @@ def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Servic
 
 def test_contents__of_what_is_lost_or_replaced__is_refused_beside_the_others(service: Service, tmp_path: Path) -> None:
     one, first, two, second = two_recorded(service, tmp_path)
-    store, locator = service.dependencies.store, two.envelope.ciphertext.storage_locator
+    store, locator = service.resources.store, two.envelope.ciphertext.storage_locator
     info = store.stat(locator)
     assert info is not None
     assert store.delete(locator, generation=info.generation)
@@ -522,7 +523,7 @@ def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_rea
     service: Service, tmp_path: Path
 ) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
-    deps = one.service.dependencies
+    deps = one.service.resources
     limits = replace(deps.config.budgets, account=Budget("account", 6, 60), address=Budget("address", 100, 60))
     there = behind(one, config=replace(deps.config, budgets=limits))
     key = service.world.guardian(1).private_key
@@ -540,11 +541,11 @@ def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_rea
 def test_contents__of_bytes_that_nobody_hashed__leaves_them_to_the_queue(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     of_it = t.verified_objects.c.storage_locator == one.envelope.ciphertext.storage_locator
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         connection.execute(delete(t.verified_objects).where(of_it))
     key = service.world.guardian(1).private_key
     assert codes_of(one.contents(key, first, second)) == ["storage_verification_pending", None]
-    with reading(service.dependencies.engine) as connection:
+    with reading(service.resources.engine) as connection:
         assert connection.execute(select(t.verified_objects).where(of_it)).first() is None
     alone = replace(one, service=service).content(key)
     assert alone.status_code == 200, "the job only waits: a request for one hashes it itself"
@@ -572,13 +573,13 @@ class CountedStore:
 
 
 def counted(one: Sealed, **how: Any) -> CountedStore:
-    deps = one.service.dependencies
+    deps = one.service.resources
     assert isinstance(deps.clock, StandingClock)
     return CountedStore(deps.store, deps.clock, **how)
 
 
 def behind(one: Sealed, **changed: Any) -> Sealed:
-    """The same work of an api with other dependencies."""
+    """The same work of an api with other resources."""
     return replace(one, service=over(one.service, **changed))
 
 

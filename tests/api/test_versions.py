@@ -10,8 +10,8 @@ import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
-from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, KeptDownload
 from service_api.storage.port import DownloadTarget
+from service_api.submissions.read_content import DOWNLOAD_LIFETIME_SECONDS, Contents, _KeptDownload
 from service_common.db import app as t
 from service_common.db.engine import writing
 from service_common.recent import Recent
@@ -21,7 +21,7 @@ from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import insert
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service
+from tests.api.conftest import Service, used_by
 from tests.api.pages import page_for
 from tests.clocks import HandClock
 
@@ -79,7 +79,7 @@ def restore(service: Service, content: bytes, *, of: bytes | None = None) -> Non
     key = {"spec_commitment": spec_commitment(of or content)}
     statement = insert(t.challenge_pages).values(**key, content=content, submission_deadline=1)
     healed = statement.on_conflict_do_update(index_elements=list(key), set_={"content": content})
-    with writing(service.dependencies.engine) as connection:
+    with writing(service.resources.engine) as connection:
         connection.execute(healed)
 
 
@@ -156,7 +156,7 @@ def all_at_once(call: Callable[[int], R], begun: Semaphore, release: Event) -> l
 
 
 def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Service) -> None:
-    client = make_app(replace(service.dependencies, clock=HandClock())).test_client
+    client = make_app(replace(service.resources, clock=HandClock())).test_client
     statements: list[str] = []
     begun, release = Semaphore(0), Event()
 
@@ -168,14 +168,14 @@ def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Ser
         statements.append(statement)
         assert release.wait(60)
 
-    event.listen(service.dependencies.engine, "before_cursor_execute", count)
+    event.listen(service.resources.engine, "before_cursor_execute", count)
     try:
         answers = all_at_once(read, begun, release)
         together = len(statements)
         statements.clear()
         alone = client().get("/api/bounties?limit=3")
     finally:
-        event.remove(service.dependencies.engine, "before_cursor_execute", count)
+        event.remove(service.resources.engine, "before_cursor_execute", count)
     assert {answer.status_code for answer in (*answers, alone)} == {200}
     assert len({answer.data for answer in answers}) == 1
     assert together == len(statements) > 0
@@ -217,12 +217,12 @@ def test_content_cache__when_a_look_up_fails_that_others_wait_for__fails_for_who
 @pytest.mark.spec(161)
 def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
     clock = HandClock()
-    urls = replace(service.dependencies, clock=clock).downloads
-    old, new = (KeptDownload(1, DownloadTarget(url, UnixSeconds(0))) for url in ("old", "new"))
+    urls = used_by(make_app(replace(service.resources, clock=clock)).test_client(), Contents)._downloads
+    old, new = (_KeptDownload(1, DownloadTarget(url, UnixSeconds(0))) for url in ("old", "new"))
     urls.get("a", lambda: old)
     clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
 
-    def slow() -> KeptDownload:
+    def slow() -> _KeptDownload:
         clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
         assert urls.get("a", lambda: new) is new  # for the others, while the storage keeps this caller waiting
         return old

@@ -61,7 +61,7 @@ class Case:
 
     def get(self, path: str) -> Any:
         """Without what a process keeps for a moment: each call is a new process's."""
-        return make_app(self.service.dependencies).test_client().get(path)
+        return make_app(self.service.resources).test_client().get(path)
 
     def listed(self, query: str) -> dict[str, Any]:
         found = self.get(f"/api/bounties?{query}").json["items"]
@@ -70,7 +70,7 @@ class Case:
     def graphql(self) -> dict[str, Any]:
         fields = "bounty_id title summary tags withheld_reason withheld_since escrow_amount spec_commitment status"
         query = f'{{ bounty(id: "{self.bounty_id}") {{ {fields} verdicts {{ kind report_commitment }} }} }}'
-        client = make_app(self.service.dependencies).test_client()
+        client = make_app(self.service.resources).test_client()
         found = client.post("/subgraph", json={"query": query}).json
         assert found is not None
         answer: dict[str, Any] = found["data"]["bounty"]
@@ -185,7 +185,7 @@ def test_verdict__that_is_withheld__is_451_with_its_reason(case: Case) -> None:
     kept = case.get(path)
     assert (kept.status_code, kept.headers["Cache-Control"]) == (200, "public, max-age=60")
     case.withhold("verdict", case.commitment)
-    client = make_app(case.service.dependencies).test_client()
+    client = make_app(case.service.resources).test_client()
     refused = client.get(path, headers={"If-None-Match": kept.headers["ETag"]})
     assert (refused.status_code, error_of(refused)["code"]) == (451, "written_verdict_withheld")
     assert REASON in str(error_of(refused)["message"])
@@ -196,7 +196,7 @@ def test_verdict__that_is_withheld__is_451_with_its_reason(case: Case) -> None:
 
 def test_time__that_is_reached__shows_the_text_again(case: Case) -> None:
     case.withhold("bounty", case.bounty_id, "--until", "2999-01-31T12:00Z")
-    with writing(case.service.dependencies.engine) as connection:
+    with writing(case.service.resources.engine) as connection:
         connection.execute(update(t.withholdings).values(until=func.now() - text("interval '1 second'")))
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
     assert "withheld" not in case.get(f"/api/bounties/{case.bounty_id}").json
@@ -233,7 +233,7 @@ def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
     case.withhold("account", case.poster)
     logged = capsys.readouterr().err
     assert all(each in logged for each in ("text is withheld", "Ada", REASON, case.poster))
-    (family,) = WithheldCollector(case.service.dependencies.engine).collect()
+    (family,) = WithheldCollector(case.service.resources.engine).collect()
     counted = {sample.labels["kind"]: sample.value for sample in family.samples}
     assert counted == {"bounty": 0, "verdict": 0, "account": 1}
 
@@ -326,7 +326,7 @@ def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(ca
 
 
 def test_parties__of_a_bounty_whose_bytes_are_altered__get_none(case: Case) -> None:
-    with writing(case.service.dependencies.engine) as connection:
+    with writing(case.service.resources.engine) as connection:
         commitment = spec_commitment(case.page)
         altered = update(t.challenge_pages).where(t.challenge_pages.c.spec_commitment == commitment)
         connection.execute(altered.values(content=b"other"))
@@ -339,8 +339,8 @@ def test_list__is_paged_and_names_where_to_report(case: Case) -> None:
     case.withhold("bounty", case.bounty_id)
     case.withhold("verdict", case.commitment)
     case.withhold("account", case.poster)
-    config = replace(case.service.dependencies.config, report_address="mailto:report@bounties.example")
-    client = make_app(replace(case.service.dependencies, config=config)).test_client()
+    config = replace(case.service.resources.config, report_address="mailto:report@bounties.example")
+    client = make_app(replace(case.service.resources, config=config)).test_client()
     kinds, after = [], 0
     for _ in range(2):
         answer = client.get(f"/api/withheld?limit=2&after={after}")

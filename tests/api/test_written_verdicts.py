@@ -174,8 +174,8 @@ def test_verdict__before_the_reveal_point__holds_nothing_of_the_database_while_t
     bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
     world.finalize()
-    deps = replace(service.dependencies, rpc=WatchedRpc(service, noted))
-    watched = replace(service, dependencies=deps, client=checked_client(make_app(deps)))
+    deps = replace(service.resources, rpc=WatchedRpc(service, noted))
+    watched = replace(service, resources=deps, client=checked_client(make_app(deps)))
     guardian = world.guardian(1)
     assert "reveal point" in refused(write(watched, guardian, document(service, bounty_id, guardian)))
     assert set(noted) == {(True, 0)}
@@ -224,14 +224,14 @@ def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
     """How many documents are stored."""
     c = t.written_verdicts.c
     mine = (c.bounty_id == bounty_id) & (c.guardian == guardian.address)
-    with service.dependencies.engine.connect() as connection:
+    with service.resources.engine.connect() as connection:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
 def put_rows(service: Service, bounty_id: BountyId, guardian: Wallet, count: int) -> None:
     """Documents that some way came there without the api."""
     of = {"content": b"x", "bounty_id": bounty_id, "guardian": guardian.address}
-    with service.dependencies.engine.begin() as connection:
+    with service.resources.engine.begin() as connection:
         rows = [{"report_commitment": "0x" + secrets.token_hex(32), **of} for _ in range(count)]
         connection.execute(insert(t.written_verdicts), rows)
 
@@ -278,7 +278,7 @@ def test_verdicts__that_the_hub_does_not_record__are_eight_of_a_guardian_on_a_bo
 
 @pytest.mark.attack
 def test_verdicts__stored_in_the_same_moment__do_not_pass_the_bound_together(service: Service) -> None:
-    engine, database, guardian = service.dependencies.engine, service.world.database, service.world.guardian(1)
+    engine, database, guardian = service.resources.engine, service.world.database, service.world.guardian(1)
     bounty_id, _ = judgeable(service)
     bodies = [
         document(service, bounty_id, guardian, body=f"Reason {number}.\n")

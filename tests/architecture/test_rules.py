@@ -78,10 +78,6 @@ def test_beacon__of_known_networks__is_the_pinned_one() -> None:
         assert deployment.hub_address is None  # never an invented address
 
 
-OF_EACH_SERVICE = {"Dependencies"}
-"""What each service has one of, under the same name."""
-
-
 def test_class_names__public_ones__mean_one_thing() -> None:
     roots = ("libs", "services", "cli", "deploy", "tools")
     sources = [path for path in PYTHON if path.relative_to(TOP).parts[0] in roots]
@@ -91,7 +87,7 @@ def test_class_names__public_ones__mean_one_thing() -> None:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
-    assert {name for name, count in named.items() if count > 1} == OF_EACH_SERVICE
+    assert {name for name, count in named.items() if count > 1} == set()
 
 
 def modules_of_typescript() -> dict[str, set[str]]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -15,14 +15,16 @@ from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.domain.reveal import RevealPolicy
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
+from flask import Flask
 from flask.testing import FlaskClient
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from service_common.db import app as tables
+from service_common.db.hub_facts import FactSource
+from service_common.web.provided import provided
 from service_delivery.app import make_app
 from service_delivery.config import read_config
-from service_delivery.dependencies import make_dependencies
-from sqlalchemy import Engine, insert
+from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
@@ -43,7 +45,7 @@ class Delivery:
     client: FlaskClient
     retired: Identity
     variables: dict[str, str]
-    engines: list[Engine] = field(default_factory=list)
+    apps: list[Flask]
 
     def call(self, wallet: Wallet, path: str, body: object) -> TestResponse:
         """One signed POST below the bounty's delivery path."""
@@ -66,9 +68,9 @@ class Delivery:
         """The same service with another key file."""
         file = Path(self.variables["SERVICE_DELIVERY_PRIVATE_KEYS_FILE"])
         file.write_text(json.dumps([key.to_text() for key in keys]))
-        dependencies = replace(make_dependencies(read_config(self.variables)), clock=ChainClock(self.world.rpc))
-        self.engines.append(dependencies.engine)
-        return replace(self, client=checked_client(make_app(dependencies)))
+        app = make_app(read_config(self.variables), ChainClock(self.world.rpc))
+        self.apps.append(app)
+        return replace(self, client=checked_client(app))
 
     def publish(self, key: Identity) -> None:
         """Have the Hub's owner publish a delivery key, finalized and indexed."""
@@ -139,9 +141,9 @@ def running_delivery(node: AnvilServer, database: Database, folder: Path) -> Ite
             "SERVICE_DATABASE_URL": database.url("service_delivery"),
             "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
         }
-        dependencies = replace(make_dependencies(read_config(variables)), clock=ChainClock(world.rpc))
-        started = Delivery(world, checked_client(make_app(dependencies)), retired, variables)
-        started.engines.append(dependencies.engine)
+        app = make_app(read_config(variables), ChainClock(world.rpc))
+        started = Delivery(world, checked_client(app), retired, variables, [app])
         yield started
-        for engine in started.engines:
-            engine.dispose()
+        for each in started.apps:
+            with each.app_context():
+                provided(FactSource).engine.dispose()

@@ -157,7 +157,7 @@ def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers
 ) -> None:
     logged = list[dict[str, object]]()
     log = SimpleNamespace(error=lambda _, **fields: logged.append(fields))
-    monkeypatch.setattr("service_delivery.usecases.wraps.log", log)
+    monkeypatch.setattr("service_delivery.wraps.log", log)
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     body, fresh = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key)), Identity.generate()

@@ -11,10 +11,9 @@ from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.types import UnixSeconds
 from service_common.config import ConfigurationError
-from service_delivery import tables
+from service_delivery import rotation, tables
 from service_delivery.config import KEY_GRACE_SECONDS, read_config
-from service_delivery.usecases import rotation
-from service_delivery.usecases.keys import describe_keys, key_id
+from service_delivery.keys import describe_keys, key_id
 from sqlalchemy import insert, select, update
 
 from tests.delivery.conftest import HOST, Delivery
@@ -142,9 +141,7 @@ def test_rewrap__of_more_wraps_that_do_not_open_than_one_batch__renews_the_other
     assert [key for key, _ in stored(delivery)].count(key_id(new.public_key)) == 1
 
 
-def test_rewrap__of_more_than_one_batch__says_how_many_are_left(
-    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rewrap_of_more_than_one_batch_renews_all(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
     for _ in range(3):
         bounty_id, envelope, identity, _ = awarded(delivery)
@@ -154,8 +151,7 @@ def test_rewrap__of_more_than_one_batch__says_how_many_are_left(
     delivery.publish(new)
     monkeypatch.setattr(rotation, "BATCH", 2)
     engine, now = world.engine("service_delivery"), UnixSeconds(world.time())
-    assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=2, left=1)
-    assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=1, left=0)
+    assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=3, left=0)
 
 
 def test_rewrap_command_counts_what_is_left(delivery: Delivery) -> None:

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Iterator
 from typing import Final
 
-from service_api.dependencies import make_dependencies
+from service_api.resources import make_resources
 
 from tests.deploy.kustomize import Object, render
 
@@ -41,7 +41,7 @@ def of_overlay(overlay: str) -> tuple[int, int]:
 
 def _pools() -> Iterator[tuple[str, int]]:
     """The size of every pool of the code, by the name it connects as."""
-    yield "api", inspect.signature(make_dependencies).parameters["pool_size"].default
+    yield "api", inspect.signature(make_resources).parameters["pool_size"].default
     for folder in ("services", "libs"):
         for file in (REPOSITORY / folder).rglob("src/**/*.py"):
             for call in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

@@ -39,6 +39,7 @@ from bounty_protocol.domain.frontmatter import (
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
 from bounty_protocol.timely import HttpAnswer
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.cursor import parse_cursor
@@ -46,7 +47,6 @@ from demo.examples import EXAMPLES
 from hypothesis import Phase, given, settings, target
 from hypothesis import strategies as st
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request
-from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import FULL
 from tests.protocol.crypto.trees import entry_of, tar_of
@@ -79,7 +79,7 @@ class Reader:
 
 
 def judge(page: bytes) -> None:
-    RulesProvider().judge(Material(parse_challenge(page), page, UnixSeconds(1_795_000_000), 3_600))
+    review(Material(parse_challenge(page), page, UnixSeconds(1_795_000_000), 3_600))
 
 
 def unpack_somewhere(data: bytes) -> None:

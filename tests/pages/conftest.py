@@ -16,7 +16,9 @@ from gcs_twin.keys import make_service_account
 from html5lib import HTMLParser
 from service_api.app import make_app
 from service_api.config import ApiConfig, read_config
-from service_api.dependencies import make_dependencies
+from service_api.deployment.constants import Constants
+from service_api.resources import make_resources
+from service_common.web.provided import provided
 from werkzeug.test import TestResponse
 
 from tests.pages.ledger import CHAIN, HUB, NOW, Ledger, hub_constants
@@ -137,9 +139,11 @@ class Pages:
         self.database = _free.pop() if _free else (self.server or _running[-1]).new()
         self._written, self._writer = "", self.database.engine()
         config = configured({**self.variables, "SERVICE_DATABASE_URL": self.database.url("service_api")})
-        self.dependencies = replace(make_dependencies(config, pool_size=4), clock=self.clock, relays=self.relay)
-        self.dependencies.__dict__["hub"] = hub_constants()
-        self.app: Flask = make_app(self.dependencies)
+        self.resources = replace(make_resources(config, pool_size=4), clock=self.clock, relays=self.relay)
+        self.app: Flask = make_app(self.resources)
+        with self.app.app_context():
+            self.constants = vars(provided(Constants))
+        self.constants["hub"] = hub_constants()
         self.client: FlaskClient = self.app.test_client()
         self.is_lost = False
         _open.append(self)
@@ -147,7 +151,7 @@ class Pages:
 
     def close(self) -> None:
         """End its connections, and leave its database to others."""
-        self.dependencies.engine.dispose()
+        self.resources.engine.dispose()
         self._writer.dispose()
         if not self.is_lost:
             _free.append(self.database)

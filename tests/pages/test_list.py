@@ -129,7 +129,7 @@ def test_title__of_a_stranger__is_harmless(pages: Pages, title: str) -> None:
 def test_token__with_decimals_that_no_token_has__costs_nothing(pages: Pages) -> None:
     pages.ledger.add()
     hub = hub_constants()
-    pages.dependencies.__dict__["hub"] = replace(hub, token=replace(hub.token, decimals=900_000_000))
+    pages.constants["hub"] = replace(hub, token=replace(hub.token, decimals=900_000_000))
     assert titles(pages, "/?min_award=25&max_award=25000000") == ["A fast parser"]
     assert "Not everything was understood" not in pages.text("/?min_award=25&max_award=25000000")
 

@@ -92,7 +92,7 @@ def test_pages__without_a_database__say_so(pages: Pages) -> None:
 
 def test_pages__without_amounts__need_no_chain(pages: Pages) -> None:
     pages.ledger.add()
-    del pages.dependencies.__dict__["hub"]
+    del pages.constants["hub"]
     for path in ("/", "/bounties/1", "/feed.atom"):
         assert "Not available at the moment" in pages.text(path, 503)
     for path in ("/guardians", "/publish", "/withheld", "/how-it-works", "/bounties/1/challenge.md"):

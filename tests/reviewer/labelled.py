@@ -14,8 +14,8 @@ from typing import Final
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
-from service_reviewer.providers.rules import RulesProvider
 
 CORPUS: Final = Path(__file__).parent / "corpus"
 WRITTEN_AT: Final = UnixSeconds(1_795_132_800)
@@ -79,7 +79,7 @@ def score(judge: Callable[[Material], Sequence[Issue]]) -> Score:
 
 def main() -> None:
     """Print the score of the rules as one JSON line."""
-    found = score(lambda material: RulesProvider().judge(material).issues)
+    found = score(lambda material: review(material).issues)
     shown = {
         "pages": found.pages,
         "precision": round(found.precision, 3),

@@ -3,20 +3,19 @@
 import json
 import logging
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import Findings
 from bounty_protocol.rubric import current_rubric
 from demo.examples import EXAMPLES
 from flask.testing import FlaskClient
-from service_reviewer import findings as judging
-from service_reviewer.app import make_app
-from service_reviewer.findings import FindingsQuery, PageJudge, check_rules
-from service_reviewer.providers.port import Judgement
-from service_reviewer.providers.rules import RulesProvider
+from service_reviewer import app as judging
+from service_reviewer.app import PageJudge, check_rules, make_app
+from service_reviewer.judgement import Judgement
+from service_reviewer.rules import judge_by_rules
 from werkzeug.test import TestResponse
 
 from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT
@@ -24,18 +23,6 @@ from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT
 GOOD = (EXAMPLES / "bounty_challenge.md").read_bytes()
 SECRET = "a sentence that only this page has"
 ASKED = f"now={WRITTEN_AT}&reveal_delay={REVEAL_DELAY}"
-
-
-class Behaving(RulesProvider):
-    """Rules that do something first."""
-
-    def __init__(self, what: Callable[[Material], object]) -> None:
-        super().__init__()
-        self._what = what
-
-    def judge(self, material: Material) -> Judgement:
-        self._what(material)
-        return super().judge(material)
 
 
 def post(client: FlaskClient, page: bytes, query: str = "", media_type: str = "text/markdown") -> TestResponse:
@@ -98,14 +85,17 @@ def test_readiness__of_rules_that_do_not_work__is_503_and_the_process_still_live
 
 
 def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    def mistaken(material: Material) -> None:
+    def mistaken(material: Material) -> Findings:
         raise KeyError(material.content.decode())
+
+    def judge(material: Material, seconds: float) -> Judgement:
+        return judge_by_rules(material, seconds, mistaken)
 
     from service_common import log
 
     log.configure("reviewer", logging.DEBUG)
     page = GOOD + SECRET.encode()
-    answer = post(make_app(PageJudge(Behaving(mistaken))).test_client(), page)
+    answer = post(make_app(PageJudge(judge)).test_client(), page)
     assert (answer.status_code, fields_of(answer)["error"]["code"]) == (503, "service_overloaded")
     post(make_app().test_client(), page)
     shown = "".join(capfd.readouterr())
@@ -116,16 +106,14 @@ def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: py
 def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "PATIENCE_SECONDS", 0.01)
     started, released = threading.Semaphore(0), threading.Event()
-    busy = PageJudge()
 
-    def judge(_self: object, material: Material) -> Judgement:
+    def judge(material: Material, seconds: float) -> Judgement:
         started.release()
         released.wait(30)
-        return RulesProvider().judge(material)
+        return judge_by_rules(material, seconds)
 
-    monkeypatch.setattr(type(busy._rules), "judge", judge)
-    client = make_app(busy).test_client
-    threads = [threading.Thread(target=busy.findings, args=(GOOD, FindingsQuery())) for _ in range(judging.AT_ONCE)]
+    client = make_app(PageJudge(judge)).test_client
+    threads = [threading.Thread(target=post, args=(client(), GOOD)) for _ in range(judging.AT_ONCE)]
     for thread in threads:
         thread.start()
         started.acquire()

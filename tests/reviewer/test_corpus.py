@@ -3,14 +3,14 @@
 import pytest
 from bounty_protocol.errors import MAX_ISSUES, Issue
 from bounty_protocol.readiness.material import Material
-from service_reviewer.providers.rules import RulesProvider
+from bounty_protocol.readiness.review import review
 
 from tests.reviewer.labelled import CORPUS, WRITTEN_AT, Score, labelled_pages, score
 
 
 @pytest.fixture(scope="module")
 def found() -> Score:
-    return score(lambda material: RulesProvider().judge(material).issues)
+    return score(lambda material: review(material).issues)
 
 
 def test_rules__on_the_labelled_pages__are_right_nine_times_in_ten_both_ways(found: Score) -> None:
@@ -32,7 +32,7 @@ def test_score__of_a_judge_that_refuses_or_accepts_all__is_not_enough() -> None:
 
 def test_issues__of_every_labelled_page__say_where_and_what_to_change() -> None:
     for page in labelled_pages():
-        for issue in RulesProvider().judge(page.material).issues:
+        for issue in review(page.material).issues:
             assert issue.message.endswith("."), page.name
             assert len(issue.message.split()) >= 8, page.name
             if issue.path == "body" and "fewer than" not in issue.message:
@@ -44,13 +44,13 @@ def test_issues__of_a_page_with_thousands_of_faults__are_bounded() -> None:
     words = page.content + b"\n\n".join(b"TODO: part %d is to be decided." % n for n in range(5_000))
     from bounty_protocol.domain.challenge import parse_challenge
 
-    issues = RulesProvider().judge(Material(parse_challenge(words), words, WRITTEN_AT)).issues
+    issues = review(Material(parse_challenge(words), words, WRITTEN_AT)).issues
     assert len(issues) == MAX_ISSUES
 
 
 def test_line__named_in_an_issue__is_the_line_of_the_page() -> None:
     page = next(page for page in labelled_pages() if page.name == "amount-mismatch").material
-    (issue,) = RulesProvider().judge(page).issues
+    (issue,) = review(page).issues
     number = int(issue.message.removeprefix("Line ").split(":")[0])
     assert "800 USDC" in page.content.decode().split("\n")[number - 1]
 

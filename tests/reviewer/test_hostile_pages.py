@@ -5,11 +5,11 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.errors import MAX_ISSUES, ServiceError
 from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from hypothesis import given
 from hypothesis import strategies as st
-from service_reviewer.providers.rules import RulesProvider
 
 from tests.campaign import size
 
@@ -19,7 +19,7 @@ LENGTH = size(48 * 1024, MAX_DOCUMENT_BYTES - len(PAGE))
 
 
 def judge(page: bytes) -> list[str]:
-    issues = RulesProvider().judge(Material(parse_challenge(page), page, NOW, 3_600)).issues
+    issues = review(Material(parse_challenge(page), page, NOW, 3_600)).issues
     assert len(issues) <= MAX_ISSUES
     return [issue.path for issue in issues]
 
@@ -52,6 +52,6 @@ def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) 
 @pytest.mark.parametrize("unit", ["#\n", "a|b\n-|-\n", "|a", "- a\n", "x.\n\n"], ids=repr)
 def test_page__of_more_parts_than_anybody_reads__is_not_ready_and_withheld(unit: str) -> None:
     page = PAGE + (unit * 45_000)[: MAX_DOCUMENT_BYTES - len(PAGE)].encode()
-    judgement = RulesProvider().judge(Material(parse_challenge(page), page, NOW, 3_600))
+    judgement = review(Material(parse_challenge(page), page, NOW, 3_600))
     assert ["more than 10,000 paragraphs" in issue.message for issue in judgement.issues] == [True]
     assert judgement.withhold

@@ -16,10 +16,8 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
 from service_reviewer.config import ModelSettings
-from service_reviewer.providers.model.bounded import MAX_ANSWER_BYTES
-from service_reviewer.providers.model.prompt import SCHEMA
-from service_reviewer.providers.model.provider import ModelProvider
-from service_reviewer.providers.port import Judgement, ProviderError
+from service_reviewer.judgement import Judgement, NoJudgement
+from service_reviewer.model import MAX_ANSWER_BYTES, SCHEMA, judge_by_model
 
 from tests.fakes.model import KEY, MODEL, READY, ModelTwin, Reply, not_ready, says
 
@@ -39,20 +37,20 @@ def material(page: bytes = PAGE) -> Material:
     return Material(parse_challenge(page), page, NOW, reveal_delay=3_600)
 
 
-def provider(twin: ModelTwin, *, timeout: int = 20, key: str = KEY, url: str = "") -> ModelProvider:
+def ask(twin: ModelTwin, page: bytes = PAGE, *, timeout: int = 20, key: str = KEY, url: str = "") -> Judgement:
     settings = ModelSettings(url or twin.url, key, MODEL, timeout, max_output_tokens=2_000, max_page_bytes=8_192)
-    return ModelProvider(settings, current_rubric(), SystemClock())
+    return judge_by_model(settings, material(page), SystemClock())
 
 
 def judged(twin: ModelTwin, *script: Reply, page: bytes = PAGE) -> Judgement:
     twin.script = list(script)
-    return provider(twin).judge(material(page))
+    return ask(twin, page)
 
 
-def refused(twin: ModelTwin, *script: Reply, timeout: int = 20, key: str = KEY) -> ProviderError:
+def refused(twin: ModelTwin, *script: Reply, timeout: int = 20, key: str = KEY) -> NoJudgement:
     twin.script = list(script)
-    with pytest.raises(ProviderError) as caught:
-        provider(twin, timeout=timeout, key=key).judge(material())
+    with pytest.raises(NoJudgement) as caught:
+        ask(twin, timeout=timeout, key=key)
     return caught.value
 
 
@@ -195,7 +193,6 @@ def test_endpoint__that_never_stops_sending__is_cut_off_by_size(twin: ModelTwin)
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_endpoint__that_answers_gigabytes__costs_no_memory(twin: ModelTwin, status: int, encoding: str) -> None:
-    """The library reads a refusal to its end, and unpacks it."""
     plain = b" " * (50 * MAX_ANSWER_BYTES)
     body = gzip.compress(plain) if encoding == "gzip" else plain
     tracemalloc.start()
@@ -222,14 +219,14 @@ def test_endpoint__that_takes_no_connection__has_cost_nothing(twin: ModelTwin) -
             waiting = opened.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(full.getsockname())
-        with pytest.raises(ProviderError) as caught:
-            provider(twin, url=f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout=1).judge(material())
+        with pytest.raises(NoJudgement) as caught:
+            ask(twin, url=f"http://127.0.0.1:{full.getsockname()[1]}/v1", timeout=1)
     assert (caught.value.ending.code, caught.value.spent) == ("orchestrator_provider_error", False)
 
 
 def test_endpoint__where_nobody_listens__is_a_provider_error(twin: ModelTwin) -> None:
-    with pytest.raises(ProviderError) as caught:
-        provider(twin, url="http://127.0.0.1:9/v1").judge(material())
+    with pytest.raises(NoJudgement) as caught:
+        ask(twin, url="http://127.0.0.1:9/v1")
     assert (caught.value.ending.code, caught.value.spent) == ("orchestrator_provider_error", False)
 
 
@@ -246,8 +243,5 @@ def test_failures__in_log_and_exception__show_neither_key_nor_page(
 
 def test_page__longer_than_the_model_is_given__is_told_without_asking(twin: ModelTwin) -> None:
     long = PAGE + b"word " * 2_000
-    objection = provider(twin).objection(material(long))
-    assert objection is not None
-    assert [issue.path for issue in objection.issues] == ["document"]
-    assert provider(twin).objection(material()) is None
+    assert [issue.path for issue in ask(twin, long).issues] == ["document"]
     assert twin.requests == []

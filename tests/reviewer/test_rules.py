@@ -7,11 +7,10 @@ import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.reading import Reading
-from bounty_protocol.readiness.review import RULES
+from bounty_protocol.readiness.review import RULES, review
 from bounty_protocol.readiness.rule import Example, Rule
 from bounty_protocol.types import UnixSeconds
 from demo.examples import EXAMPLES
-from service_reviewer.providers.rules import RulesProvider
 
 EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
 NOW = UnixSeconds(1_795_000_000)
@@ -19,7 +18,7 @@ NOW = UnixSeconds(1_795_000_000)
 
 def issues(page: str, now: UnixSeconds = NOW) -> list[str]:
     content = page.encode()
-    return [issue.path for issue in RulesProvider().judge(Material(parse_challenge(content), content, now)).issues]
+    return [issue.path for issue in review(Material(parse_challenge(content), content, now)).issues]
 
 
 def with_field(name: str, value: str) -> str:
@@ -143,7 +142,7 @@ def test_body__that_says_nothing_wrong__is_left_alone(text: str) -> None:
 )
 def test_body__with_one_sentence_that_is_wrong__is_told_its_line_and_what_to_change(text: str, words: str) -> None:
     content = with_body(text).encode()
-    (found,) = RulesProvider().judge(Material(parse_challenge(content), content, NOW)).issues
+    (found,) = review(Material(parse_challenge(content), content, NOW)).issues
     line = 1 + content[: content.rindex(text.encode())].count(b"\n")
     assert found.path == "body"
     assert found.message.startswith(f"Line {line}: ")
@@ -155,13 +154,13 @@ def test_deadline__nearer_than_three_reveal_delays__is_named(before: int, paths:
     content = EXAMPLE.encode()
     deadline = parse_challenge(content).submission_deadline
     material = Material(parse_challenge(content), content, UnixSeconds(deadline - before), reveal_delay=3_600)
-    assert [issue.path for issue in RulesProvider().judge(material).issues] == paths
+    assert [issue.path for issue in review(material).issues] == paths
 
 
-def test_judgement__of_the_same_page__is_the_same_every_time() -> None:
+def test_same_page_has_the_same_judgement() -> None:
     content = with_field("title", "TBD").encode()
-    first, second = (RulesProvider().judge(Material(parse_challenge(content), content, NOW)) for _ in range(2))
-    assert (first.output, first.prompt) == (second.output, second.prompt)
+    first, second = (review(Material(parse_challenge(content), content, NOW)) for _ in range(2))
+    assert first == second
 
 
 @pytest.mark.parametrize(

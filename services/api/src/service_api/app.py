@@ -1,28 +1,43 @@
-"""The api's Flask app: the shared factory, this service's dependencies, its routes and the pages."""
+"""The api's Flask app: what each route uses, its routes and the pages."""
 
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from flask import Flask
+from service_common.budgets import Budgets
 from service_common.chain.contract_wallets import ContractWallets
-from service_common.chain.recent_blocks import RecentBlocks
+from service_common.chain.recent_blocks import CALL_SECONDS, MAX_ANSWER_BYTES, RecentBlocks
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
+from service_common.web.callers import Callers
 from service_common.web.edge import Edge
+from service_common.web.provided import provide
 from service_common.web.versions import install_versions
 
 from service_api.bounties import account_routes
 from service_api.bounties import routes as bounty_routes
+from service_api.bounties.verification_records import Records
 from service_api.delivery import routes as delivery_routes
-from service_api.dependencies import Dependencies, attach
+from service_api.delivery.forwarding import Forwarder
 from service_api.deployment import index_routes
 from service_api.deployment import routes as deployment_routes
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi import routes as document_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
 from service_api.pages.site import install_pages
+from service_api.pages.sources import PageSources
 from service_api.publishing import routes as publishing_routes
+from service_api.publishing.check_page import PageChecks
+from service_api.publishing.publish_challenge import Publishing
+from service_api.publishing.reviews import Reviews
+from service_api.resources import Resources
+from service_api.storage.pending import PendingRoom
 from service_api.subgraph import routes as subgraph_routes
 from service_api.submissions import routes as submission_routes
+from service_api.submissions.prepare_submission import Preparation
+from service_api.submissions.read_content import Contents
 from service_api.verdicts import routes as verdict_routes
+from service_api.verdicts.written_verdicts import Verdicts
 
 ROUTES = tuple(
     each.routes
@@ -42,17 +57,38 @@ ROUTES = tuple(
 )
 
 
-def make_app(dependencies: Dependencies) -> Flask:
-    """An app that answers with these dependencies."""
-    chain = dependencies.config.chain
-    blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
-    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, dependencies.callers.budgets)
-    authentication = Authentication(dependencies.authority, blocks, wallets)
-    app, api = create_api("service_api", TITLE, ROUTES, authentication, dependencies.callers, ROOT)
-    attach(app, dependencies)
+def make_app(resources: Resources) -> Flask:
+    """An app that answers with these resources."""
+    config, rpc, clock = resources.config, resources.rpc, resources.clock
+    chain, web = config.chain, config.web
+    budgets = Budgets(clock, resources.limits_redis)
+    callers = Callers(budgets, config.budgets, web.forwarded_hops, config.at_once.requests)
+    blocks = RecentBlocks(rpc, clock)
+    wallets = ContractWallets(rpc, lambda: blocks.newest().number, budgets)
+    authority = Authority(SigningDomain(chain.chain_id, chain.hub_address), web.public_host)
+    authentication = Authentication(authority, blocks, wallets)
+    app, api = create_api("service_api", TITLE, ROUTES, authentication, callers, ROOT)
+    source, constants, ciphertexts = resources.facts, resources.constants(), resources.ciphertexts
+    room = PendingRoom(source.engine, rpc, config.pending_bytes, clock)
+    records = Records(source)
+    provide(
+        app,
+        config,
+        source,
+        constants,
+        ciphertexts,
+        records,
+        Verdicts(source, rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)),
+        PageChecks(source, constants, resources.http, config.reviewer_url),
+        Publishing(source, constants, room, Reviews(source.engine, resources.review_redis, callers, config)),
+        Preparation(source, constants, ciphertexts, room),
+        Contents(source, ciphertexts, callers, config.budgets),
+        Forwarder(resources.http, config.delivery_url, callers),
+        PageSources(config, records, constants, resources.relays),
+    )
     if isinstance(app.wsgi_app, Edge):
         app.wsgi_app.always = ((HUB_HEADER, caip_10(chain.chain_id, chain.hub_address)),)
-    install_versions(app, dependencies.clock)
-    install_pages(app, dependencies)
+    install_versions(app, clock)
+    install_pages(app, PageSources(config, records, constants, resources.relays))
     install_document(app, api)
     return app

@@ -18,9 +18,9 @@ from service_common.web.server import serve
 from service_api import jobs
 from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
-from service_api.dependencies import make_dependencies
 from service_api.metrics import PendingCollector, WithheldCollector
 from service_api.moderation.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
+from service_api.resources import make_resources
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -74,11 +74,11 @@ def _configured(environment: Environment) -> ApiConfig:
 
 
 def _checks(config: ApiConfig) -> dict[str, Check]:
-    """The readiness checks of this process's dependencies."""
-    dependencies = make_dependencies(config, application="api-health", pool_size=1)
+    """The readiness checks of this process's resources."""
+    resources = make_resources(config, application="api-health", pool_size=1)
     return {
-        "database": lambda: check_database(dependencies.engine),
-        "redis": lambda: check_redis(dependencies.redis),
-        "chain": lambda: config.chain.check(dependencies.rpc),
-        "storage": dependencies.store.check,
+        "database": lambda: check_database(resources.engine),
+        "redis": lambda: check_redis(resources.redis),
+        "chain": lambda: config.chain.check(resources.rpc),
+        "storage": resources.store.check,
     }

@@ -7,12 +7,12 @@ from service_common.web.process import freeze_start, prepare_process
 
 from service_api.app import make_app
 from service_api.config import read_config
-from service_api.dependencies import make_dependencies
+from service_api.resources import make_resources
 from service_api.subgraph.schema import make_schema
 
 prepare_process()
 _config = read_config(os.environ)
 log.configure("api", _config.log_level)
 make_schema()
-application = make_app(make_dependencies(_config))
+application = make_app(make_resources(_config))
 freeze_start()

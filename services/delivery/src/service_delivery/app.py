@@ -1,23 +1,36 @@
 """The delivery service's Flask app."""
 
+from bounty_protocol.auth.typed_data import SigningDomain
+from bounty_protocol.auth.verify import Authority
+from bounty_protocol.clock import Clock, SystemClock
 from flask import Flask
 from service_common.budgets import Budgets
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.chain.recent_blocks import RecentBlocks
+from service_common.db.engine import make_engine
+from service_common.db.hub_facts import FactSource
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
+from service_common.web.provided import provide
 
-from service_delivery.dependencies import EXTENSION, Dependencies
-from service_delivery.routes import delivery
-from service_delivery.usecases import known
+from service_delivery import routes
+from service_delivery.bounties import Bounties
+from service_delivery.config import DeliveryConfig
+from service_delivery.hub_witness import HubWitness
+from service_delivery.wraps import Wraps
+
+_CLOCK = SystemClock()
 
 
-def make_app(dependencies: Dependencies) -> Flask:
-    """An app that answers with these dependencies."""
-    blocks = RecentBlocks(dependencies.rpc, dependencies.clock)
-    wallets = ContractWallets(dependencies.rpc, lambda: blocks.newest().number, Budgets(dependencies.clock))
-    authentication = Authentication(dependencies.authority, blocks, wallets)
-    app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [delivery.routes], authentication)
-    app.extensions[EXTENSION] = dependencies
-    app.extensions[known.EXTENSION] = known.KnownBounties(dependencies.clock)
+def make_app(config: DeliveryConfig, clock: Clock = _CLOCK) -> Flask:
+    """An app of this configuration. Making it opens no connection."""
+    chain, rpc = config.chain, config.chain.rpc()
+    source = FactSource.of(make_engine(config.database_url, application="delivery", pool_size=10), chain, clock)
+    blocks = RecentBlocks(rpc, clock)
+    wallets = ContractWallets(rpc, lambda: blocks.newest().number, Budgets(clock))
+    authority = Authority(SigningDomain(chain.chain_id, chain.hub_address), config.web.public_host)
+    authentication = Authentication(authority, blocks, wallets)
+    app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [routes.routes], authentication)
+    bounties = Bounties(source, config.keyring, config.key_grace_seconds)
+    provide(app, config, source, bounties, Wraps(bounties, HubWitness(rpc, chain.hub_address)))
     return app

@@ -14,9 +14,9 @@ from service_common.memory import keep_memory_private
 from service_common.web.server import serve
 
 from service_delivery.config import DeliveryConfig, read_config
+from service_delivery.keys import describe_keys
+from service_delivery.rotation import rewrap
 from service_delivery.sweeping import keep_sweeping
-from service_delivery.usecases.keys import describe_keys
-from service_delivery.usecases.rotation import rewrap
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -57,10 +57,8 @@ def _rewrap(environment: Environment) -> None:
     with engine_of_job(config.database_url, application="delivery-rewrap") as engine:
         with FactSource.of(engine, config.chain, SystemClock()).open() as facts:
             now = facts.head.block_time
-        rewrapped = 0
-        while (done := rewrap(engine, now, config.keyring)).rewrapped:
-            rewrapped += done.rewrapped
-    print(json.dumps({"rewrapped": rewrapped, "left": done.left}))  # noqa: T201
+        done = rewrap(engine, now, config.keyring)
+    print(json.dumps({"rewrapped": done.rewrapped, "left": done.left}))  # noqa: T201
 
 
 def _configured(environment: Environment) -> DeliveryConfig:

@@ -6,7 +6,7 @@ from typing import Final
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BlockNumber, BountyId
+from bounty_protocol.types import BountyId
 from service_common.db import hub_index
 from service_common.db.engine import make_engine, reading, writing
 from service_common.db.errors import DatabaseUnavailable
@@ -18,7 +18,7 @@ from sqlalchemy import Engine, delete, exists, select
 from service_delivery import tables as t
 from service_delivery.config import DeliveryConfig
 from service_delivery.hub_witness import HubWitness
-from service_delivery.metrics import WRAPS
+from service_delivery.wraps import WRAPS
 
 SWEEP_SECONDS: Final = 60.0
 
@@ -49,29 +49,21 @@ def sweep(config: DeliveryConfig, engine: Engine) -> int:
 
     Nobody can make them again, so that the Hub itself is asked how a bounty ended, as before a winner's key is given.
     """
-    chain = config.chain
-    source = FactSource.of(engine, chain, SystemClock())
+    source = FactSource.of(engine, config.chain, SystemClock())
+    witness = HubWitness(config.chain.rpc(), config.chain.hub_address)
+    w, f = t.wraps.c, hub_index.finalizations.c
     with source.open() as facts:
         final = facts.head.finalized_number
-    witness = HubWitness(chain.rpc(), chain.hub_address)
-    swept = sum(_sweep(engine, source, witness, bounty_id) for bounty_id in _with_losers(engine, final))
+    won = (f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)
+    lost = exists().where(f.bounty_id == w.bounty_id, f.block_number <= final, ~won)
+    with reading(engine) as connection:
+        found = connection.execute(select(w.bounty_id).where(lost).distinct()).scalars().all()
+    swept = sum(_sweep(source, witness, BountyId(each)) for each in found)
     WRAPS.labels("swept").inc(swept)
     return swept
 
 
-def _with_losers(engine: Engine, final: BlockNumber) -> list[BountyId]:
-    """The final bounties that have a wrap of a Submission that did not win."""
-    w, f = t.wraps.c, hub_index.finalizations.c
-    lost = exists().where(
-        f.bounty_id == w.bounty_id,
-        f.block_number <= final,
-        ~((f.winner == w.solver) & (f.submission_commitment == w.submission_commitment)),
-    )
-    with reading(engine) as connection:
-        return [BountyId(each) for each in connection.execute(select(w.bounty_id).where(lost).distinct()).scalars()]
-
-
-def _sweep(engine: Engine, source: FactSource, witness: HubWitness, bounty_id: BountyId) -> int:
+def _sweep(source: FactSource, witness: HubWitness, bounty_id: BountyId) -> int:
     """Delete the wraps that did not win, and return how many; none if the Hub itself names another end."""
     try:
         with source.open() as facts:
@@ -85,5 +77,5 @@ def _sweep(engine: Engine, source: FactSource, witness: HubWitness, bounty_id: B
         return 0
     w = t.wraps.c
     won = (w.solver == ending.winner) & (w.submission_commitment == ending.submission_commitment)
-    with writing(engine) as connection:
+    with writing(source.engine) as connection:
         return connection.execute(delete(t.wraps).where(w.bounty_id == bounty_id, ~won)).rowcount

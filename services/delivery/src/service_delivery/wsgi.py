@@ -8,11 +8,10 @@ from service_common.web.process import freeze_start, prepare_process
 
 from service_delivery.app import make_app
 from service_delivery.config import read_config
-from service_delivery.dependencies import make_dependencies
 
 keep_memory_private()
 prepare_process()
 _config = read_config(os.environ)
 log.configure("delivery", _config.log_level)
-application = make_app(make_dependencies(_config))
+application = make_app(_config)
 freeze_start()

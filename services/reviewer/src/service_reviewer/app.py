@@ -2,58 +2,139 @@
 
 The rubric of its own release, the rules' findings on a page, health, readiness and metrics. Reviews that a publication
 waits for are jobs (``jobs.py``). It has no database and no key, and whoever reaches it may ask: the api on behalf of
-everyone, within its callers' budgets, and operators.
+everyone, within its callers' budgets, and operators. A few pages are judged at a time, each in a process of its own
+that ends; of more, each waits for a moment and is then refused. Nothing of a page is kept, logged or charged for.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from threading import BoundedSemaphore
+from time import time
+from typing import Annotated, Final
 
+from bounty_protocol.chain.hub_constants import MAX_DECIMALS
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import Issue, ServiceError, shown_issues
+from bounty_protocol.readiness import VERSION
+from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
-from bounty_protocol.shapes import to_json
+from bounty_protocol.shapes import Note, to_json
+from bounty_protocol.types import MAX_INT64, UnixSeconds
 from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.publication import PageFindings
 from flask import Flask, Response, jsonify
 from service_common.internal_port import Check
+from service_common.log import get_logger
 from service_common.web.app import create_api
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
+from service_common.web.provided import provide, provided
 from service_common.web.state import state_routes
 
-from service_reviewer.findings import FindingsQuery, PageJudge, check_rules
+from service_reviewer.judgement import Judgement
+from service_reviewer.rules import RulesFailed, judge_by_rules
 
-TITLE = "Bounty Escrow Service: reviewer"
+JUDGE_SECONDS: Final = 8.0
+"""For the rules on one page; the worst page of the largest size takes a fourth of it."""
+AT_ONCE: Final = 2
+"""Pages that one process judges at a time."""
+PATIENCE_SECONDS: Final = 2.0
+"""For how long a page waits for its turn."""
+
+routes = Routes("reviewer", __name__, description="The readiness reviewer")
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class FindingsQuery:
+    """The assumptions about a deployment where none is named: the present, a token as USDC, and no reveal
+    delay."""
+
+    now: UnixSeconds | None = None
+    reveal_delay: Annotated[int | None, Note("In seconds.", minimum=0, maximum=MAX_INT64)] = None
+    token_symbol: Annotated[str, Note("Of the escrow token.", max_length=64)] = "USDC"  # noqa: S105  # money
+    token_decimals: Annotated[int, Note("Of the escrow token.", minimum=0, maximum=MAX_DECIMALS)] = 6
+
+
+class PageJudge:
+    """Judges pages for those who ask now. Thread-safe."""
+
+    def __init__(self, judge: Callable[[Material, float], Judgement] = judge_by_rules) -> None:
+        self._judge, self._places = judge, BoundedSemaphore(AT_ONCE)
+
+    def issues(self, material: Material) -> list[Issue]:
+        """What the rules find; 503 where there is no turn, or no time."""
+        if not self._places.acquire(timeout=PATIENCE_SECONDS):
+            raise ServiceError("service_overloaded", "Too many pages are being checked at the moment.")
+        try:
+            return list(self._judge(material, JUDGE_SECONDS).issues)
+        except RulesFailed as failure:
+            log.error("no findings", at=str(failure), byte_length=len(material.content))  # noqa: TRY400
+            raise ServiceError("service_overloaded", "This page could not be checked in time.") from None
+        finally:
+            self._places.release()
 
 
 def make_app(judge: PageJudge | None = None, checks: Mapping[str, Check] | None = None) -> Flask:
     """An app whose pages are judged by ``judge``, and which is ready while ``checks`` pass."""
-    routes = [
-        reviewer_routes(judge or PageJudge()),
-        state_routes({"rules": check_rules} if checks is None else checks),
-    ]
-    app, _ = create_api("service_reviewer", TITLE, routes, None)
+    state = state_routes({"rules": check_rules} if checks is None else checks)
+    app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes, state], None)
+    provide(app, judge or PageJudge())
     return app
 
 
-def reviewer_routes(judge: PageJudge) -> Routes:
-    """The rubric and the findings."""
-    routes = Routes("reviewer", __name__, description="The readiness reviewer")
+@routes.route("/api/readiness-rubric", methods=["GET"])
+@routes.response(200, RubricDocument)
+@public
+def get_rubric() -> Response:
+    """The rubric that this reviewer applies."""
+    read_query(allowed=frozenset())
+    rubric = current_rubric()
+    return jsonify(to_json(RubricDocument(rubric.version, rubric.hash, rubric.text)))
 
-    @routes.route("/api/readiness-rubric", methods=["GET"])  # type: ignore[untyped-decorator]  # flask-smorest has no types
-    @routes.response(200, RubricDocument)
-    @public
-    def get_rubric() -> Response:
-        """The rubric that this reviewer applies."""
-        read_query(allowed=frozenset())
-        rubric = current_rubric()
-        return jsonify(to_json(RubricDocument(rubric.version, rubric.hash, rubric.text)))
 
-    @routes.route("/findings", methods=["POST"])  # type: ignore[untyped-decorator]
-    @routes.response(200, PageFindings)
-    @described(query=FindingsQuery)
-    @public_body("text/markdown", MAX_DOCUMENT_BYTES)
-    def post_findings(page: bytes) -> Response:
-        """The rules' findings on a page; nobody is charged and nothing is kept."""
-        return jsonify(to_json(judge.findings(page, load_query(FindingsQuery))))
+@routes.route("/findings", methods=["POST"])
+@routes.response(200, PageFindings)
+@described(query=FindingsQuery)
+@public_body("text/markdown", MAX_DOCUMENT_BYTES)
+def post_findings(page: bytes) -> Response:
+    """The issues with a page: those of its form, else what the rules find; no model is asked."""
+    asked = load_query(FindingsQuery)
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError as error:
+        issues = list(error.issues)
+    else:
+        now = UnixSeconds(int(time())) if asked.now is None else asked.now
+        material = Material(challenge, page, now, asked.reveal_delay, asked.token_symbol, asked.token_decimals)
+        issues = provided(PageJudge).issues(material)
+    rubric = current_rubric()
+    return jsonify(to_json(PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(issues)))))
 
-    return routes
+
+def check_rules() -> None:
+    """Return if pages can be judged here; raise where the rules get no process, no time, or do not work."""
+    judge_by_rules(_SMALL, JUDGE_SECONDS)
+
+
+_PAGE: Final = b"""---
+version: 1
+title: A title
+summary: A summary.
+escrow_amount: 1000000
+submission_deadline: 2000000000
+judging_window_seconds: 86400
+acceptance_criteria:
+  - "`make test` exits with 0."
+deliverables:
+  - A patch.
+---
+
+# Challenge
+
+Fix it.
+"""
+_SMALL: Final = Material(parse_challenge(_PAGE), _PAGE, UnixSeconds(1_900_000_000))
+"""The page of the readiness check."""

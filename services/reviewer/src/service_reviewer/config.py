@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Final
 
 from bounty_protocol.types import parse_decimal
@@ -31,6 +30,10 @@ class ModelSettings:
     timeout_seconds: int
     max_output_tokens: int
     max_page_bytes: int
+
+    def is_too_long(self, page: bytes) -> bool:
+        """Whether a page is longer than the model is given."""
+        return len(page) > self.max_page_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +139,4 @@ def _parse_url(text: str) -> str:
 def _parse_provider(text: str) -> str | None:
     if text not in PROVIDERS:
         raise ValueError(f"a review provider is one of {', '.join(PROVIDERS)}")
-    if text == "openai" and find_spec("openai") is None:
-        raise ValueError("the provider openai needs its SDK here: install service-reviewer[openai]")
     return text

@@ -15,8 +15,8 @@ from service_common.jobs import QueueName, check_redis, connect, run_worker
 from service_common.web.server import serve
 
 from service_reviewer import jobs
+from service_reviewer.app import check_rules
 from service_reviewer.config import ReviewerConfig, read_config, read_serving_config
-from service_reviewer.findings import check_rules
 from service_reviewer.replay import ReplayError, replay
 
 
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
         "worker": Process("run jobs of the queue reviews", _worker),
-        "serve": Process("answer HTTP requests: the rubric, reviews by the rules, health and metrics", _serve),
+        "serve": Process("answer HTTP requests: the rubric, findings of the rules, health and metrics", _serve),
         "await-schema": AWAIT_SCHEMA,
         "replay": Process(
             "judge a recorded page again and print, as one JSON line, what is the same",
@@ -38,8 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _worker(environment: Environment) -> None:
     config = read_config(environment)
     log.configure("reviewer", config.log_level)
-    if config.model is not None:
-        import service_reviewer.providers.model.provider  # noqa: F401  # no first review waits for the SDK
     serve_internal_port(config.internal_port, _checks(config))
     run_worker(QueueName.REVIEWS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 

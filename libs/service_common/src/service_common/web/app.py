@@ -15,11 +15,12 @@ from bounty_protocol.errors import ServiceError
 from flask import Blueprint, Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 
-from service_common.web.authentication import EXTENSION, Authentication, public
-from service_common.web.callers import Callers, install_callers
+from service_common.web.authentication import Authentication, public
+from service_common.web.callers import Callers, show_budgets
 from service_common.web.edge import ROUTE, Edge
 from service_common.web.operations import DocumentedApi, Routes
 from service_common.web.problems import install_problems
+from service_common.web.provided import provide
 
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
 
@@ -59,7 +60,8 @@ def create_app(
     app.url_map.strict_slashes = True
     app.url_map.merge_slashes = False
     if callers is not None:
-        install_callers(app, callers)
+        provide(app, callers)
+        app.after_request(show_budgets)
     app.before_request(_name_route)
     problems(app)
     app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
@@ -87,7 +89,7 @@ def create_api(
         OPENAPI_VERSION="3.1.0",
     )
     if authentication is not None:
-        app.extensions[EXTENSION] = authentication
+        provide(app, authentication)
     app.before_request(_begin)
     api = DocumentedApi(app, **(document or {}))
     for each in (*routes, health):

@@ -9,7 +9,7 @@ the check that failed, never by who it was.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar, cast
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from bounty_protocol.auth.query import parse_query
 from bounty_protocol.auth.verify import (
@@ -23,12 +23,13 @@ from bounty_protocol.auth.verify import (
     verify_request,
 )
 from bounty_protocol.errors import Issue, ServiceError
-from flask import Request, current_app, request
+from flask import Request, request
 
 from service_common.budgets import Network
 from service_common.counters import counter_by
-from service_common.web.callers import callers
+from service_common.web.callers import Callers
 from service_common.web.edge import may_have_body
+from service_common.web.provided import provided, provided_or_none
 
 REFUSALS: Final = counter_by(
     "reason",
@@ -38,7 +39,6 @@ REFUSALS: Final = counter_by(
 )
 P = ParamSpec("P")
 R = TypeVar("R")
-EXTENSION: Final = "service-authentication"
 
 
 class Wallets(Protocol):
@@ -63,7 +63,7 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         refuse_body(request)
-        if not counted or (known := callers()) is None:
+        if not counted or (known := provided_or_none(Callers)) is None:
             return view(*args, **kwargs)
         with known.read():
             return view(*args, **kwargs)
@@ -100,7 +100,7 @@ def signed(
             body = read_body(request, media_type, max_bytes)
             try:
                 verified = authenticate(request, body)
-                if (known := callers()) is not None:
+                if (known := provided_or_none(Callers)) is not None:
                     known.prove(verified.signer)
                 return view(verified, *args, **kwargs)
             except Refused as refused:
@@ -120,8 +120,7 @@ def _marked(view: Callable[P, R], access: str, body_type: str | None, *, counted
 
 def authenticate(received: Request, body: bytes) -> VerifiedRequest:
     """Prove who signed this request; raises 401, or 503 when the chain cannot be reached."""
-    setup = cast("Authentication", current_app.extensions[EXTENSION])
-    known = callers()
+    setup, known = provided(Authentication), provided_or_none(Callers)
     wallets = setup.wallets.of_network(None if known is None else known.network())
     return verify_request(received_request(received, body), setup.authority, setup.chain, wallets)
 

@@ -15,13 +15,12 @@ from wsgiref.types import WSGIEnvironment
 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
-from flask import Flask, Response, current_app, g, request
+from flask import Response, g, request
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
 from service_common.web.in_flight import InFlight
 from service_common.web.settings import client_address
 
-EXTENSION: Final = "service-callers"
 READ_SECONDS: Final = 0.005
 """Processor time of a public read that counts as one."""
 AT_ONCE: Final = 16
@@ -133,18 +132,8 @@ def _show(state: BudgetState) -> None:
     shown[state.budget] = state
 
 
-def install_callers(app: Flask, callers: Callers) -> None:
-    """Give ``app`` its callers' budgets, and its answers the fields that show them."""
-    app.extensions[EXTENSION] = callers
-    app.after_request(_show_budgets)
-
-
-def callers() -> Callers | None:
-    """Those of the app that answers this request; None where it has no budgets."""
-    return cast("Callers | None", current_app.extensions.get(EXTENSION))
-
-
-def _show_budgets(response: Response) -> Response:
+def show_budgets(response: Response) -> Response:
+    """Have an answer state what the budgets that it used leave."""
     states = cast("dict[Budget, BudgetState]", g.get("budgets", {})).values()
     if states:
         response.headers["RateLimit"] = ", ".join(state.field() for state in states)

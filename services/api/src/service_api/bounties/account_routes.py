@@ -4,13 +4,14 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, parse_address
 from bounty_protocol.wire.accounts import AccountRecord
 from flask import Response
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
+from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, versioned
 
 from service_api.bounties.show_account import show_account
-from service_api.dependencies import dependencies
 
 routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="What accounts did")
 
@@ -30,5 +31,5 @@ def get_account(account_address: str) -> Response:
 
 
 def _record(account: Address) -> Version:
-    found = show_account(dependencies(), account)
+    found = show_account(provided(FactSource), account)
     return json_version(to_json(found.value), position=found.position)

@@ -36,7 +36,6 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from service_api.bounties.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_SHOWN, SOURCE, TEXTS, has_tag
 from service_api.bounties.rendering import block_of_change, facts_of, finality_of
 from service_api.bounties.searching import has_terms, terms
-from service_api.dependencies import Dependencies
 from service_api.moderation.texts import page_notice, withheld_of
 from service_api.read_answer import ReadAnswer
 
@@ -44,16 +43,11 @@ MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
 
 
-def list_bounties(deps: Dependencies, query: BountyQuery) -> ReadAnswer[BountyList]:
-    """The body of ``GET /api/bounties``. A Poster's own are the primary's: a client looks among them for a bounty that
-    would be paid for twice."""
+def list_bounties(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyList]:
+    """The body of ``GET /api/bounties``."""
     if query.cursor is not None and query.cursor.sort is not query.sort:
         issue = Issue("cursor", "belongs to another order; start again without it")
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
-    return _list(deps.facts, query)
-
-
-def _list(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyList]:
     with source.open() as facts:
         matches = _conditions(query, facts.head.block_time)
         if query.guardian_address is not None:

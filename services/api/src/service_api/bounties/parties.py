@@ -13,18 +13,17 @@ from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_submission_history
 from sqlalchemy import select
 
-from service_api.dependencies import Dependencies
 from service_api.moderation.texts import read_page_blocks
 from service_api.verdicts.written_verdicts import no_such_verdict
 
 
-def read_page(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId) -> bytes:
+def read_page(source: FactSource, request: VerifiedRequest, bounty_id: BountyId) -> bytes:
     """The committed page of a bounty."""
-    with deps.facts.open() as facts:
+    with source.open() as facts:
         bounty = facts.bounty(bounty_id)
         wanted, c = bounty.terms.spec_commitment, t.challenge_pages.c
         page_block, first_block = read_page_blocks(facts.connection, wanted, bounty.terms.poster)
@@ -36,9 +35,9 @@ def read_page(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId)
     return bytes(stored)
 
 
-def read_document(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> bytes:
+def read_document(source: FactSource, request: VerifiedRequest, commitment: Bytes32) -> bytes:
     """A written Verdict."""
-    with deps.facts.open() as facts:
+    with source.open() as facts:
         c = t.written_verdicts.c
         stored = facts.connection.execute(select(c.content).where(c.report_commitment == commitment)).scalar()
         if stored is None or report_commitment(bytes(stored)) != commitment:

@@ -5,15 +5,17 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
 from flask import Response
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
+from service_common.web.provided import provided
 from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 
 from service_api.bounties.list_bounties import list_bounties
 from service_api.bounties.parties import read_page
 from service_api.bounties.show_bounty import show_bounty
-from service_api.dependencies import dependencies
+from service_api.bounties.verification_records import Records
 from service_api.exact import exact_bytes
 
 routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as the chain has them")
@@ -32,7 +34,7 @@ def get_bounties() -> Response:
 
 
 def _page(query: BountyQuery) -> Version:
-    found = list_bounties(dependencies(), query)
+    found = list_bounties(provided(FactSource), query)
     following = found.value.next_cursor
     link = None if following is None else link_to_next("cursor", following)
     return json_version(to_json(found.value), link=link, position=found.position)
@@ -52,7 +54,7 @@ def get_bounty(bounty_id: str) -> Response:
 def _detail(bounty_id: BountyId) -> Version:
     """Others may keep a bounty that is shown whole, record and page: all that still changes of it is when its Guardians
     were last active. A page that is missing or altered can be restored at any moment."""
-    found = show_bounty(dependencies(), bounty_id)
+    found = show_bounty(provided(Records), bounty_id)
     shown = found.value
     is_whole = shown.verification_record is not None and shown.challenge is not None
     return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, position=found.position)
@@ -75,4 +77,4 @@ def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:
     """
     read_query(allowed=frozenset())
     number = parse(bounty_id, parse_bounty_id, path="bounty_id")
-    return exact_bytes(read_page(dependencies(), request, number))
+    return exact_bytes(read_page(provided(FactSource), request, number))

@@ -4,19 +4,19 @@ from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.accounts import MOST_COUNTED, AccountRecord, GuardianConduct, PosterConduct, SolverConduct
 from service_common.db import hub_index as t
+from service_common.db.hub_facts import FactSource
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, func, select
 
 from service_api.bounties.matching import AWARD
-from service_api.dependencies import Dependencies
 from service_api.read_answer import ReadAnswer
 
 _B, _F, _S, _V = t.bounties.c, t.finalizations.c, t.submissions.c, t.verdicts.c
 _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_NOT_REACHED.number)
 
 
-def show_account(deps: Dependencies, account: Address) -> ReadAnswer[AccountRecord]:
+def show_account(source: FactSource, account: Address) -> ReadAnswer[AccountRecord]:
     """The body of ``GET /api/accounts/{account_address}``; one that the log has nothing of is a record of zeros."""
-    with deps.facts.open() as facts:
+    with source.open() as facts:
         return ReadAnswer(account_record(facts.connection, account), facts.head)
 
 

@@ -20,22 +20,17 @@ from service_common.db.hub_reads import Head
 
 from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.bounties.rendering import block_of_change, facts_of, finality_of, submission_of
-from service_api.bounties.verification_records import find_record
-from service_api.dependencies import Dependencies
+from service_api.bounties.verification_records import Records
 from service_api.moderation.texts import page_withheld
 from service_api.read_answer import ReadAnswer
 
 
-def show_bounty(deps: Dependencies, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
-    """The body of ``GET /api/bounties/{bounty_id}``."""
-    return _show(deps, deps.facts, bounty_id)
-
-
-def _show(deps: Dependencies, source: FactSource, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
-    head, found = _read(source, bounty_id)
+def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
+    """The body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
+    head, found = _read(records.source, bounty_id)
     bounty, page = found.bounty, _committed(found)
     is_shown = page is not None and found.withheld is None
-    record = find_record(deps, source, head, found)
+    record = records.find(head, found)
     detail = BountyDetail(
         bounty_id=bounty.bounty_id,
         chain_id=head.chain_id,

@@ -10,12 +10,13 @@ again later.
 
 import json
 from hashlib import sha256
+from typing import Final
 
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.record import VerificationRecord, derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import to_bytes
+from bounty_protocol.types import BountyId, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
@@ -24,11 +25,15 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE, FactSource, HubFacts
 from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
 from service_common.log import get_logger
+from service_common.recent import Recent
 from sqlalchemy import Engine, or_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.bounty_pages import IndexedBounty, KeptRecord
-from service_api.dependencies import Dependencies
+
+COMPARED_SECONDS: Final = 30.0
+"""For how long a kept record counts as what its facts make, before it is derived again."""
+MAX_COMPARED: Final = 512
 
 log = get_logger(__name__)
 
@@ -37,40 +42,49 @@ class _NotDerivable(Exception):
     """The facts of a final bounty do not make a record."""
 
 
-def find_record(
-    deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty
-) -> JsonObject | RecordError | None:
-    """The record of a bounty as its JSON object; None while it is open. ``head`` and ``page`` are of ``source``."""
-    bounty = page.bounty
-    if bounty.finalized is None:
-        return None
-    if not head.is_finalized(bounty.finalized.origin.block_number):
-        if source.is_behind(head):
-            return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
-        return RecordError(RecordFailure.NOT_FINALIZED, "The block that finalized this bounty is not final itself yet.")
-    try:
-        return _parsed(_kept_or_derived(deps, source, head, page))
-    except (_NotDerivable, ValueError):
-        log.exception("record not derived", bounty_id=bounty.bounty_id)
-        return RecordError(
-            RecordFailure.DERIVATION_FAILED, "The record could not be derived from the indexed Hub state."
-        )
+class Records:
+    """The records of one source. Thread-safe.
 
+    ``may_keep`` is whether this process keeps what it derives: one that only reads the database does not.
+    """
 
-def _kept_or_derived(deps: Dependencies, source: FactSource, head: Head, page: IndexedBounty) -> bytes:
-    kept, bounty = page.record, page.bounty
-    if kept is not None and _is_of_this_ending(kept, bounty):
-        key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)
-        if deps.records.get(key, lambda: _derived(source, head, bounty) == kept.content):
-            return kept.content
-        if kept.rebuilds >= head.rebuilds:
-            raise _NotDerivable("the record that is kept is another")
-    content = _derived(source, head, bounty)
-    try:
-        _keep(deps.engine, bounty, content, head.rebuilds)
-    except DatabaseUnavailable:
-        log.exception("record not kept", bounty_id=bounty.bounty_id)
-    return content
+    def __init__(self, source: FactSource, *, may_keep: bool = True) -> None:
+        self.source, self._may_keep = source, may_keep
+        self._compared: Recent[tuple[BountyId, bytes, int], bool] = Recent(COMPARED_SECONDS, MAX_COMPARED, source.clock)
+        """Whether a record is what the facts make, by the hash of its bytes and the copy that has the facts."""
+
+    def find(self, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
+        """The record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
+        bounty = page.bounty
+        if bounty.finalized is None:
+            return None
+        if not head.is_finalized(bounty.finalized.origin.block_number):
+            if self.source.is_behind(head):
+                return RecordError(RecordFailure.INDEX_BEHIND, "The indexed Hub state has fallen behind the chain.")
+            message = "The block that finalized this bounty is not final itself yet."
+            return RecordError(RecordFailure.NOT_FINALIZED, message)
+        try:
+            return _parsed(self._kept_or_derived(head, page))
+        except (_NotDerivable, ValueError):
+            log.exception("record not derived", bounty_id=bounty.bounty_id)
+            message = "The record could not be derived from the indexed Hub state."
+            return RecordError(RecordFailure.DERIVATION_FAILED, message)
+
+    def _kept_or_derived(self, head: Head, page: IndexedBounty) -> bytes:
+        kept, bounty = page.record, page.bounty
+        if kept is not None and _is_of_this_ending(kept, bounty):
+            key = (bounty.bounty_id, sha256(kept.content).digest(), head.rebuilds)
+            if self._compared.get(key, lambda: _derived(self.source, head, bounty) == kept.content):
+                return kept.content
+            if kept.rebuilds >= head.rebuilds:
+                raise _NotDerivable("the record that is kept is another")
+        content = _derived(self.source, head, bounty)
+        if self._may_keep:
+            try:
+                _keep(self.source.engine, bounty, content, head.rebuilds)
+            except DatabaseUnavailable:
+                log.exception("record not kept", bounty_id=bounty.bounty_id)
+        return content
 
 
 def _derived(source: FactSource, head: Head, bounty: Bounty) -> bytes:

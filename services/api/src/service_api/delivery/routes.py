@@ -1,7 +1,6 @@
 """The delivery routes, forwarded byte for byte to the delivery service, which verifies everything again."""
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.delivery import (
     MAX_DELIVERY_BYTES,
     DeliveryKey,
@@ -15,10 +14,9 @@ from flask import Response
 from flask import request as flask_request
 from service_common.web.authentication import public, signed
 from service_common.web.operations import Routes, described
+from service_common.web.provided import provided
 
-from service_api.delivery.forwarding import forward
-from service_api.dependencies import MAX_FORWARDED_OF_ADDRESS, dependencies
-from service_api.places import place_at
+from service_api.delivery.forwarding import Forwarder
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
@@ -48,7 +46,7 @@ def delivery_key() -> Response:
 
     Compare it with the key on chain. 503 `delivery_unavailable` while the owner has withdrawn it.
     """
-    return _forward_read()
+    return provided(Forwarder).read(flask_request)
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
@@ -57,7 +55,7 @@ def delivery_key() -> Response:
 @public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
     """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
-    return _forward_read()
+    return provided(Forwarder).read(flask_request)
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
@@ -79,7 +77,7 @@ def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa
 
     Signed by a Guardian of the pinned roster.
     """
-    return _forward(request.body)
+    return provided(Forwarder).forward(flask_request, request.body)
 
 
 @routes.route("/bounties/<bounty_id>/delivery/retrieve", methods=["POST"])
@@ -97,18 +95,4 @@ def delivery_retrieve(request: VerifiedRequest, bounty_id: str) -> Response:  # 
 
     Signed by the funding Poster. Once the bounty is awarded.
     """
-    return _forward(request.body)
-
-
-def _forward_read() -> Response:
-    """A delivery service that is slow holds up only so many of those who ask it, and nobody else."""
-    deps = dependencies()
-    with deps.callers.place("forwarded-reads", MAX_FORWARDED_OF_ADDRESS, patience=1.0):
-        refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
-        with place_at(deps.forward_places, refusal):
-            return _forward(b"")
-
-
-def _forward(body: bytes) -> Response:
-    deps = dependencies()
-    return forward(deps.http, deps.config.delivery_url, flask_request, body)
+    return provided(Forwarder).forward(flask_request, request.body)

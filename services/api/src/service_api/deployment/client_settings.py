@@ -4,7 +4,8 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import deployment_of, network_named
 
-from service_api.dependencies import Dependencies
+from service_api.config import ApiConfig
+from service_api.deployment.constants import Constants
 
 _TEXT: Final = """\
 # The bounty escrow of Hub {hub} on chain {chain}, as {url} states it.
@@ -13,24 +14,23 @@ _TEXT: Final = """\
 {lines}"""
 
 
-def client_settings(deps: Dependencies) -> str:
+def client_settings(config: ApiConfig, constants: Constants) -> str:
     """The file. Every value is of this deployment: from its configuration, or from its Hub."""
-    chain, beacon = deps.config.chain, deps.beacon
-    url = deps.config.public_url
+    chain, beacon, url = config.chain, constants.beacon, config.public_url
     values = {
         "SERVICE_CHAIN_ID": str(chain.chain_id),
         "SERVICE_HUB_ADDRESS": chain.hub_address,
-        "SERVICE_ESCROW_TOKEN_ADDRESS": deps.hub.token.address,
+        "SERVICE_ESCROW_TOKEN_ADDRESS": constants.hub.token.address,
         "SERVICE_API_BASE_URL": url,
         "SERVICE_SUBGRAPH_ENDPOINT": f"{url}/subgraph",
-        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": str(deps.hub.reveal_delay),
+        "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": str(constants.hub.reveal_delay),
         "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key,
     }
     if deployment_of(chain.chain_id) is None:
         # Else the client has both: relays, of which the operator's may be its own, and how it knows what is final. By
         # that it checks everything else.
-        values["SERVICE_BEACON_URLS"] = ",".join(deps.config.beacon.urls)
+        values["SERVICE_BEACON_URLS"] = ",".join(config.beacon.urls)
         if chain.finality_depth is not None:
             values["SERVICE_FINALITY_DEPTH"] = str(chain.finality_depth)
     lines = "".join(f"{name}='{value}'\n" for name, value in values.items())

@@ -4,12 +4,13 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.changes import ChangeList, ChangeQuery
 from bounty_protocol.wire.deployment import DeploymentStatus
 from flask import Response
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
+from service_common.web.provided import provided
 from service_common.web.versions import ReadPosition, Version, json_version, link_to_next, versioned
 
-from service_api.dependencies import dependencies
 from service_api.deployment.list_changes import list_changes
 from service_api.deployment.show_status import show_status
 
@@ -26,7 +27,7 @@ def get_status() -> Response:
 
 
 def _status() -> Version:
-    found = show_status(dependencies())
+    found = show_status(provided(FactSource))
     at = found.position
     return json_version(to_json(found), position=None if at is None else ReadPosition(at.block_number, at.block_time))
 
@@ -42,7 +43,7 @@ def get_changes() -> Response:
 
 
 def _page(query: ChangeQuery) -> Version:
-    found = list_changes(dependencies(), query)
+    found = list_changes(provided(FactSource), query)
     page = found.value
     link = link_to_next("after", str(page.next_after)) if page.has_more else None
     return json_version(to_json(page), link=link, position=found.position)

@@ -5,17 +5,12 @@ from bounty_protocol.wire.changes import ChangeList, ChangeQuery
 from bounty_protocol.wire.values import ChangeNumber
 from service_common.db.hub_facts import FactSource, HubFacts
 
-from service_api.dependencies import Dependencies
 from service_api.deployment.changes import newest_change, read_changes
 from service_api.read_answer import ReadAnswer
 
 
-def list_changes(deps: Dependencies, query: ChangeQuery) -> ReadAnswer[ChangeList]:
+def list_changes(source: FactSource, query: ChangeQuery) -> ReadAnswer[ChangeList]:
     """The body of ``GET /api/changes``."""
-    return _read(deps.facts, query)
-
-
-def _read(source: FactSource, query: ChangeQuery) -> ReadAnswer[ChangeList]:
     with source.open() as facts:
         found = read_changes(facts.connection, facts.head, query.after, query.limit + 1)
         if not found:

@@ -3,13 +3,16 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import Deployment
 from flask import Response
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
+from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
 
-from service_api.dependencies import dependencies
+from service_api.config import ApiConfig
 from service_api.deployment.client_settings import client_settings
-from service_api.deployment.show_deployment import reading_once, show_deployment
+from service_api.deployment.constants import Constants
+from service_api.deployment.show_deployment import show_deployment
 
 routes = Routes("deployment", __name__, url_prefix="/api/deployment", description="This deployment")
 
@@ -21,9 +24,9 @@ routes = Routes("deployment", __name__, url_prefix="/api/deployment", descriptio
 def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
-    deps = dependencies()
-    with reading_once(deps, "hub", "beacon"):
-        return versioned(lambda: json_version(to_json(show_deployment(deps))))
+    source, constants, host = provided(FactSource), provided(Constants), provided(ApiConfig).web.public_host
+    with constants.reading_once("hub", "beacon"):
+        return versioned(lambda: json_version(to_json(show_deployment(source, constants, host))))
 
 
 @routes.route("/client.env", methods=["GET"])
@@ -36,6 +39,6 @@ def get_client_settings() -> Response:
     Chain, Hub, token, API, subgraph, reveal delay and beacon belong together, so they come as one file. It names no RPC
     endpoint: by that the client checks all the others."""
     read_query(allowed=frozenset())
-    deps = dependencies()
-    with reading_once(deps, "hub", "beacon"):
-        return versioned(lambda: text_version(client_settings(deps), "text/plain", REVALIDATE))
+    config, constants = provided(ApiConfig), provided(Constants)
+    with constants.reading_once("hub", "beacon"):
+        return versioned(lambda: text_version(client_settings(config, constants), "text/plain", REVALIDATE))

@@ -33,8 +33,6 @@ from service_common.db.hub_reads import (
 )
 from sqlalchemy import Connection, func, select
 
-from service_api.dependencies import Dependencies
-
 VERSION: Final = metadata.version("service-api")
 
 
@@ -49,21 +47,21 @@ class _Moment:
     """Seconds since the index looked at the chain."""
 
 
-def show_status(deps: Dependencies) -> DeploymentStatus:
+def show_status(source: FactSource) -> DeploymentStatus:
     """The body of ``GET /api/status``, also while there is no index to read."""
     try:
-        found = _read(deps.facts)
+        found = _read(source)
     except (DatabaseUnavailable, ServiceError):
-        return _status(deps, IndexState.UNAVAILABLE, None, None, None, None)
+        return _status(source, IndexState.UNAVAILABLE, None, None, None, None)
     head, totals, announced = found.head, found.totals, found.announced
     if head is None:
-        return _status(deps, IndexState.STARTING, None, None, None, None)
-    lag = max(0, deps.clock.now() - head.block_time)
+        return _status(source, IndexState.STARTING, None, None, None, None)
+    lag = max(0, source.clock.now() - head.block_time)
     state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
     state = state if head.halted is None else IndexState.HALTED
     is_shown = head.shows_tip(found.since_look)
     newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None
-    return _status(deps, state, _position(head, lag), totals, announced, newest)
+    return _status(source, state, _position(head, lag), totals, announced, newest)
 
 
 def _read(source: FactSource) -> _Moment:
@@ -78,15 +76,14 @@ def _read(source: FactSource) -> _Moment:
 
 
 def _status(
-    deps: Dependencies,
+    source: FactSource,
     state: IndexState,
     position: IndexPosition | None,
     totals: DeploymentTotals | None,
     announced: Announcements | None,
     newest: ChainHead | None,
 ) -> DeploymentStatus:
-    chain = deps.config.chain
-    return DeploymentStatus(state, chain.chain_id, chain.hub_address, VERSION, position, totals, announced, newest)
+    return DeploymentStatus(state, source.chain_id, source.hub_address, VERSION, position, totals, announced, newest)
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:

@@ -3,12 +3,14 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
 from flask import Response
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
+from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, link_to_next, versioned
 
-from service_api.dependencies import dependencies
+from service_api.config import ApiConfig
 from service_api.moderation.decisions import list_withheld
 
 routes = Routes("withheld", __name__, url_prefix="/api/withheld", description="What the operator does not show")
@@ -25,8 +27,7 @@ def get_withheld() -> Response:
 
 
 def _page(query: WithheldQuery) -> Version:
-    deps = dependencies()
-    with deps.facts.open() as facts:
-        found = list_withheld(facts.connection, query, deps.config.report_address)
+    with provided(FactSource).open() as facts:
+        found = list_withheld(facts.connection, query, provided(ApiConfig).report_address)
     link = link_to_next("after", str(found.next_after)) if found.has_more else None
     return json_version(to_json(found), link=link)

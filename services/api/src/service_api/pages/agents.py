@@ -10,9 +10,10 @@ from typing import Final
 
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
+from service_common.web.provided import provided
 from werkzeug.exceptions import NotFound
 
-from service_api.dependencies import dependencies
+from service_api.pages.sources import PageSources
 
 _AGENTS: Final = files(__package__).joinpath("documents", "agents.md").read_bytes()
 _KEPT: Final = "public, max-age=3600"
@@ -43,7 +44,7 @@ def get_agents() -> Response:
 @public
 def get_llms() -> Response:
     """The documents for a model, by name."""
-    text = _LLMS.format(site=dependencies().config.public_url)
+    text = _LLMS.format(site=provided(PageSources).config.public_url)
     return _answer(text.encode(), "text/plain; charset=utf-8")
 
 
@@ -51,7 +52,7 @@ def get_llms() -> Response:
 @public
 def get_api_catalog() -> Response:
     """The API, as a set of links."""
-    site = dependencies().config.public_url
+    site = provided(PageSources).config.public_url
     described = {
         "anchor": f"{site}/api",
         "service-desc": [{"href": f"{site}/api/openapi.json", "type": "application/openapi+json"}],
@@ -68,7 +69,7 @@ def get_api_catalog() -> Response:
 @public
 def get_security() -> Response:
     """Whom to tell of a weakness; 404 where the operator names nobody."""
-    found = dependencies()
+    found = provided(PageSources)
     if (contact := found.config.pages.security_contact) is None:
         raise NotFound
     expires = datetime.fromtimestamp(found.clock.now(), UTC).replace(hour=0, minute=0, second=0, microsecond=0)

@@ -5,12 +5,12 @@ from dataclasses import replace
 from typing import Final
 
 from flask import Response, render_template
+from service_common.web.provided import provided
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
-from service_api.dependencies import dependencies
-from service_api.deployment.show_deployment import show_token
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of
+from service_api.pages.sources import PageSources
 
 HTML: Final = "text/html"
 
@@ -22,7 +22,7 @@ def page(
 
     ``acting``: a wallet can act on it. ``has_amounts``: it names the escrow token.
     """
-    deps = dependencies()
+    deps = provided(PageSources)
     policy = acting_policy(deps.config) if acting else POLICY
 
     def render() -> Version:
@@ -41,7 +41,7 @@ def static_page(template: str) -> Response:
 def kept(make: Callable[[], Version], policy: str = POLICY, *, has_amounts: bool = False) -> Response:
     """Answer with a version, under a policy."""
     if has_amounts:
-        show_token(dependencies())  # before others wait for the same page
+        provided(PageSources).constants.token()  # before others wait for the same page
     return versioned(lambda: replace(make(), headers=headers_of(policy)))
 
 

@@ -20,8 +20,6 @@ from markupsafe import Markup
 from service_common.db.hub_facts import no_such_bounty
 
 from service_api.bounties.show_bounty import show_bounty
-from service_api.dependencies import Dependencies
-from service_api.deployment.show_deployment import show_token
 from service_api.pages.freshness import finality, finality_seconds
 from service_api.pages.markdown import as_text, render
 from service_api.pages.money import Payment, PossibleEnding, endings, guardian_share, payments
@@ -40,6 +38,7 @@ from service_api.pages.rows import (
     read_rows,
     read_written_verdicts,
 )
+from service_api.pages.sources import PageSources
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import Challenge, Title, read_challenge
@@ -136,9 +135,9 @@ class Activity:
     claims: tuple[ClaimRow, ...]
 
 
-def bounty_page(deps: Dependencies, bounty_id: BountyId) -> BountyPage:
+def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
     """Return the page of a bounty."""
-    shown = show_bounty(deps, bounty_id)
+    shown = show_bounty(deps.records, bounty_id)
     detail, now = shown.value, deps.clock.now()
     facts, roster = detail.facts, detail.guardian_roster
     found = _activity(deps, bounty_id)
@@ -149,7 +148,7 @@ def bounty_page(deps: Dependencies, bounty_id: BountyId) -> BountyPage:
     unfinal = finality_seconds(detail, found.bounty.settled_at or found.bounty.time, shown.head.finalized_time)
     return BountyPage(
         detail=detail,
-        token=show_token(deps),
+        token=deps.constants.token(),
         title=challenge.title if challenge else Title(None, withheld=detail.withheld),
         challenge=challenge,
         differences=_differences(challenge, detail),
@@ -169,7 +168,7 @@ def bounty_page(deps: Dependencies, bounty_id: BountyId) -> BountyPage:
     )
 
 
-def _activity(deps: Dependencies, bounty_id: BountyId) -> Activity:
+def _activity(deps: PageSources, bounty_id: BountyId) -> Activity:
     with deps.facts.open() as facts:
         bounty = read_bounties_by_id(facts.connection, {bounty_id}).get(bounty_id)
         if bounty is None:

@@ -14,13 +14,12 @@ from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
 from service_common.web.authentication import public, read_query
+from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, Version, text_version
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
 from service_api.bounties.list_bounties import list_bounties
-from service_api.dependencies import Dependencies, dependencies
-from service_api.deployment.show_deployment import show_token
 from service_api.pages import filters, formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, endings, newest
@@ -42,6 +41,7 @@ from service_api.pages.rows import (
     read_replacements,
     read_rows,
 )
+from service_api.pages.sources import PageSources
 from service_api.pages.texts import current_texts, gettext
 
 routes = Blueprint("feeds", __name__)
@@ -72,8 +72,8 @@ def get_feed() -> Response:
     """What happened last: of all bounties, or those of a search, tag, award, deadlines, Poster or Guardian."""
     values = read_query(allowed=filters.FOLLOWED)
 
-    def make(deps: Dependencies) -> Feed:
-        search = filters.read_search({**values, "show": filters.Filter.ALL}, show_token(deps))
+    def make(deps: PageSources) -> Feed:
+        search = filters.read_search({**values, "show": filters.Filter.ALL}, deps.constants.token())
         if search.problems:
             raise ServiceError("invalid_request", " ".join(search.problems.values()))
         followed = _followed(deps, search.query) if search.texts else None
@@ -98,7 +98,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
-    def make(deps: Dependencies) -> Feed:
+    def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
             connection = facts.connection
             known = read_bounties_by_id(connection, {number})
@@ -125,7 +125,7 @@ def get_person_feed(account: str) -> Response:
     read_query(allowed=frozenset())
     address = parsed_account(account)
 
-    def make(deps: Dependencies) -> Feed:
+    def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
             connection = facts.connection
             found = read_person(connection, address)
@@ -166,9 +166,9 @@ def _recent(connection: Connection) -> RecentRows:
     )
 
 
-def _followed(deps: Dependencies, query: BountyQuery) -> frozenset[BountyId]:
+def _followed(deps: PageSources, query: BountyQuery) -> frozenset[BountyId]:
     """The newest open and final bounties that match."""
-    lists = [list_bounties(deps, replace(query, status=each, limit=MAX_LIMIT)).value for each in BountyStatus]
+    lists = [list_bounties(deps.facts, replace(query, status=each, limit=MAX_LIMIT)).value for each in BountyStatus]
     return frozenset(item.bounty_id for found in lists for item in found.items)
 
 
@@ -198,14 +198,14 @@ def _with_named(
     return found | dict(read_bounties_by_id(connection, set(named) - set(found)))
 
 
-def _chronicle(deps: Dependencies, bounties: Mapping[BountyId, BountyRow]) -> Chronicle:
+def _chronicle(deps: PageSources, bounties: Mapping[BountyId, BountyRow]) -> Chronicle:
     titles = {each: row.title for each, row in bounties.items()}
-    return Chronicle(deps.config.chain, show_token(deps), titles)
+    return Chronicle(deps.config.chain, deps.constants.token(), titles)
 
 
-def _answer(make: Callable[[Dependencies], Feed]) -> Response:
+def _answer(make: Callable[[PageSources], Feed]) -> Response:
     def render() -> Version:
-        deps = dependencies()
+        deps = provided(PageSources)
         return text_version(_atom(make(deps), deps.config.public_url), ATOM, REVALIDATE)
 
     return kept(render, has_amounts=True)

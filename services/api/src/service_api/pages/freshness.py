@@ -12,8 +12,8 @@ from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head, read_seconds_since_look
 
-from service_api.dependencies import Dependencies
 from service_api.pages.formatting import counted, moment, span
+from service_api.pages.sources import PageSources
 from service_api.pages.texts import gettext, marked
 
 _FINAL_TERMS: Final = marked(
@@ -40,7 +40,7 @@ class Notice:
     text: str
 
 
-def notices(deps: Dependencies, now: UnixSeconds) -> tuple[Notice, ...]:
+def notices(deps: PageSources, now: UnixSeconds) -> tuple[Notice, ...]:
     """Return the present faults. Of a chain that makes no block the index is not late."""
     try:
         with reading(deps.engine) as connection:

@@ -11,7 +11,6 @@ from bounty_protocol.types import Address, BountyId, UnixSeconds
 from service_common.db.hub_reads import read_current_roster
 from sqlalchemy import Connection
 
-from service_api.dependencies import Dependencies
 from service_api.pages.rows import (
     IS_DECIDED,
     MEMBER,
@@ -23,6 +22,7 @@ from service_api.pages.rows import (
     VerdictRow,
     read_rows,
 )
+from service_api.pages.sources import PageSources
 
 MOST_VERSIONS: Final = 100
 SILENT_SECONDS: Final = 14 * 86_400
@@ -68,7 +68,7 @@ class GuardiansPage:
     now: UnixSeconds
 
 
-def guardians_page(deps: Dependencies) -> GuardiansPage:
+def guardians_page(deps: PageSources) -> GuardiansPage:
     """Return the page."""
     now = deps.clock.now()
     with deps.facts.open() as facts:

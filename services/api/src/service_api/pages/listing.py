@@ -7,10 +7,10 @@ from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
 
 from service_api.bounties.list_bounties import list_bounties
-from service_api.dependencies import Dependencies
 from service_api.pages.filters import PAGE_LENGTH, ListPlace, Search
 from service_api.pages.formatting import counted
 from service_api.pages.money import award_of
+from service_api.pages.sources import PageSources
 from service_api.pages.stage import Deadline, Stage, next_deadline, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import Title, stated_title
@@ -41,10 +41,10 @@ class ListPage:
     now: UnixSeconds
 
 
-def list_page(deps: Dependencies, search: Search) -> ListPage:
+def list_page(deps: PageSources, search: Search) -> ListPage:
     """The bounties that are looked for, after the cursor."""
     place = search.place
-    found = list_bounties(deps, search.query).value
+    found = list_bounties(deps.facts, search.query).value
     now = deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)
     following = None if found.next_cursor is None else search.address(place=place.after(found.next_cursor))

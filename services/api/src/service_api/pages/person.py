@@ -14,8 +14,6 @@ from service_common.db.hub_reads import Head, read_current_roster, read_fee_poli
 from sqlalchemy import ColumnElement, Connection, exists, or_, select
 
 from service_api.bounties.show_account import account_record
-from service_api.dependencies import Dependencies
-from service_api.deployment.show_deployment import show_token
 from service_api.pages.rows import (
     BOUNTY,
     CLAIM,
@@ -30,6 +28,7 @@ from service_api.pages.rows import (
     read_bounties_by_id,
     read_rows,
 )
+from service_api.pages.sources import PageSources
 from service_api.pages.stage import Stage, stage_of
 from service_api.pages.texts import gettext
 from service_api.pages.titles import NO_TITLE, Title
@@ -103,7 +102,7 @@ class PersonPage:
         return self.titles.get(bounty_id, NO_TITLE)
 
 
-def person_page(deps: Dependencies, account: Address) -> PersonPage:
+def person_page(deps: PageSources, account: Address) -> PersonPage:
     """Return the page of an account; one that the log has nothing of is a page, too."""
     now = deps.clock.now()
     with deps.facts.open() as facts:
@@ -122,7 +121,7 @@ def person_page(deps: Dependencies, account: Address) -> PersonPage:
     kinds = (found.posted, found.submitted, found.judged, found.claimed)
     return PersonPage(
         account=account,
-        token=show_token(deps),
+        token=deps.constants.token(),
         rows=PersonRows(found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN]),
         titles={each: row.title for each, row in bounties.items()},
         stages=stages,

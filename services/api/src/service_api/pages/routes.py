@@ -1,7 +1,6 @@
 """The pages."""
 
 import re
-from contextlib import nullcontext
 from typing import Final
 from urllib.parse import urlencode
 
@@ -13,14 +12,14 @@ from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
 from service_common.db.hub_reads import read_delivery_keys
 from service_common.web.authentication import public, public_body, read_query
-from service_common.web.callers import callers
+from service_common.web.callers import Callers
+from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_api.bounties.show_bounty import show_bounty
-from service_api.dependencies import Dependencies, dependencies
-from service_api.deployment.show_deployment import reading_once, show_deployment, show_token
+from service_api.deployment.show_deployment import show_deployment
 from service_api.deployment.show_status import show_status
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
@@ -28,6 +27,7 @@ from service_api.pages.answers import kept, only_now, page, static_page
 from service_api.pages.entries import withheld_line
 from service_api.pages.markdown import render
 from service_api.pages.rounds import current_rounds
+from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
 
 routes = Blueprint("pages", __name__, template_folder="templates")
@@ -44,14 +44,14 @@ def get_list() -> PlainResponse:
 
     A form sends its empty fields, too: each state has one address, without them.
     """
-    values, deps = read_query(allowed=filters.PARAMETERS), dependencies()
-    token = show_token(deps)
+    values, deps = read_query(allowed=filters.PARAMETERS), provided(PageSources)
+    token = deps.constants.token()
     search = filters.read_search(values, token)
     if not all(values.values()):
         return redirect(search.address(place=search.place), 303)
 
     def make() -> dict[str, object]:
-        figures = status.figures_of(show_status(deps))
+        figures = status.figures_of(show_status(deps.facts))
         found = listing.list_page(deps, search)
         return {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
 
@@ -95,7 +95,7 @@ def find() -> PlainResponse:
 def get_bounty(bounty_id: str) -> Response:
     """State, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check it."""
     read_query(allowed=frozenset())
-    number, deps = parsed_bounty_id(bounty_id), dependencies()
+    number, deps = parsed_bounty_id(bounty_id), provided(PageSources)
 
     def make() -> dict[str, object]:
         found = bounty.bounty_page(deps, number)
@@ -117,7 +117,7 @@ def get_challenge(bounty_id: str) -> Response:
     number = parsed_bounty_id(bounty_id)
 
     def make() -> Version:
-        detail = show_bounty(dependencies(), number).value
+        detail = show_bounty(provided(PageSources).records, number).value
         if detail.withheld is not None:
             raise ServiceError("bounty_challenge_withheld", withheld_line(detail.withheld))
         found = read_challenge(detail.challenge, detail.facts.spec_commitment)
@@ -136,7 +136,7 @@ def get_person(account: str) -> Response | PlainResponse:
     address = parsed_account(account)
     if account != address:
         return redirect(f"/people/{address}", 301)
-    return page("person.html", lambda: {"page": person.person_page(dependencies(), address)})
+    return page("person.html", lambda: {"page": person.person_page(provided(PageSources), address)})
 
 
 @routes.get("/guardians")
@@ -146,7 +146,7 @@ def get_guardians() -> Response:
     read_query(allowed=frozenset())
 
     def make() -> dict[str, object]:
-        deps = dependencies()
+        deps = provided(PageSources)
         return {"page": guardians.guardians_page(deps), "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
 
     return page("guardians.html", make, acting=True, has_amounts=False)
@@ -159,7 +159,7 @@ def get_publish() -> Response:
     read_query(allowed=frozenset())
 
     def make() -> dict[str, object]:
-        return {"wallet": _wallet(dependencies(), wallets.Actions.PUBLISH)}
+        return {"wallet": _wallet(provided(PageSources), wallets.Actions.PUBLISH)}
 
     return page("publish.html", make, acting=True, has_amounts=False)
 
@@ -169,8 +169,7 @@ def get_publish() -> Response:
 def preview(text: bytes) -> Response:
     """A challenge (`text/markdown`, at most 256 KiB) as its page would show it. Nothing of it is kept or logged."""
     read_query(allowed=frozenset())
-    known = callers()
-    with nullcontext() if known is None else known.read():
+    with provided(Callers).read():
         return only_now("preview.html", shown=render(text.decode("utf-8", "replace")))
 
 
@@ -181,10 +180,10 @@ def get_deployment() -> Response:
     read_query(allowed=frozenset())
 
     def make() -> dict[str, object]:
-        deps = dependencies()
-        stated = show_status(deps)
-        with reading_once(deps, "hub", "beacon"):
-            found = show_deployment(deps)
+        deps = provided(PageSources)
+        stated = show_status(deps.facts)
+        with deps.constants.reading_once("hub", "beacon"):
+            found = show_deployment(deps.facts, deps.constants, deps.config.web.public_host)
         with deps.facts.open() as facts:
             key = read_delivery_keys(facts.connection, facts.head.block_time).current
         health, figures = status.health_of(stated), status.figures_of(stated)
@@ -204,7 +203,7 @@ def get_withheld() -> Response:
         raise NotFound
 
     def make() -> dict[str, object]:
-        deps, after = dependencies(), int(given)
+        deps, after = provided(PageSources), int(given)
         with deps.facts.open() as facts:
             query = WithheldQuery(after, SHOWN_WITHHELD)
             found = list_withheld(facts.connection, query, deps.config.report_address)
@@ -229,7 +228,7 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def _wallet(deps: Dependencies, actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
+def _wallet(deps: PageSources, actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
     return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail)
 
 

@@ -11,10 +11,10 @@ from service_common.web.problems import PAGE
 from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response as PlainResponse
 
-from service_api.dependencies import Dependencies
 from service_api.pages import agents, assets, feeds, formatting, rounds, routes
 from service_api.pages.answers import HTML
 from service_api.pages.policy import POLICY, SEALER_POLICY, headers_of
+from service_api.pages.sources import PageSources
 from service_api.pages.stage import LABELS, MEANINGS
 from service_api.pages.texts import gettext, install_texts, marked
 
@@ -33,12 +33,12 @@ _AWAY: Final = marked("Not available at the moment")
 _BUSY: Final = marked("Too busy at the moment")
 
 
-def install_pages(app: Flask, deps: Dependencies) -> None:
+def install_pages(app: Flask, deps: PageSources) -> None:
     """Give ``app`` the pages."""
     install_texts(app, deps.config.pages.texts)
     _install_templates(app, deps)
     urls = deps.config.beacon.urls
-    app.extensions[rounds.EXTENSION] = rounds.Rounds(urls, lambda: deps.beacon, deps.relays, deps.clock)
+    app.extensions[rounds.EXTENSION] = rounds.Rounds(urls, lambda: deps.constants.beacon, deps.relays, deps.clock)
     app.extensions[PAGE] = _problem
     app.before_request(_without_slash)
     for each in BLUEPRINTS:
@@ -46,7 +46,7 @@ def install_pages(app: Flask, deps: Dependencies) -> None:
     app.after_request(_with_policy)
 
 
-def _install_templates(app: Flask, deps: Dependencies) -> None:
+def _install_templates(app: Flask, deps: PageSources) -> None:
     """Names that every template may use."""
     texts = deps.config.pages.texts
     app.jinja_env.undefined = StrictUndefined

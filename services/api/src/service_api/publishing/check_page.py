@@ -5,25 +5,30 @@ wrong goes no further than here. Nothing of a page reaches a log, a queue or a r
 """
 
 import json
+from dataclasses import replace
+from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urlencode
 
 import urllib3
 from bounty_protocol.chain.hub_constants import HubConstants, term_issues
 from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.errors import Issue, ServiceError, shown_issues
+from bounty_protocol.errors import ServiceError, shown_issues
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.rubric import current_rubric
-from bounty_protocol.timely import HttpAnswer
+from bounty_protocol.timely import TimelyHttp
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
+from service_common.db.hub_facts import FactSource
 from service_common.log import correlation_id, get_logger
 
-from service_api.dependencies import Dependencies
+from service_api.deployment.constants import Constants
 from service_api.places import place_at
 from service_api.publishing.publish_challenge import shown_time
 
+MAX_CHECKING: Final = 16
+"""Pages that one process has checked by the reviewer at a time: a thread waits for each."""
 CODE: Final = "page_check_unavailable"
 TIMEOUT: Final = urllib3.Timeout(connect=1.0, read=11.0)
 """The reviewer lets a page wait for 2 seconds and judges it within 8."""
@@ -33,58 +38,53 @@ _BUSY_SECONDS: Final = 5
 log = get_logger(__name__)
 
 
-def check_page(deps: Dependencies, page: bytes) -> PageFindings:
-    """The answer of ``check``: all that is found, at most as many issues as any answer shows."""
-    try:
-        challenge = parse_challenge(page)
-    except ServiceError as error:
-        rubric = current_rubric()
-        return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(error.issues)))
-    with deps.facts.open() as facts:
-        now = facts.head.block_time  # as a publication has it: the chain decides about deadlines
-    hub = deps.hub
-    found = _ask(deps, page, hub, now)
-    issues = [*term_issues(challenge, hub, now, shown_time), *found.issues]
-    return PageFindings(found.rubric_version, found.rubric_hash, found.rules_version, tuple(_shown(issues)))
+class PageChecks:
+    """Checks pages for those who ask now. Thread-safe."""
 
+    def __init__(self, source: FactSource, constants: Constants, http: TimelyHttp, reviewer_url: str) -> None:
+        self._source, self._constants, self._http, self._url = source, constants, http, reviewer_url
+        self._places = BoundedSemaphore(MAX_CHECKING)
 
-def _shown(issues: list[Issue]) -> list[Issue]:
-    return shown_issues(list(dict.fromkeys(issues)))
+    def check(self, page: bytes) -> PageFindings:
+        """The answer of ``check``: all that is found, at most as many issues as any answer shows."""
+        try:
+            challenge = parse_challenge(page)
+        except ServiceError as error:
+            rubric = current_rubric()
+            return PageFindings(rubric.version, rubric.hash, VERSION, tuple(shown_issues(error.issues)))
+        with self._source.open() as facts:
+            now = facts.head.block_time  # as a publication has it: the chain decides about deadlines
+        hub = self._constants.hub
+        with place_at(self._places, _busy()):
+            found = self._findings(page, hub, now)
+        issues = dict.fromkeys((*term_issues(challenge, hub, now, shown_time), *found.issues))
+        return replace(found, issues=tuple(shown_issues(list(issues))))
 
-
-def _ask(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSeconds) -> PageFindings:
-    """The reviewer's findings."""
-    with place_at(deps.check_places, _busy()):
-        answer = _exchange(deps, page, hub, now)
-    if answer.status == 503:
-        raise _busy()
-    try:
-        if answer.status != 200:
-            raise ValueError(f"status {answer.status}")
-        return read(PageFindings, json.loads(answer.body))
-    except (ValueError, RecursionError) as error:
-        # The reviewer's answer may quote the page: no part of it is logged.
-        log.warning("the reviewer gave no usable answer", status=answer.status)
-        raise ServiceError(CODE, "The reviewer gave no usable answer.") from error
-
-
-def _exchange(deps: Dependencies, page: bytes, hub: HubConstants, now: UnixSeconds) -> HttpAnswer:
-    query = urlencode(
-        {
+    def _findings(self, page: bytes, hub: HubConstants, now: UnixSeconds) -> PageFindings:
+        """The reviewer's findings."""
+        query = {
             "now": now,
             "reveal_delay": hub.reveal_delay,
             "token_symbol": hub.token.symbol,
             "token_decimals": hub.token.decimals,
         }
-    )
-    headers = {"Content-Type": "text/markdown", "X-Correlation-Id": correlation_id.get()}
-    try:
-        url = f"{deps.config.reviewer_url}/findings?{query}"
-        answer = deps.http.exchange("POST", url, most_bytes=_MAX_ANSWER, body=page, headers=headers, timeout=TIMEOUT)
-    except urllib3.exceptions.HTTPError as error:
-        log.warning("reviewer unavailable", error=type(error).__name__)
-        raise ServiceError(CODE, "The reviewer cannot be reached at the moment.") from error
-    return answer
+        url = f"{self._url}/findings?{urlencode(query)}"
+        sent = {"Content-Type": "text/markdown", "X-Correlation-Id": correlation_id.get()}
+        try:
+            answer = self._http.exchange("POST", url, most_bytes=_MAX_ANSWER, body=page, headers=sent, timeout=TIMEOUT)
+        except urllib3.exceptions.HTTPError as error:
+            log.warning("reviewer unavailable", error=type(error).__name__)
+            raise ServiceError(CODE, "The reviewer cannot be reached at the moment.") from error
+        if answer.status == 503:
+            raise _busy()
+        try:
+            if answer.status != 200:
+                raise ValueError(f"status {answer.status}")
+            return read(PageFindings, json.loads(answer.body))
+        except (ValueError, RecursionError) as error:
+            # The reviewer's answer may quote the page: no part of it is logged.
+            log.warning("the reviewer gave no usable answer", status=answer.status)
+            raise ServiceError(CODE, "The reviewer gave no usable answer.") from error
 
 
 def _busy() -> ServiceError:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from bounty_protocol.chain.hub_constants import HubConstants, term_issues
+from bounty_protocol.chain.hub_constants import term_issues
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
@@ -26,6 +26,7 @@ from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, 
 from bounty_protocol.wire.values import AbiArguments, TypedData
 from service_common.db import app as t
 from service_common.db.engine import writing
+from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import (
     read_announced_roster,
     read_current_roster,
@@ -33,13 +34,15 @@ from service_common.db.hub_reads import (
     read_has_bounty,
 )
 from service_common.reviews import Circumstances
+from sqlalchemy import Engine
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.rendering import fees_of
-from service_api.dependencies import Dependencies
-from service_api.publishing.reviews import ReviewRequest, review
+from service_api.config import ApiConfig
+from service_api.deployment.constants import Constants
+from service_api.publishing.reviews import ReviewRequest, Reviews
 from service_api.publishing.stored_pages import is_kept, store_page
-from service_api.storage.pending import Pending, require_room
+from service_api.storage.pending import Pending, PendingRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +58,9 @@ class Offer:
     """Whether the Poster has one whose creation is final."""
 
 
-def require_publications(deps: Dependencies) -> None:
+def require_publications(config: ApiConfig) -> None:
     """Raise ``invalid_bounty_challenge`` where this deployment takes no new bounties, as the operator has set."""
-    if not deps.config.takes_publications:
+    if not config.takes_publications:
         raise ServiceError(
             "invalid_bounty_challenge",
             "This deployment takes no new bounties.",
@@ -65,40 +68,86 @@ def require_publications(deps: Dependencies) -> None:
         )
 
 
-def publish_challenge(deps: Dependencies, request: VerifiedRequest, poster: Address) -> PreparedPublication:
-    """The answer of ``prepare-publication``."""
-    page = request.body
-    challenge = parse_challenge(page)
-    offer = _offer(deps, poster)
-    _check_terms(challenge, deps.hub, offer.now)
-    commitment = spec_commitment(page)
-    if not is_kept(deps.engine, commitment):
-        require_room(deps, Pending.PAGES, poster)
-    _process_once(deps, request)
-    token = deps.hub.token
-    circumstances = Circumstances(offer.now, deps.hub.reveal_delay, token.symbol, token.decimals)
-    finished = review(deps, ReviewRequest(poster, commitment, page, circumstances, offer.has_bounty))
-    store_page(deps.engine, commitment, page, challenge)
-    terms = _terms(challenge, commitment, offer)
-    return _prepared(deps, poster, terms, offer, finished, len(page))
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """What publishing a page needs."""
+
+    source: FactSource
+    constants: Constants
+    room: PendingRoom
+    reviews: Reviews
+
+    def publish(self, request: VerifiedRequest, poster: Address) -> PreparedPublication:
+        """The answer of ``prepare-publication``."""
+        page, hub, engine = request.body, self.constants.hub, self.source.engine
+        challenge = parse_challenge(page)
+        offer = _offer(self.source, poster)
+        if issues := term_issues(challenge, hub, offer.now, shown_time):  # the Hub would revert on these terms
+            message = "The page's terms do not fit this deployment."
+            raise ServiceError("invalid_bounty_challenge", message, issues=issues)
+        commitment = spec_commitment(page)
+        if not is_kept(engine, commitment):
+            self.room.require(Pending.PAGES, poster)
+        _process_once(engine, request)
+        circumstances = Circumstances(offer.now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)
+        asked = ReviewRequest(poster, commitment, page, circumstances, offer.has_bounty)
+        finished = self.reviews.require_ready(asked)
+        store_page(engine, commitment, page, challenge)
+        return self._prepared(poster, _terms(challenge, commitment, offer), offer, finished, len(page))
+
+    def _prepared(
+        self, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
+    ) -> PreparedPublication:
+        chain, token = self.source, self.constants.hub.token
+        valid_before = UnixSeconds(offer.now + AUTHORIZATION_SECONDS)
+        if offer.roster_until is not None:  # from then on the Hub refuses terms that name this roster
+            valid_before = min(valid_before, offer.roster_until)
+        # The last argument is the signature over authorization_typed_data, which only the wallet can make.
+        with_authorization: list[object] = [terms.to_args(), poster, "0", str(valid_before), None]
+        typed_data = authorization_typed_data(
+            token,
+            chain.chain_id,
+            owner=poster,
+            payee=chain.hub_address,
+            value=terms.escrow_amount,
+            valid_after=UnixSeconds(0),
+            valid_before=valid_before,
+            nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
+        )
+        return PreparedPublication(
+            spec_commitment=terms.spec_commitment,
+            byte_length=byte_length,
+            chain_id=chain.chain_id,
+            hub_address=chain.hub_address,
+            escrow_token_address=token.address,
+            poster_address=poster,
+            create_bounty=PreparedCall("createBounty", AbiArguments([terms.to_args()])),
+            create_bounty_with_authorization=PreparedCall(
+                "createBountyWithAuthorization", AbiArguments(with_authorization)
+            ),
+            authorization_typed_data=TypedData(typed_data),
+            fee_policy=fees_of(offer.fees),
+            guardian_roster=offer.roster,
+            review=finished,
+        )
 
 
-def _process_once(deps: Dependencies, request: VerifiedRequest) -> None:
+def _process_once(engine: Engine, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
     values = {
         "approval_digest": request.approval_digest,
         "signer": request.signer,
         "block_number": request.block_number,
     }
-    with writing(deps.engine) as connection:
+    with writing(engine) as connection:
         statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
         first = connection.execute(statement.returning(t.processed_approvals.c.signer)).first()
     if first is None:
         raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
 
 
-def _offer(deps: Dependencies, poster: Address) -> Offer:
-    with deps.facts.open() as facts:
+def _offer(source: FactSource, poster: Address) -> Offer:
+    with source.open() as facts:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
         announced = read_announced_roster(facts.connection, now)
@@ -106,12 +155,6 @@ def _offer(deps: Dependencies, poster: Address) -> Offer:
     if fees is None or roster is None:
         raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
     return Offer(fees, roster, now, None if announced is None else announced.effective_from, has_bounty)
-
-
-def _check_terms(challenge: ChallengePage, hub: HubConstants, now: UnixSeconds) -> None:
-    """Refuse terms that this Hub would revert on, all at once."""
-    if issues := term_issues(challenge, hub, now, shown_time):
-        raise ServiceError("invalid_bounty_challenge", "The page's terms do not fit this deployment.", issues=issues)
 
 
 def shown_time(at: int) -> str:
@@ -132,41 +175,4 @@ def _terms(challenge: ChallengePage, commitment: Bytes32, offer: Offer) -> Terms
         max_protocol_fee=fee_amount(challenge.escrow_amount, offer.fees.protocol_fee_bps),
         max_guardian_fee=fee_amount(challenge.escrow_amount, offer.fees.guardian_fee_bps),
         salt=bytes32(secrets.token_bytes(32)),
-    )
-
-
-def _prepared(
-    deps: Dependencies, poster: Address, terms: Terms, offer: Offer, finished: ReviewReference, byte_length: int
-) -> PreparedPublication:
-    chain = deps.config.chain
-    valid_before = UnixSeconds(offer.now + AUTHORIZATION_SECONDS)
-    if offer.roster_until is not None:  # from then on the Hub refuses terms that name this roster
-        valid_before = min(valid_before, offer.roster_until)
-    # The last argument is the signature over authorization_typed_data, which only the wallet can make.
-    with_authorization: list[object] = [terms.to_args(), poster, "0", str(valid_before), None]
-    typed_data = authorization_typed_data(
-        deps.hub.token,
-        chain.chain_id,
-        owner=poster,
-        payee=chain.hub_address,
-        value=terms.escrow_amount,
-        valid_after=UnixSeconds(0),
-        valid_before=valid_before,
-        nonce=authorization_nonce(chain.chain_id, chain.hub_address, poster, terms),
-    )
-    return PreparedPublication(
-        spec_commitment=terms.spec_commitment,
-        byte_length=byte_length,
-        chain_id=chain.chain_id,
-        hub_address=chain.hub_address,
-        escrow_token_address=deps.hub.token.address,
-        poster_address=poster,
-        create_bounty=PreparedCall("createBounty", AbiArguments([terms.to_args()])),
-        create_bounty_with_authorization=PreparedCall(
-            "createBountyWithAuthorization", AbiArguments(with_authorization)
-        ),
-        authorization_typed_data=TypedData(typed_data),
-        fee_policy=fees_of(offer.fees),
-        guardian_roster=offer.roster,
-        review=finished,
     )

@@ -16,10 +16,8 @@ from bounty_protocol.types import Address, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
-from sqlalchemy import delete, func, or_, select, text
+from sqlalchemy import Engine, delete, func, or_, select, text
 from sqlalchemy.dialects.postgresql import insert
-
-from service_api.dependencies import Dependencies
 
 QUOTA_WINDOW: Final = timedelta(hours=24)
 PENDING: Final = timedelta(minutes=10)
@@ -37,14 +35,14 @@ class Charge:
     under_way: int = 0
 
 
-def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
-    """Charge this review once.
+def charge(engine: Engine, quota: int, identifier: Bytes32, poster: Address) -> Charge:
+    """Charge this review once, of so many in a window.
 
     Raises 429 with the moment when a charge runs out of the window.
     """
     c = t.review_charges.c
     attempt = secrets.token_hex(16)
-    with writing(deps.engine) as connection:
+    with writing(engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:poster, 7))"), {"poster": poster})
         pending = c.charged_at > func.now() - PENDING
         if connection.execute(select(c.review_id).where(c.review_id == identifier, pending)).first() is not None:
@@ -57,8 +55,8 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
             .order_by(c.charged_at)
         )
         others = list(connection.execute(counted))
-        if len(others) >= deps.config.review_quota:
-            frees_at = others[len(others) - deps.config.review_quota].charged_at + QUOTA_WINDOW
+        if len(others) >= quota:
+            frees_at = others[len(others) - quota].charged_at + QUOTA_WINDOW
             message = "The review quota of this Poster for the last 24 hours is used up."
             now = connection.execute(select(func.now())).scalar_one()
             raise limit_reached(message, _seconds(frees_at) + 1, _seconds(now))
@@ -68,19 +66,19 @@ def charge(deps: Dependencies, identifier: Bytes32, poster: Address) -> Charge:
     return Charge(attempt, sum(other.is_under_way for other in others))
 
 
-def refund(deps: Dependencies, attempt: str | None) -> None:
+def refund(engine: Engine, attempt: str | None) -> None:
     """Take back the charge of an attempt that ended without a judgement, unless another one got there meanwhile."""
     if attempt is not None:
         c = t.review_charges.c
         judged = select(reviews.c.review_id).where(reviews.c.review_id == c.review_id).exists()
-        with writing(deps.engine) as connection:
+        with writing(engine) as connection:
             connection.execute(delete(t.review_charges).where(c.attempt == attempt, ~judged))
 
 
-def confirm(deps: Dependencies, identifier: Bytes32, poster: Address) -> None:
+def confirm(engine: Engine, identifier: Bytes32, poster: Address) -> None:
     """A joined review came to a judgement: it is charged, even if its starter took the charge back meanwhile."""
     made = insert(t.review_charges).values(review_id=identifier, poster=poster)
-    with writing(deps.engine) as connection:
+    with writing(engine) as connection:
         connection.execute(made.on_conflict_do_nothing())
 
 
@@ -92,9 +90,9 @@ def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
     )
 
 
-def database_time(deps: Dependencies) -> int:
+def database_time(engine: Engine) -> int:
     """The clock that charges are counted by, whatever this machine's clock shows."""
-    with reading(deps.engine) as connection:
+    with reading(engine) as connection:
         return _seconds(connection.execute(select(func.now())).scalar_one())
 
 

@@ -6,12 +6,14 @@ end in a judgement is not charged, whichever request was waiting for it. Losing 
 
 import time
 from dataclasses import dataclass
+from threading import BoundedSemaphore
 from typing import Final
 
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address, Bytes32
 from bounty_protocol.wire.publication import ReviewReference
+from redis import Redis
 from redis.exceptions import RedisError
 from service_common.db.engine import reading
 from service_common.db.review import reviews
@@ -26,12 +28,13 @@ from service_common.reviews import (
     pack_page,
     review_id,
 )
-from sqlalchemy import select
+from service_common.web.callers import Callers
+from sqlalchemy import Engine, select
 
-from service_api.dependencies import REVIEW_STEP_SECONDS, Dependencies
+from service_api.config import ApiConfig
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
 from service_api.places import place_at
-from service_api.publishing.review_charges import PENDING, Charge, charge, confirm, database_time, limit_reached, refund
+from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
 
 REVIEW: Final = JobKind(
     QueueName.REVIEWS,
@@ -40,6 +43,10 @@ REVIEW: Final = JobKind(
     kept_seconds=300,
     waiting_seconds=int(PENDING.total_seconds()),  # as long as it is charged: without a worker, pages would fill Redis
 )
+MAX_WAITING: Final = 100
+"""Publications that one process has wait for their review."""
+STEP_SECONDS: Final = 5.0
+"""How long one look for a review's result lasts."""
 LATER_SECONDS: Final = 5
 """What a Poster's further review waits for each of its reviews that is under way, so that others' come before."""
 _MAX_WAIT_SECONDS = 3_600
@@ -59,124 +66,118 @@ class ReviewRequest:
     """Whether the Poster has a bounty on chain: the deployment's last paid reviews of a day are for those."""
 
 
-def review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
-    """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
-    try:
-        with PUBLICATION_SECONDS.time():
-            finished = _review(deps, asked)
-    except ServiceError as error:
-        PUBLICATIONS.labels(outcome_of(error.code)).inc()
-        raise
-    PUBLICATIONS.labels(ReviewResult.READY).inc()
-    return finished
+class Reviews:
+    """The reviews of one deployment's pages. Thread-safe."""
 
+    def __init__(self, engine: Engine, redis: Redis, callers: Callers, config: ApiConfig) -> None:
+        self._engine, self._redis, self._callers, self._config = engine, redis, callers, config
+        self._places = BoundedSemaphore(MAX_WAITING)
 
-def _review(deps: Dependencies, asked: ReviewRequest) -> ReviewReference:
-    rubric = current_rubric()
-    identifier = review_id(asked.poster, asked.commitment, rubric.hash)
-    finished = ReviewReference(identifier, rubric.version, rubric.hash)
-    if (known := _result(deps, identifier)) is not None:
-        return _conclude(known, finished)
-    refusal = ServiceError("service_overloaded", "Too many publications are waiting for their review.", retry_after=10)
-    with place_at(deps.review_places, refusal):
-        charged = charge(deps, identifier, asked.poster)
-        return _conclude(_review_now(deps, identifier, asked, charged), finished)
-
-
-def _review_now(
-    deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, charged: Charge
-) -> tuple[ReviewResult, list[Issue]]:
-    """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
-    try:
-        _enqueue(deps, identifier, asked, charged.under_way)
-    except ServiceError:
-        refund(deps, charged.attempt)
-        raise
-    except RedisError as error:
-        log.warning("review queue unavailable", exc_info=error)
-        refund(deps, charged.attempt)
-        raise ServiceError(
-            "orchestrator_provider_error", "The review could not be queued at the moment.", retry_after=5
-        ) from error
-    known = _wait(deps, identifier)
-    if isinstance(known, ReviewEnding):
-        refund(deps, charged.attempt)
-        raise _failure(deps, known)
-    if charged.attempt is None:
-        confirm(deps, identifier, asked.poster)
-    return known
-
-
-def _result(deps: Dependencies, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
-    with reading(deps.engine) as connection:
-        row = connection.execute(
-            select(reviews.c.result, reviews.c.issues).where(reviews.c.review_id == identifier)
-        ).first()
-    if row is None:
-        return None
-    return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
-
-
-def _conclude(known: tuple[ReviewResult, list[Issue]], finished: ReviewReference) -> ReviewReference:
-    result, issues = known
-    if result is ReviewResult.READY:
+    def require_ready(self, asked: ReviewRequest) -> ReviewReference:
+        """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and
+        timed."""
+        try:
+            with PUBLICATION_SECONDS.time():
+                finished = self._review(asked)
+        except ServiceError as error:
+            PUBLICATIONS.labels(outcome_of(error.code)).inc()
+            raise
+        PUBLICATIONS.labels(ReviewResult.READY).inc()
         return finished
-    raise ServiceError(
-        "bounty_challenge_not_ready", "The readiness review found what has to be clearer.", issues=issues
-    )
 
+    def _review(self, asked: ReviewRequest) -> ReviewReference:
+        rubric = current_rubric()
+        identifier = review_id(asked.poster, asked.commitment, rubric.hash)
+        known = self._result(identifier)
+        if known is None:
+            refusal = "Too many publications are waiting for their review."
+            with place_at(self._places, ServiceError("service_overloaded", refusal, retry_after=10)):
+                known = self._started_or_joined(identifier, asked)
+        result, issues = known
+        if result is not ReviewResult.READY:
+            refusal = "The readiness review found what has to be clearer."
+            raise ServiceError("bounty_challenge_not_ready", refusal, issues=issues)
+        return ReviewReference(identifier, rubric.version, rubric.hash)
 
-def _enqueue(deps: Dependencies, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
-    """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
-    redis, job_id = deps.review_redis, _job_id(identifier)
-    if is_pending(redis, deps.engine, REVIEW, job_id):
-        return
-    deps.callers.charge(deps.config.budgets.reviews_of_address)  # whoever starts it, not who asked first
-    argument = message(
-        review_id=identifier,
-        poster=asked.poster,
-        spec_commitment=asked.commitment,
-        page=pack_page(asked.page),
-        has_bounty=asked.has_bounty,
-        **asked.circumstances.to_fields(),
-    )
-    enqueue(redis, deps.engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
+    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> tuple[ReviewResult, list[Issue]]:
+        """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
+        charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
+        try:
+            self._enqueue(identifier, asked, charged.under_way)
+        except ServiceError:
+            refund(self._engine, charged.attempt)
+            raise
+        except RedisError as error:
+            log.warning("review queue unavailable", exc_info=error)
+            refund(self._engine, charged.attempt)
+            refusal = "The review could not be queued at the moment."
+            raise ServiceError("orchestrator_provider_error", refusal, retry_after=5) from error
+        known = self._wait(identifier)
+        if isinstance(known, ReviewEnding):
+            refund(self._engine, charged.attempt)
+            raise self._failure(known)
+        if charged.attempt is None:
+            confirm(self._engine, identifier, asked.poster)
+        return known
+
+    def _result(self, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
+        c = reviews.c
+        with reading(self._engine) as connection:
+            row = connection.execute(select(c.result, c.issues).where(c.review_id == identifier)).first()
+        if row is None:
+            return None
+        return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
+
+    def _enqueue(self, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
+        """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
+        job_id = _job_id(identifier)
+        if is_pending(self._redis, self._engine, REVIEW, job_id):
+            return
+        self._callers.charge(self._config.budgets.reviews_of_address)  # whoever starts it, not who asked first
+        argument = message(
+            review_id=identifier,
+            poster=asked.poster,
+            spec_commitment=asked.commitment,
+            page=pack_page(asked.page),
+            has_bounty=asked.has_bounty,
+            **asked.circumstances.to_fields(),
+        )
+        enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
+
+    def _wait(self, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
+        """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
+        meanwhile."""
+        ends = time.monotonic() + self._config.review_wait_seconds
+        while (left := ends - time.monotonic()) > 0:
+            try:
+                step = int(max(1, min(STEP_SECONDS, left)))
+                ended = wait_for_result(self._redis, _job_id(identifier), step)
+            except RedisError as error:
+                log.warning("review queue unavailable", exc_info=error)
+                ended = None
+                time.sleep(min(STEP_SECONDS, left))
+            if (known := self._result(identifier)) is not None:
+                return known
+            if ended is not None:
+                return ReviewEnding.from_json(ended.return_value)
+        raise ServiceError(
+            "orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5,
+            is_failure=False,  # the ordinary answer of a long page: the next request joins the review
+        )  # fmt: skip
+
+    def _failure(self, ending: ReviewEnding) -> ServiceError:
+        """The Poster's answer for a review that ended without a judgement."""
+        code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
+        if code == "publication_review_limit_reached" and ending.retry_at is not None:
+            reason = "The service's reviews for the last 24 hours are used up."
+            return limit_reached(reason, ending.retry_at, database_time(self._engine))
+        if code == "orchestrator_unconfigured":
+            return ServiceError(code, "No review provider is configured.", retry_after=600)
+        if code == "invalid_orchestrator_output":
+            return ServiceError(code, "The review's result could not be validated.")
+        wait = max(1, min(_MAX_WAIT_SECONDS, ending.retry_after or 10))
+        return ServiceError("orchestrator_provider_error", "The review provider failed.", retry_after=wait)
 
 
 def _job_id(identifier: Bytes32) -> str:
     return f"review-{identifier[2:]}"
-
-
-def _wait(deps: Dependencies, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
-    """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone meanwhile."""
-    ends = time.monotonic() + deps.config.review_wait_seconds
-    while (left := ends - time.monotonic()) > 0:
-        try:
-            step = int(max(1, min(REVIEW_STEP_SECONDS, left)))
-            ended = wait_for_result(deps.review_redis, _job_id(identifier), step)
-        except RedisError as error:
-            log.warning("review queue unavailable", exc_info=error)
-            ended = None
-            time.sleep(min(REVIEW_STEP_SECONDS, left))
-        if (known := _result(deps, identifier)) is not None:
-            return known
-        if ended is not None:
-            return ReviewEnding.from_json(ended.return_value)
-    raise ServiceError(
-        "orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5,
-        is_failure=False,  # the ordinary answer of a long page: the next request joins the review
-    )  # fmt: skip
-
-
-def _failure(deps: Dependencies, ending: ReviewEnding) -> ServiceError:
-    """The Poster's answer for a review that ended without a judgement."""
-    code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
-    if code == "publication_review_limit_reached" and ending.retry_at is not None:
-        reason = "The service's reviews for the last 24 hours are used up."
-        return limit_reached(reason, ending.retry_at, database_time(deps))
-    if code == "orchestrator_unconfigured":
-        return ServiceError(code, "No review provider is configured.", retry_after=600)
-    if code == "invalid_orchestrator_output":
-        return ServiceError(code, "The review's result could not be validated.")
-    wait = max(1, min(_MAX_WAIT_SECONDS, ending.retry_after or 10))
-    return ServiceError("orchestrator_provider_error", "The review provider failed.", retry_after=wait)

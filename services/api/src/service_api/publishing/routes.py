@@ -6,12 +6,14 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.publication import PageFindings, PreparedPublication, PublicationQuery
 from flask import Response, jsonify
 from service_common.web.authentication import public_body, read_query, signed
+from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
+from service_common.web.provided import provided
 
-from service_api.dependencies import Dependencies, dependencies
-from service_api.publishing.check_page import check_page
-from service_api.publishing.publish_challenge import publish_challenge, require_publications
+from service_api.config import ApiConfig
+from service_api.publishing.check_page import PageChecks
+from service_api.publishing.publish_challenge import Publishing, require_publications
 
 routes = Routes(
     "challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs", description="Publishing a challenge page"
@@ -39,12 +41,12 @@ def check(page: bytes) -> Response:
 
     No model reads it, no review is charged, and nothing of the page is stored or logged.
     """
-    deps = dependencies()
-    require_publications(deps)
-    deps.callers.charge(deps.config.budgets.page_checks)
+    callers, config = provided(Callers), provided(ApiConfig)
+    require_publications(config)
+    callers.charge(config.budgets.page_checks)
     read_query(allowed=frozenset())
-    with deps.callers.place("page-checks", deps.config.at_once.page_checks):
-        return jsonify(to_json(check_page(deps, page)))
+    with callers.place("page-checks", config.at_once.page_checks):
+        return jsonify(to_json(provided(PageChecks).check(page)))
 
 
 @routes.route("/prepare-publication", methods=["POST"])
@@ -70,15 +72,11 @@ def prepare_publication(request: VerifiedRequest) -> Response:
 
     Signed by the account named by poster_address.
     """
-    deps = dependencies()
-    require_publications(deps)
-    with deps.callers.place("publications", deps.config.at_once.publications):
-        return jsonify(to_json(_publish(deps, request)))
-
-
-def _publish(deps: Dependencies, request: VerifiedRequest) -> PreparedPublication:
-    budgets = deps.config.budgets
-    deps.callers.charge_account(budgets.publications, budgets.publications_of_address, request.signer)
-    poster = load_query(PublicationQuery).poster_address
-    request.require_signer({poster})
-    return publish_challenge(deps, request, poster)
+    callers, config = provided(Callers), provided(ApiConfig)
+    require_publications(config)
+    with callers.place("publications", config.at_once.publications):
+        budgets = config.budgets
+        callers.charge_account(budgets.publications, budgets.publications_of_address, request.signer)
+        poster = load_query(PublicationQuery).poster_address
+        request.require_signer({poster})
+        return jsonify(to_json(provided(Publishing).publish(request, poster)))

@@ -6,7 +6,6 @@ bytes, that no final ``submit`` recorded; a Verdict that the Hub does not hold o
 does not reach is there on the next.
 """
 
-from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
@@ -14,11 +13,11 @@ from bounty_protocol.auth.verify import FRESHNESS_SECONDS
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.expiry import delete_where
+from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
-from sqlalchemy import ColumnElement, Table, exists, func, or_
+from sqlalchemy import ColumnElement, exists, func, or_
 
-from service_api.dependencies import Dependencies
 from service_api.publishing.review_charges import QUOTA_WINDOW
 from service_api.storage.pending import is_recorded
 
@@ -38,37 +37,33 @@ index."""
 log = get_logger(__name__)
 
 
-def delete_expired(deps: Dependencies) -> int:
-    """How many rows were deleted."""
-    with deps.facts.open() as facts:
+def delete_expired(source: FactSource, longest_window: int) -> int:
+    """How many rows were deleted. ``longest_window`` is the Hub's longest submission window in seconds."""
+    with source.open() as facts:
         head = facts.head
-    ended: dict[Table, Callable[[Dependencies, Head], ColumnElement[bool]]] = {
-        t.processed_approvals: _approvals,
-        t.review_charges: _charges,
-        t.challenge_pages: _pages,
-        t.submission_envelopes: _envelopes,
-        t.verified_objects: _verified,
-        t.written_verdicts: _verdicts,
+    ended = {
+        t.processed_approvals: _approvals(head),
+        t.review_charges: t.review_charges.c.charged_at < func.now() - 2 * QUOTA_WINDOW,
+        t.challenge_pages: _pages(head, longest_window),
+        t.submission_envelopes: _envelopes(head),
+        t.verified_objects: _verified(),
+        t.written_verdicts: _verdicts(head),
     }
-    counts = {table.name: delete_where(deps.engine, table, condition(deps, head)) for table, condition in ended.items()}
+    counts = {table.name: delete_where(source.engine, table, condition) for table, condition in ended.items()}
     log.info("expired rows deleted", **counts)
     return sum(counts.values())
 
 
-def _approvals(_: Dependencies, head: Head) -> ColumnElement[bool]:
+def _approvals(head: Head) -> ColumnElement[bool]:
     """A signature over a block that is older than the window, and final, proves nothing any more."""
     c = t.processed_approvals.c
     is_stale = c.created_at < func.to_timestamp(head.block_time - 2 * FRESHNESS_SECONDS)  # twice: clocks differ
     return _older(c.created_at, APPROVAL_DAYS) & is_stale & (c.block_number < head.finalized_number)
 
 
-def _charges(_: Dependencies, __: Head) -> ColumnElement[bool]:
-    return t.review_charges.c.charged_at < func.now() - 2 * QUOTA_WINDOW
-
-
-def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
+def _pages(head: Head, longest_window: int) -> ColumnElement[bool]:
     c = t.challenge_pages.c
-    longest = deps.hub.max_submission_window + PAGE_GRACE_DAYS * DAY_SECONDS
+    longest = longest_window + PAGE_GRACE_DAYS * DAY_SECONDS
     over = or_(
         c.submission_deadline < head.finalized_time - PAGE_GRACE_DAYS * DAY_SECONDS,
         c.submission_deadline.is_(None) & (c.created_at < func.now() - timedelta(seconds=longest)),
@@ -77,18 +72,18 @@ def _pages(deps: Dependencies, head: Head) -> ColumnElement[bool]:
     return over & ~is_funded
 
 
-def _envelopes(_: Dependencies, head: Head) -> ColumnElement[bool]:
+def _envelopes(head: Head) -> ColumnElement[bool]:
     bounty_id = t.submission_envelopes.c.bounty_id
     return _past(bounty_id, h.bounties.c.submission_deadline, head, ENVELOPE_GRACE_DAYS) & ~is_recorded()
 
 
-def _verified(_: Dependencies, __: Head) -> ColumnElement[bool]:
+def _verified() -> ColumnElement[bool]:
     c = t.verified_objects.c
     named = exists().where(t.submission_envelopes.c.storage_locator == c.storage_locator)
     return _older(c.verified_at, VERIFIED_DAYS) & ~named
 
 
-def _verdicts(_: Dependencies, head: Head) -> ColumnElement[bool]:
+def _verdicts(head: Head) -> ColumnElement[bool]:
     c, v = t.written_verdicts.c, h.verdicts.c
     held = exists().where((v.bounty_id == c.bounty_id) & (v.report_commitment == c.report_commitment))
     return _past(c.bounty_id, h.bounties.c.judging_deadline, head, VERDICT_GRACE_DAYS) & ~held

@@ -23,14 +23,13 @@ from bounty_protocol.types import Address, BountyId
 from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.engine import writing
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_bounty
 from service_common.log import get_logger
-from sqlalchemy import Column, Row, Select, Text, any_, delete, literal, select
+from sqlalchemy import Column, Engine, Row, Select, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
-from service_api.dependencies import Dependencies
-from service_api.storage.port import ObjectInfo
+from service_api.storage.port import ObjectInfo, ObjectStore
 
 DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
@@ -42,12 +41,12 @@ _AT_ONCE: Final = 1_000
 log = get_logger(__name__)
 
 
-def delete_orphans(deps: Dependencies) -> int:
+def delete_orphans(source: FactSource, store: ObjectStore) -> int:
     """How many objects were deleted."""
     count = 0
-    for bounty_id, objects in groupby(_objects(deps), key=lambda info: parse_locator(info.locator).bounty_id):
+    for bounty_id, objects in groupby(_objects(source, store), key=lambda info: parse_locator(info.locator).bounty_id):
         while found := list(islice(objects, _AT_ONCE)):
-            with deps.facts.open() as facts:
+            with source.open() as facts:
                 bounty = read_bounty(facts.connection, bounty_id)
                 if bounty is None:
                     break
@@ -55,14 +54,13 @@ def delete_orphans(deps: Dependencies) -> int:
                     break
                 orphans = _orphans(facts, bounty, found)
             for info in orphans:
-                count += _delete(deps, info)
+                count += _delete(source.engine, store, info)
     return count
 
 
-def _objects(deps: Dependencies) -> Iterator[ObjectInfo]:
+def _objects(source: FactSource, store: ObjectStore) -> Iterator[ObjectInfo]:
     """The objects of this deployment's bucket, each bounty's together."""
-    chain = deps.config.chain
-    for info in deps.store.list(f"submissions/{chain.chain_id}/{chain.hub_address}/"):
+    for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/"):
         try:
             parse_locator(info.locator)
         except ValueError:
@@ -141,18 +139,18 @@ def _final(facts: HubFacts, bounty_id: BountyId, *columns: Column[Any]) -> Selec
     return submissions.where(s.bounty_id == bounty_id, s.block_number <= facts.head.finalized_number)
 
 
-def _delete(deps: Dependencies, info: ObjectInfo) -> bool:
+def _delete(engine: Engine, store: ObjectStore, info: ObjectInfo) -> bool:
     """Whether it was deleted: one that the storage refuses to delete, though it answers otherwise, is left there."""
     try:
-        deleted = deps.store.delete(info.locator, generation=info.generation)
+        deleted = store.delete(info.locator, generation=info.generation)
     except ServiceError as error:
         if error.code != "storage_unavailable":
             raise
-        deps.store.check()
+        store.check()
         log.warning("an orphan that the storage does not delete", locator=info.locator)
         return False
     v = t.verified_objects.c
-    with writing(deps.engine) as connection:
+    with writing(engine) as connection:
         connection.execute(
             delete(t.verified_objects).where(v.storage_locator == info.locator, v.generation == info.generation)
         )

@@ -9,17 +9,19 @@ always has a place.
 from enum import StrEnum
 from typing import Final
 
-from bounty_protocol.chain.rpc import ChainUnavailable, hex_bytes, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, hex_bytes, quantity
+from bounty_protocol.clock import Clock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
+from service_common.recent import Recent
 from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, tuple_, update
 
-from service_api.dependencies import Dependencies
-
 RETRY_SECONDS: Final = 3_600
+COUNTED_SECONDS: Final = 30.0
+"""For how long a sum is not made again: what is written meanwhile passes the bound."""
 _LATEST: Final = "latest"
 
 
@@ -48,17 +50,38 @@ ROW_BYTES: Final = 4_096
 """The bytes of a row beside its content: its keys, its indexes, the summary of a page."""
 
 
-def require_room(deps: Dependencies, kind: Pending, account: Address) -> None:
-    """Raise 503 ``pending_storage_full`` where no more of a kind is kept for this account before the chain has it."""
-    most = deps.config.pending_bytes
-    taken = deps.pending.get(kind, lambda: count_pending(deps.engine, kind))
-    if taken >= most or (taken >= most // 2 and not _is_on_chain(deps, account)):
-        raise ServiceError(
-            "pending_storage_full",
-            f"This deployment keeps as many {kind} as it takes before the chain has what they belong to.",
-            next_action=kind.next_action,
-            retry_after=RETRY_SECONDS,
+class PendingRoom:
+    """The room for each kind: at most so many bytes. Thread-safe."""
+
+    def __init__(self, engine: Engine, rpc: Rpc, most_bytes: int, clock: Clock) -> None:
+        self._engine, self._rpc, self._most = engine, rpc, most_bytes
+        self._sums: Recent[Pending, int] = Recent(COUNTED_SECONDS, len(Pending), clock)
+
+    def require(self, kind: Pending, account: Address) -> None:
+        """Raise 503 ``pending_storage_full`` where no more of a kind is kept for this account before the chain has
+        it."""
+        taken = self._sums.get(kind, lambda: count_pending(self._engine, kind))
+        if taken >= self._most or (taken >= self._most // 2 and not self._is_on_chain(account)):
+            raise ServiceError(
+                "pending_storage_full",
+                f"This deployment keeps as many {kind} as it takes before the chain has what they belong to.",
+                next_action=kind.next_action,
+                retry_after=RETRY_SECONDS,
+            )
+
+    def _is_on_chain(self, account: Address) -> bool:
+        """Whether the account holds ether or code, or has sent a transaction."""
+        balance, count, code = self._rpc.batch(
+            [
+                ("eth_getBalance", [account, _LATEST]),
+                ("eth_getTransactionCount", [account, _LATEST]),
+                ("eth_getCode", [account, _LATEST]),
+            ]
         )
+        try:
+            return quantity(balance) > 0 or quantity(count) > 0 or len(hex_bytes(code)) > 0
+        except ValueError as error:
+            raise ChainUnavailable("an RPC endpoint shows no code of an account") from error
 
 
 def count_pending(engine: Engine, kind: Pending) -> int:
@@ -103,21 +126,3 @@ def is_active(table: Table) -> ColumnElement[bool]:
 
 def _is_funded() -> ColumnElement[bool]:
     return exists().where(h.bounties.c.spec_commitment == t.challenge_pages.c.spec_commitment)
-
-
-def _is_on_chain(deps: Dependencies, account: Address) -> bool:
-    balance, count, code = deps.rpc.batch(
-        [
-            ("eth_getBalance", [account, _LATEST]),
-            ("eth_getTransactionCount", [account, _LATEST]),
-            ("eth_getCode", [account, _LATEST]),
-        ]
-    )
-    return quantity(balance) > 0 or quantity(count) > 0 or _is_code(code)
-
-
-def _is_code(answer: object) -> bool:
-    try:
-        return len(hex_bytes(answer)) > 0
-    except ValueError as error:
-        raise ChainUnavailable("an RPC endpoint shows no code of an account") from error

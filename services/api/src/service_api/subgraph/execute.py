@@ -10,9 +10,9 @@ from typing import Final
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.subgraph import GraphqlAnswer
 from graphql import execute_sync
+from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import Head
 
-from service_api.dependencies import Dependencies
 from service_api.places import place_at
 from service_api.read_answer import ReadAnswer
 from service_api.subgraph.request import GraphQLRequest, read_request, refuse
@@ -24,18 +24,18 @@ WAIT_SECONDS: Final = 2.0
 _places = BoundedSemaphore(AT_A_TIME)
 
 
-def execute_request(deps: Dependencies, body: bytes) -> ReadAnswer[GraphqlAnswer]:
+def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer]:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
     with place_at(_places, _overloaded("Too many GraphQL requests run at the moment."), WAIT_SECONDS):
         request = read_request(body)
-        rows = _rows(deps, request)
+        rows = _rows(source, request)
         return ReadAnswer(GraphqlAnswer(_answer(request, rows.head, rows.value)), rows.head)
 
 
-def _rows(deps: Dependencies, request: GraphQLRequest) -> ReadAnswer[Row]:
+def _rows(source: FactSource, request: GraphQLRequest) -> ReadAnswer[Row]:
     fetches, wanted, accounts = plan(request), wanted_block(request), wanted_accounts(request)
     try:
-        with deps.facts.open() as facts:
+        with source.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
             return ReadAnswer(load(facts.connection, fetches, accounts=accounts), facts.head)

@@ -13,11 +13,14 @@ from bounty_protocol.wire.subgraph import (
 )
 from flask import Response
 from graphql import print_schema
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, public_json, read_query
+from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
+from service_common.web.provided import provided
 
-from service_api.dependencies import dependencies
+from service_api.config import ApiConfig
 from service_api.subgraph.execute import WAIT_SECONDS, execute_request
 from service_api.subgraph.request import MAX_REQUEST_BYTES
 from service_api.subgraph.schema import make_schema
@@ -44,14 +47,14 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
 @public_json(MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
-    deps = dependencies()
+    callers, config = provided(Callers), provided(ApiConfig)
     with (
-        deps.callers.place("queries", deps.config.at_once.queries, patience=WAIT_SECONDS),
-        deps.callers.work(deps.config.budgets.subgraph, QUERY_SECONDS),
+        callers.place("queries", config.at_once.queries, patience=WAIT_SECONDS),
+        callers.work(config.budgets.subgraph, QUERY_SECONDS),
     ):
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
-        found = execute_request(deps, body)
+        found = execute_request(provided(FactSource), body)
         text = orjson.dumps(to_json(found.value))
         return Response(text, headers=found.position.headers(), mimetype=negotiated(REFUSALS))
 

@@ -7,6 +7,7 @@ right; nobody can before the reveal point. A Solver's envelopes that the Hub doe
 strangers together are bounded (``pending``); one that it records always has a place.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi
@@ -20,54 +21,63 @@ from bounty_protocol.wire.values import AbiArguments
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
+from service_common.db.hub_facts import FactSource
 from sqlalchemy import Connection, Engine, Table, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.dependencies import Dependencies
-from service_api.storage.pending import ROW_BYTES, Pending, is_recorded, require_room
+from service_api.deployment.constants import Constants
+from service_api.storage.pending import ROW_BYTES, Pending, PendingRoom, is_recorded
 from service_api.submissions.accepting import require_accepting
-from service_api.submissions.ciphertexts import require_uploaded
+from service_api.submissions.ciphertexts import Ciphertexts
 
 MAX_UNRECORDED: Final = 8
 """Envelopes of a Solver in a bounty that the Hub does not record."""
 
 
-def prepare_submission(
-    deps: Dependencies, bounty_id: BountyId, solver: Address, body: bytes
-) -> tuple[PreparedSubmission, bool]:
-    """The answer of ``prepare``, and whether the envelope was stored for the first time."""
-    envelope = parse_envelope(body)
-    with deps.facts.open() as facts:
-        bounty = facts.bounty(bounty_id)
-        require_accepting(facts, bounty)
-        expected = ExpectedEnvelope(
-            chain_id=facts.head.chain_id,
-            hub_address=facts.head.hub_address,
-            bounty_id=bounty_id,
-            solver_address=solver,
-            spec_commitment=bounty.terms.spec_commitment,
-            roster=facts.roster(bounty),
-            reveal_policy=deps.beacon.reveal_policy(bounty.terms.reveal_at),
-        )
-        recorded = _is_named(facts.connection, envelope, h.submissions)
-        stored = _is_named(facts.connection, envelope, t.submission_envelopes)
-    issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
-    if issues:
-        raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
-    require_uploaded(deps, envelope.ciphertext)
-    if not (recorded or stored):
-        require_room(deps, Pending.ENVELOPES, solver)
-    created = store_envelope(deps.engine, envelope, body, None if recorded else ROW_BYTES + len(body))
-    return _prepared(deps, envelope), created
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """What preparing a Submission needs."""
+
+    source: FactSource
+    constants: Constants
+    ciphertexts: Ciphertexts
+    room: PendingRoom
+
+    def prepare(self, bounty_id: BountyId, solver: Address, body: bytes) -> tuple[PreparedSubmission, bool]:
+        """The answer of ``prepare``, and whether the envelope was stored for the first time."""
+        envelope = parse_envelope(body)
+        with self.source.open() as facts:
+            bounty = facts.bounty(bounty_id)
+            require_accepting(facts, bounty)
+            expected = ExpectedEnvelope(
+                chain_id=facts.head.chain_id,
+                hub_address=facts.head.hub_address,
+                bounty_id=bounty_id,
+                solver_address=solver,
+                spec_commitment=bounty.terms.spec_commitment,
+                roster=facts.roster(bounty),
+                reveal_policy=self.constants.beacon.reveal_policy(bounty.terms.reveal_at),
+            )
+            recorded = _is_named(facts.connection, envelope, h.submissions)
+            stored = _is_named(facts.connection, envelope, t.submission_envelopes)
+        issues = envelope_differences(envelope, expected) or check_capsule(envelope.key_capsule, envelope.reveal_policy)
+        if issues:
+            raise ServiceError("invalid_solver_submission", "The envelope does not fit this bounty.", issues=issues)
+        self.ciphertexts.require_uploaded(envelope.ciphertext)
+        if not (recorded or stored):
+            self.room.require(Pending.ENVELOPES, solver)
+        pending_bytes = None if recorded else ROW_BYTES + len(body)
+        created = store_envelope(self.source.engine, envelope, body, pending_bytes)
+        return _prepared(self.source, envelope), created
 
 
-def _prepared(deps: Dependencies, envelope: Envelope) -> PreparedSubmission:
+def _prepared(source: FactSource, envelope: Envelope) -> PreparedSubmission:
     """The envelope's commitment, and the transaction that the Solver's wallet sends."""
     bounty_id, commitment, roster_hash = envelope.bounty_id, envelope.commitment(), envelope.guardian_roster_hash
     data = hub_abi().functions["submit"].encode(bounty_id, to_bytes(commitment), to_bytes(roster_hash))
     transaction = SubmitTransaction(
-        chain_id=deps.config.chain.chain_id,
-        to=deps.config.chain.hub_address,
+        chain_id=source.chain_id,
+        to=source.hub_address,
         value=TokenAmount(0),
         data="0x" + data.hex(),
         function_name="submit",

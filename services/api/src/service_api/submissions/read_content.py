@@ -4,8 +4,8 @@ Who may read comes from the index; knowing a commitment is not access. What is s
 recorded on chain: the active Submission, the winner, or one whose replacement is not final yet (``active: false``).
 Stored bytes that no longer hash to the commitment are never served, and the URL names the very generation whose bytes
 were verified: an object that was altered or replaced is verified again before anyone gets it. What the index shows of
-one Submission is at most two seconds old, and so is that the storage has the object; a download URL is at most half its
-life old.
+one Submission is at most two seconds old, and so is that the storage has the object (``api.signed_get`` of the
+benchmarks); a download URL is at most half its life old, since signing one may take a request to a provider.
 
 Many of one bounty are read by one request, each as if it was read alone, and counted as so many requests. What they may
 cost beside that is bounded: nothing is hashed while the reader waits, and a storage that is silent or slow is asked for
@@ -21,7 +21,6 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.envelope import CiphertextReference, Envelope, parse_envelope
-from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId, Bytes32
@@ -34,18 +33,22 @@ from bounty_protocol.wire.submissions import (
 )
 from bounty_protocol.wire.values import Timestamp
 from service_common.db import app as t
-from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.db.hub_reads import read_submission_history
+from service_common.recent import Recent
+from service_common.web.callers import CallerBudgets, Callers
 from service_common.web.parsing import load_json
 from service_common.web.problems import item_error, retry_after_of
 from sqlalchemy import Connection, select
 
-from service_api.dependencies import DOWNLOAD_LIFETIME_SECONDS, Dependencies, KeptDownload, SharedContent
 from service_api.storage.port import DownloadTarget
-from service_api.submissions.ciphertexts import generation_of
+from service_api.submissions.ciphertexts import Ciphertexts
 
 CONTENTS_SECONDS: Final = 10.0
 """For how long the storage is asked for the ciphertexts of one request for many."""
+DOWNLOAD_LIFETIME_SECONDS: Final = 5 * 60
+CONTENT_SECONDS: Final = 1.0
+MAX_KEPT: Final = 512
 _OF_ONE: Final = {
     "submission_not_found",
     "solver_submission_content_invalid",
@@ -55,52 +58,20 @@ _OF_ONE: Final = {
 """Errors that say nothing of the bounty's other Submissions."""
 
 
-def read_content(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
-    """The JSON body of ``content``.
+@dataclass(frozen=True, slots=True)
+class _KeptContent:
+    """One Submission's content, as the JSON that each reader gets, and who may read it."""
 
-    What the index shows of one Submission is kept for a moment; each reader is checked against it.
-    """
-    shared = deps.contents.get((bounty_id, commitment), lambda: _look_up(deps, request, bounty_id, commitment))
-    request.require_signer(shared.readers)
-    return shared.answer
-
-
-def read_contents(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId) -> SubmissionContents:
-    """The Submissions that the body names, in its order; counted for the signer as one request each."""
-    with deps.facts.open() as facts:
-        readers = _Readers.of(facts, bounty_id)
-        request.require_signer(readers.accounts)
-        wanted = _wanted(request.body)
-        if len(wanted) > 1:  # the first is counted already
-            limits = deps.config.budgets
-            deps.callers.charge_account(limits.account, limits.address, request.signer, cost=len(wanted) - 1)
-        stored = [_stored_or_error(facts, readers.bounty, commitment) for commitment in wanted]
-    return SubmissionContents(tuple(_with_downloads(deps, stored)))
-
-
-def _wanted(body: bytes) -> tuple[Bytes32, ...]:
-    wanted = load_json(body, ContentsRequest, code="invalid_request").submission_commitments
-    if not 1 <= len(wanted) <= MAX_CONTENTS or len(set(wanted)) != len(wanted):
-        issue = Issue("submission_commitments", f"must be from one to {MAX_CONTENTS} commitments, each once")
-        raise ServiceError("invalid_request", "The body does not name Submissions to read.", issues=[issue])
-    return wanted
+    readers: frozenset[Address]
+    answer: bytes
 
 
 @dataclass(frozen=True, slots=True)
-class _Readers:
-    """Who may read the sealed work of a bounty."""
+class _KeptDownload:
+    """A download URL, and the generation that it names."""
 
-    bounty: Bounty
-    roster: Roster
-
-    @staticmethod
-    def of(facts: HubFacts, bounty_id: BountyId) -> "_Readers":
-        bounty = facts.bounty(bounty_id)
-        return _Readers(bounty, facts.roster(bounty))
-
-    @property
-    def accounts(self) -> frozenset[Address]:
-        return frozenset({self.bounty.terms.poster, *self.roster.accounts})
+    generation: int
+    target: DownloadTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +82,6 @@ class _Stored:
     envelope: Envelope
     text: str
     active: bool
-
-    @staticmethod
-    def of(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> "_Stored":
-        envelope, text = _envelope(facts.connection, bounty.bounty_id, commitment)
-        return _Stored(commitment, envelope, text, _is_active(facts, bounty, envelope.solver_address, commitment))
 
     def content(self, target: DownloadTarget) -> SubmissionContent:
         return SubmissionContent(
@@ -128,18 +94,109 @@ class _Stored:
         )
 
 
-def _look_up(deps: Dependencies, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> SharedContent:
-    with deps.facts.open() as facts:
-        readers = _Readers.of(facts, bounty_id)
-        request.require_signer(readers.accounts)
-        stored = _Stored.of(facts, readers.bounty, commitment)
-    answer = stored.content(_download(deps, stored.envelope.ciphertext))
-    return SharedContent(readers.accounts, json.dumps(to_json(answer), sort_keys=True).encode())
+class Contents:
+    """The sealed work of bounties, for those who may read it. Thread-safe."""
+
+    def __init__(self, source: FactSource, ciphertexts: Ciphertexts, callers: Callers, limits: CallerBudgets) -> None:
+        self._source, self._ciphertexts, self._callers, self._limits = source, ciphertexts, callers, limits
+        self._contents: Recent[tuple[BountyId, Bytes32], _KeptContent] = Recent(CONTENT_SECONDS, MAX_KEPT, source.clock)
+        self._downloads: Recent[str, _KeptDownload] = Recent(DOWNLOAD_LIFETIME_SECONDS / 4, MAX_KEPT, source.clock)
+        """Download URLs by storage locator: none is returned that has less than half its life left."""
+
+    def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
+        """The JSON body of ``content``. It is kept for a moment; each reader is checked against it."""
+
+        def look_up() -> _KeptContent:
+            with self._source.open() as facts:
+                readers, bounty = _require_reader(facts, request, bounty_id)
+                stored = _stored(facts, bounty, commitment)
+            ciphertext = stored.envelope.ciphertext
+            try:
+                target = self._download(ciphertext, may_hash=True)
+            except ServiceError as error:
+                if (kept := self._kept(ciphertext, error)) is None:
+                    raise
+                target = kept
+            return _KeptContent(readers, json.dumps(to_json(stored.content(target)), sort_keys=True).encode())
+
+        kept = self._contents.get((bounty_id, commitment), look_up)
+        request.require_signer(kept.readers)
+        return kept.answer
+
+    def read_many(self, request: VerifiedRequest, bounty_id: BountyId) -> SubmissionContents:
+        """The Submissions that the body names, in its order; counted for the signer as one request each."""
+        with self._source.open() as facts:
+            _, bounty = _require_reader(facts, request, bounty_id)
+            wanted = load_json(request.body, ContentsRequest, code="invalid_request").submission_commitments
+            if not 1 <= len(wanted) <= MAX_CONTENTS or len(set(wanted)) != len(wanted):
+                issue = Issue("submission_commitments", f"must be from one to {MAX_CONTENTS} commitments, each once")
+                raise ServiceError("invalid_request", "The body does not name Submissions to read.", issues=[issue])
+            if len(wanted) > 1:  # the first is counted already
+                limits = self._limits
+                self._callers.charge_account(limits.account, limits.address, request.signer, cost=len(wanted) - 1)
+            stored = [_stored_or_error(facts, bounty, commitment) for commitment in wanted]
+        return SubmissionContents(tuple(self._with_downloads(stored)))
+
+    def _with_downloads(self, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
+        """The storage is asked until it is silent once, or its time is over; then what is kept has to do."""
+        clock = self._source.clock
+        ends, is_away = clock.monotonic() + CONTENTS_SECONDS, False
+        for each in found:
+            if isinstance(each, ContentOrError):
+                yield each
+                continue
+            ciphertext = each.envelope.ciphertext
+            try:
+                if is_away or clock.monotonic() > ends:
+                    raise ServiceError("storage_unavailable", "The storage answers too slowly at the moment.")
+                target = self._download(ciphertext, may_hash=False)
+            except ServiceError as error:
+                is_away = is_away or error.code == "storage_unavailable"
+                if (kept := self._kept(ciphertext, error)) is None:
+                    yield _refused(each.commitment, error)
+                    continue
+                target = kept
+            yield ContentOrError(each.commitment, each.content(target))
+
+    def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
+        """The kept URL, if the storage still has what it names; else a new one."""
+        locator = ciphertext.storage_locator
+        generation = self._ciphertexts.generation_of(ciphertext, may_hash=may_hash)
+
+        def sign() -> _KeptDownload:
+            lifetime = DOWNLOAD_LIFETIME_SECONDS
+            target = self._ciphertexts.store.sign_download(locator, generation=generation, lifetime=lifetime)
+            return _KeptDownload(generation, target)
+
+        kept = self._downloads.get(locator, sign)
+        return (kept if kept.generation == generation else sign()).target
+
+    def _kept(self, ciphertext: CiphertextReference, error: ServiceError) -> DownloadTarget | None:
+        """A young URL, where the storage did not answer."""
+        if error.code != "storage_unavailable":
+            return None
+        kept = self._downloads.young(ciphertext.storage_locator)
+        return None if kept is None else kept.target
+
+
+def _require_reader(
+    facts: HubFacts, request: VerifiedRequest, bounty_id: BountyId
+) -> tuple[frozenset[Address], Bounty]:
+    """Who may read the sealed work of a bounty, its Poster and pinned Guardians, and the bounty; 403 for others."""
+    bounty = facts.bounty(bounty_id)
+    readers = frozenset({bounty.terms.poster, *facts.roster(bounty).accounts})
+    request.require_signer(readers)
+    return readers, bounty
+
+
+def _stored(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored:
+    envelope, text = _envelope(facts.connection, bounty.bounty_id, commitment)
+    return _Stored(commitment, envelope, text, _is_active(facts, bounty, envelope.solver_address, commitment))
 
 
 def _stored_or_error(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _Stored | ContentOrError:
     try:
-        return _Stored.of(facts, bounty, commitment)
+        return _stored(facts, bounty, commitment)
     except ServiceError as error:
         return _refused(commitment, error)
 
@@ -149,55 +206,6 @@ def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
     if error.code not in _OF_ONE:
         raise error
     return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
-
-
-def _with_downloads(deps: Dependencies, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
-    """The storage is asked until it is silent once, or its time is over; then what is kept has to do."""
-    ends, is_away = deps.clock.monotonic() + CONTENTS_SECONDS, False
-    for each in found:
-        if isinstance(each, ContentOrError):
-            yield each
-            continue
-        ciphertext = each.envelope.ciphertext
-        try:
-            if is_away or deps.clock.monotonic() > ends:
-                raise ServiceError("storage_unavailable", "The storage answers too slowly at the moment.")
-            target = _confirmed_download(deps, ciphertext, may_hash=False)
-        except ServiceError as error:
-            is_away = is_away or error.code == "storage_unavailable"
-            if (kept := _kept_download(deps, ciphertext, error)) is None:
-                yield _refused(each.commitment, error)
-                continue
-            target = kept
-        yield ContentOrError(each.commitment, each.content(target))
-
-
-def _download(deps: Dependencies, ciphertext: CiphertextReference) -> DownloadTarget:
-    """The kept URL, as long as the storage has what it names; while the storage is away, as long as it is young."""
-    try:
-        return _confirmed_download(deps, ciphertext, may_hash=True)
-    except ServiceError as error:
-        if (kept := _kept_download(deps, ciphertext, error)) is None:
-            raise
-        return kept
-
-
-def _confirmed_download(deps: Dependencies, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
-    locator = ciphertext.storage_locator
-    generation = generation_of(deps, ciphertext, may_hash=may_hash)
-    kept = deps.downloads.get(locator, lambda: _signed(deps, locator, generation))
-    return (kept if kept.generation == generation else _signed(deps, locator, generation)).target
-
-
-def _kept_download(deps: Dependencies, ciphertext: CiphertextReference, error: ServiceError) -> DownloadTarget | None:
-    """A young URL, where the storage did not answer."""
-    kept = deps.downloads.young(ciphertext.storage_locator) if error.code == "storage_unavailable" else None
-    return None if kept is None else kept.target
-
-
-def _signed(deps: Dependencies, locator: str, generation: int) -> KeptDownload:
-    target = deps.store.sign_download(locator, generation=generation, lifetime=DOWNLOAD_LIFETIME_SECONDS)
-    return KeptDownload(generation, target)
 
 
 def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Bytes32) -> bool:
@@ -231,9 +239,8 @@ def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) 
 
 
 def _altered() -> ServiceError:
-    return ServiceError(
-        "solver_submission_content_invalid", "The stored envelope does not hash to the Submission's commitment."
-    )
+    message = "The stored envelope does not hash to the Submission's commitment."
+    return ServiceError("solver_submission_content_invalid", message)
 
 
 def _not_found() -> ServiceError:

@@ -20,14 +20,18 @@ from bounty_protocol.wire.submissions import (
 )
 from flask import Response, jsonify
 from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_facts import FactSource
 from service_common.log import get_logger
 from service_common.web.authentication import read_query, signed
+from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
+from service_common.web.provided import provided
 
-from service_api.dependencies import dependencies
-from service_api.submissions.prepare_submission import prepare_submission
-from service_api.submissions.read_content import read_content, read_contents
+from service_api.config import ApiConfig
+from service_api.submissions.ciphertexts import Ciphertexts
+from service_api.submissions.prepare_submission import Preparation
+from service_api.submissions.read_content import Contents
 from service_api.submissions.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
 
 routes = Routes(
@@ -84,18 +88,17 @@ def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address
     deadline only for the bytes of the Solver's recorded Submission, should the storage have lost them; other bytes in
     their place are removed.
     """
-    deps = dependencies()
-    budgets = deps.config.budgets
-    deps.callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
+    callers, budgets = provided(Callers), provided(ApiConfig).budgets
+    callers.charge_account(budgets.uploads, budgets.uploads_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
     wanted = load_json(request.body, UploadTargetRequest, code=_CODE)
-    deps.callers.charge_account(
+    callers.charge_account(
         budgets.upload_mebibytes,
         budgets.upload_mebibytes_of_address,
         request.signer,
         cost=max(1, -(-min(wanted.ciphertext_byte_length, MAX_CIPHERTEXT_BYTES) // MEBIBYTE)),
     )
-    return jsonify(to_json(make_upload_target(deps, bounty, solver, wanted)))
+    return jsonify(to_json(make_upload_target(provided(FactSource), provided(Ciphertexts), bounty, solver, wanted)))
 
 
 @routes.route("/<solver_address>/prepare", methods=["POST"])
@@ -114,11 +117,10 @@ def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Re
 
     Signed by the Solver of the path.
     """
-    deps = dependencies()
-    budgets = deps.config.budgets
-    deps.callers.charge_account(budgets.envelopes, budgets.envelopes_of_address, request.signer)
+    callers, budgets = provided(Callers), provided(ApiConfig).budgets
+    callers.charge_account(budgets.envelopes, budgets.envelopes_of_address, request.signer)
     bounty, solver = _scope(request, bounty_id, solver_address)
-    prepared, created = prepare_submission(deps, bounty, solver, request.body)
+    prepared, created = provided(Preparation).prepare(bounty, solver, request.body)
     response = jsonify(to_json(prepared))
     response.status_code = 201 if created else 200
     return response
@@ -146,7 +148,7 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
     commitment = parse(submission_commitment, parse_bytes32, path="submission_commitment")
-    body = read_content(dependencies(), request, bounty, commitment)
+    body = provided(Contents).read(request, bounty, commitment)
     return Response(body, headers=[("Cache-Control", "no-store")], content_type="application/json")
 
 
@@ -169,7 +171,7 @@ def contents(request: VerifiedRequest, bounty_id: str) -> Response:
     """
     read_query(allowed=frozenset())
     bounty = parse(bounty_id, parse_bounty_id, path="bounty_id")
-    response = jsonify(to_json(read_contents(dependencies(), request, bounty)))
+    response = jsonify(to_json(provided(Contents).read_many(request, bounty)))
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -13,36 +13,33 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId
 from bounty_protocol.wire.submissions import UploadTarget, UploadTargetRequest
 from bounty_protocol.wire.values import Timestamp
+from service_common.db.hub_facts import FactSource
 
-from service_api.dependencies import Dependencies
 from service_api.submissions.accepting import require_uploadable
-from service_api.submissions.ciphertexts import known_good, make_place
+from service_api.submissions.ciphertexts import Ciphertexts
 
 UPLOAD_LIFETIME_SECONDS = 15 * 60
 MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
 
 
 def make_upload_target(
-    deps: Dependencies, bounty_id: BountyId, solver: Address, wanted: UploadTargetRequest
+    source: FactSource, ciphertexts: Ciphertexts, bounty_id: BountyId, solver: Address, wanted: UploadTargetRequest
 ) -> UploadTarget:
     """The body of ``artifact-upload-url``."""
-    if wanted.ciphertext_byte_length > MAX_CIPHERTEXT_BYTES:
+    byte_length = wanted.ciphertext_byte_length
+    if byte_length > MAX_CIPHERTEXT_BYTES:
         issue = Issue("ciphertext_byte_length", f"must be at most {MAX_CIPHERTEXT_BYTES}")
         raise ServiceError("invalid_solver_submission", "The ciphertext is too large.", issues=[issue])
-    chain = deps.config.chain
-    locator = storage_locator(chain.chain_id, chain.hub_address, bounty_id, solver, wanted.ciphertext_sha256)
-    with deps.facts.open() as facts:
-        bounty = facts.bounty(bounty_id)
-        is_recorded = require_uploadable(facts, bounty, solver, locator, wanted.ciphertext_byte_length)
+    locator = storage_locator(source.chain_id, source.hub_address, bounty_id, solver, wanted.ciphertext_sha256)
+    announced = CiphertextReference(wanted.ciphertext_sha256, byte_length, locator)
+    with source.open() as facts:
+        is_recorded = require_uploadable(facts, facts.bounty(bounty_id), solver, locator, byte_length)
     if is_recorded:
-        make_place(deps, CiphertextReference(wanted.ciphertext_sha256, wanted.ciphertext_byte_length, locator))
+        ciphertexts.make_place(announced)
     else:
-        _clear_impostor(deps, locator, wanted.ciphertext_byte_length)
-    target = deps.store.sign_upload(
-        locator,
-        sha256=wanted.ciphertext_sha256,
-        byte_length=wanted.ciphertext_byte_length,
-        lifetime=UPLOAD_LIFETIME_SECONDS,
+        ciphertexts.clear_impostor(announced)
+    target = ciphertexts.store.sign_upload(
+        locator, sha256=wanted.ciphertext_sha256, byte_length=byte_length, lifetime=UPLOAD_LIFETIME_SECONDS
     )
     return UploadTarget(
         upload_url=target.url,
@@ -51,16 +48,3 @@ def make_upload_target(
         expires_at=Timestamp(iso_utc(target.expires_at)),
         storage_locator=locator,
     )
-
-
-def _clear_impostor(deps: Dependencies, locator: str, byte_length: int) -> None:
-    """Remove an object whose length alone shows that it is not the announced one."""
-    found = deps.store.stat(locator)
-    if found is None or (not found.encoded and found.byte_length == byte_length):
-        return
-    if (known := known_good(deps, found)) is not None:
-        issue = Issue(
-            "ciphertext_byte_length", f"must be {known.reference.byte_length}: that ciphertext is in place already"
-        )
-        raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
-    deps.store.empty(locator, generation=found.generation)

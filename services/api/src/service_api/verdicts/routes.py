@@ -7,16 +7,17 @@ from bounty_protocol.types import parse_bytes32
 from bounty_protocol.wire.submissions import StoredVerdict
 from flask import Response, jsonify
 from flask import request as flask_request
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
+from service_common.web.provided import provided
 from service_common.web.versions import FINALIZED
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.bounties.parties import read_document
-from service_api.dependencies import dependencies
 from service_api.exact import exact_bytes
-from service_api.verdicts.written_verdicts import read_verdict, write_verdict
+from service_api.verdicts.written_verdicts import Verdicts, read_verdict
 
 routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
 
@@ -43,7 +44,7 @@ def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Re
     """
     read_query(allowed=frozenset(), code=_CODE)
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment", code=_CODE)
-    created = write_verdict(dependencies(), request, commitment)
+    created = provided(Verdicts).write(request, commitment)
     response = jsonify(to_json(StoredVerdict(commitment, len(request.body))))
     response.status_code = 201 if created else 200
     return response
@@ -60,7 +61,7 @@ def get_written_verdict(report_commitment: str) -> BaseResponse:
     """
     read_query(allowed=frozenset())
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
-    response = Response(read_verdict(dependencies(), commitment), content_type="text/markdown; charset=utf-8")
+    response = Response(read_verdict(provided(FactSource), commitment), content_type="text/markdown; charset=utf-8")
     response.set_etag(commitment)
     response.headers["Cache-Control"] = FINALIZED
     return response.make_conditional(flask_request)
@@ -83,4 +84,4 @@ def get_document(request: VerifiedRequest, report_commitment: str) -> Response:
     """
     read_query(allowed=frozenset())
     commitment = parse(report_commitment, parse_bytes32, path="report_commitment")
-    return exact_bytes(read_document(dependencies(), request, commitment))
+    return exact_bytes(read_document(provided(FactSource), request, commitment))

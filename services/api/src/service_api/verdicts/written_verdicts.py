@@ -7,10 +7,12 @@ for a bounty that the Hub does not record are few; one that it records always ha
 byte for byte, and never when the stored bytes no longer hash to the commitment.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.hub_events import VerdictRecorded
 from bounty_protocol.domain.lifecycle import VerdictKind
@@ -25,7 +27,6 @@ from service_common.db.hub_reads import read_verdicts_of
 from sqlalchemy import Connection, Engine, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.dependencies import Dependencies
 from service_api.metrics import VERDICTS
 from service_api.moderation.texts import verdict_notice, verdict_withheld, withheld_of
 
@@ -34,20 +35,27 @@ MAX_UNRECORDED_VERDICTS: Final = 8
 """Documents of a Guardian for a bounty that the Hub does not record."""
 
 
-def write_verdict(deps: Dependencies, request: VerifiedRequest, commitment: Bytes32) -> bool:
-    """Keep a written Verdict; whether the document is new here."""
-    document = parse_verdict(request.body)
-    with deps.facts.open() as facts:
-        bounty = facts.bounty(document.bounty_id)
-        request.require_signer(facts.roster(bounty).accounts)
-        _check_document(deps, request, document, commitment)
-        is_early = _is_early(facts, document, commitment)
-    if is_early:
-        raise _before_reveal(deps, bounty.terms.reveal_at)
-    is_new = store_verdict(deps.engine, document, request.body)
-    if is_new:
-        VERDICTS.inc()
-    return is_new
+@dataclass(frozen=True, slots=True)
+class Verdicts:
+    """What keeping a written Verdict needs: the index, and the chain, whose newest block may be asked for."""
+
+    source: FactSource
+    rpc: Rpc
+
+    def write(self, request: VerifiedRequest, commitment: Bytes32) -> bool:
+        """Keep a written Verdict; whether the document is new here."""
+        document = parse_verdict(request.body)
+        with self.source.open() as facts:
+            bounty = facts.bounty(document.bounty_id)
+            request.require_signer(facts.roster(bounty).accounts)
+            _check_document(self.source, request, document, commitment)
+            is_early = _is_early(facts, document, commitment)
+        if is_early:
+            raise _before_reveal(self.rpc, bounty.terms.reveal_at)
+        is_new = store_verdict(self.source.engine, document, request.body)
+        if is_new:
+            VERDICTS.inc()
+        return is_new
 
 
 def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> bool:
@@ -84,12 +92,8 @@ def _require_few(connection: Connection, document: WrittenVerdict, commitment: B
         )
 
 
-def read_verdict(deps: Dependencies, commitment: Bytes32) -> bytes:
+def read_verdict(source: FactSource, commitment: Bytes32) -> bytes:
     """The document behind a commitment."""
-    return _read(deps.facts, commitment)
-
-
-def _read(source: FactSource, commitment: Bytes32) -> bytes:
     c = t.written_verdicts.c
     notice = verdict_notice(c.report_commitment, c.guardian).label("notice")
     with source.open() as facts:
@@ -107,13 +111,12 @@ def no_such_verdict() -> ServiceError:
 
 
 def _check_document(
-    deps: Dependencies, request: VerifiedRequest, document: WrittenVerdict, commitment: Bytes32
+    source: FactSource, request: VerifiedRequest, document: WrittenVerdict, commitment: Bytes32
 ) -> None:
-    chain = deps.config.chain
     compared = (
         ("report_commitment", report_commitment(request.body), commitment, "the path is not the hash of these bytes"),
-        ("chain_id", document.chain_id, chain.chain_id, "is not this deployment's chain"),
-        ("hub_address", document.hub_address, chain.hub_address, "is not this deployment's Hub"),
+        ("chain_id", document.chain_id, source.chain_id, "is not this deployment's chain"),
+        ("hub_address", document.hub_address, source.hub_address, "is not this deployment's Hub"),
         ("guardian_address", document.guardian_address, request.signer, "is not the Guardian who signed"),
     )
     issues = [Issue(path, message) for path, ours, theirs, message in compared if ours != theirs]
@@ -142,10 +145,10 @@ def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) ->
     return False
 
 
-def _before_reveal(deps: Dependencies, reveal_at: UnixSeconds) -> ServiceError:
+def _before_reveal(rpc: Rpc, reveal_at: UnixSeconds) -> ServiceError:
     """Why no Verdict is taken before the reveal point of the copy. The chain is asked whether the copy is behind, or
     the Guardian ahead: it may answer slowly, and nothing of the database is held meanwhile."""
-    if header_at(deps.head_rpc, "latest").time >= reveal_at:
+    if header_at(rpc, "latest").time >= reveal_at:
         message = "The indexed Hub state has not reached the bounty's reveal point yet."
         return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
     return state_refusal(_CODE, "The bounty's reveal point is not reached; nobody can have opened the work.")

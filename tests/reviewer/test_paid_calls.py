@@ -4,15 +4,16 @@ import os
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 from bounty_protocol.types import Bytes32
 from service_common.config import ConfigurationError
 from service_common.db.review import paid_calls
-from service_reviewer.budget import RESERVED, DailyCap
 from service_reviewer.config import read_config
 from service_reviewer.jobs import review
-from service_reviewer.providers.port import ProviderError
+from service_reviewer.judgement import NoJudgement
+from service_reviewer.paid_calls import RESERVED, give_back_call, take_call
 from sqlalchemy import Engine, func, insert, select
 
 from tests.fakes.model import KEY, ModelTwin, Reply, not_ready, says
@@ -100,32 +101,33 @@ def test_cap__taken_by_many_at_once__is_exact(database: Database) -> None:
 
 def _take(engine: Engine, outcomes: list[str]) -> None:
     try:
-        DailyCap(engine, 5, REVIEW, has_bounty=True).take()
+        take_call(engine, 5, REVIEW, has_bounty=True)
         outcomes.append("taken")
-    except ProviderError as error:
+    except NoJudgement as error:
         outcomes.append(error.ending.code)
 
 
 @pytest.mark.attack(f"paid reviews of a deployment: one in {RESERVED} only for Posters with a bounty on chain")
 def test_last_fifth_of_the_cap_is_for_posters_with_a_bounty(database: Database) -> None:
     engine = database.engine("service_reviewer")
-    newcomer, poster = (DailyCap(engine, 10, REVIEW, has_bounty=has) for has in (False, True))
+    newcomer, poster = (partial(take_call, engine, 10, REVIEW, has_bounty=has) for has in (False, True))
     for _ in range(8):
-        newcomer.take()
-    with pytest.raises(ProviderError):
-        newcomer.take()
+        newcomer()
+    with pytest.raises(NoJudgement):
+        newcomer()
     for _ in range(2):
-        poster.take()
-    with pytest.raises(ProviderError):
-        poster.take()
+        poster()
+    with pytest.raises(NoJudgement):
+        poster()
 
 
 def test_cap__given_back__can_be_taken_again(database: Database) -> None:
-    cap = DailyCap(database.engine("service_reviewer"), 1, REVIEW, has_bounty=True)
-    cap.give_back(cap.take())
-    assert cap.take()
-    with pytest.raises(ProviderError):
-        cap.take()
+    engine = database.engine("service_reviewer")
+    take = partial(take_call, engine, 1, REVIEW, has_bounty=True)
+    give_back_call(engine, take())
+    assert take()
+    with pytest.raises(NoJudgement):
+        take()
 
 
 def test_configuration__of_the_paid_provider__names_everything_that_is_missing_or_wrong() -> None:
@@ -144,16 +146,6 @@ def test_configuration__of_the_paid_provider__names_everything_that_is_missing_o
     whole = {**environment, **ModelTwinVariables, "SERVICE_OPENAI_TIMEOUT_SECONDS": "60"}
     assert KEY not in repr(read_config(whole))
     assert read_config({**whole, "SERVICE_REVIEW_PROVIDER": "rules"}).model is None
-
-
-def test_configuration__of_the_paid_provider_without_its_package__says_what_to_install(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("service_reviewer.config.find_spec", lambda _: None)
-    environment = {"SERVICE_DATABASE_URL": "postgresql://x", "SERVICE_REDIS_URL": "redis://x", **ModelTwinVariables}
-    with pytest.raises(ConfigurationError, match=r"service-reviewer\[openai\]"):
-        read_config({**environment, "SERVICE_REVIEW_PROVIDER": "openai"})
-    assert read_config({**environment, "SERVICE_REVIEW_PROVIDER": "rules"}).provider == "rules"
 
 
 ModelTwinVariables = {

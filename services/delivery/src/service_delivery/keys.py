@@ -94,11 +94,6 @@ def key_id(public_key: Bytes32) -> str:
     return "0x" + hashlib.sha256(to_bytes(public_key)).hexdigest()[:16]
 
 
-def held_keys(facts: HubFacts, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
-    """The keyring as the Hub's own publications order it; the current key first, where there is one."""
-    return _held(read_delivery_keys(facts.connection, facts.head.block_time), keyring)
-
-
 def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
     """The key that Guardians are to wrap to."""
     published = read_delivery_keys(connection, now)
@@ -133,6 +128,7 @@ def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
 
 
 def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
+    """The keyring as the Hub's own publications order it; the current key first, where there is one."""
     held = [identity.public_key for identity in keyring]
     current = published.current
     if current not in held and not published.paused:
@@ -159,7 +155,8 @@ def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []
-    for key in held_keys(facts, keyring):
+    published = read_delivery_keys(facts.connection, facts.head.block_time)
+    for key in _held(published, keyring):
         count = wraps.pop(key.key_id, 0)
         takes = key.takes_wraps(facts.head.block_time, grace_seconds)
         until = key.retired_at if key.state is KeyState.RETIRED else None

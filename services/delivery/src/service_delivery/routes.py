@@ -1,25 +1,29 @@
-"""``/api/deployment/delivery-key`` and ``/api/bounties/{bounty_id}/delivery/…``.
+"""``/api/deployment/delivery-key`` and ``/api/bounties/{bounty_id}/delivery/…``: the same paths the api forwards.
 
 Each signed request is verified here again, regardless of who forwarded it.
 """
+
+from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
 from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
 from flask import Response, jsonify
+from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.operations import Routes
 from service_common.web.parsing import load_json, load_query, parse
+from service_common.web.provided import provided
 
-from service_delivery.dependencies import dependencies
-from service_delivery.usecases.keys import describe_current_key
-from service_delivery.usecases.known import known_bounties
-from service_delivery.usecases.wraps import retrieve_key, store_wrap, wrap_exists
+from service_delivery.bounties import Bounties
+from service_delivery.config import DeliveryConfig
+from service_delivery.keys import describe_current_key
+from service_delivery.wraps import Wraps
 
 routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
 
-_CODE = "invalid_winning_solution_delivery"
+_CODE: Final = "invalid_winning_solution_delivery"
 
 
 @routes.route("/deployment/delivery-key", methods=["GET"])
@@ -27,9 +31,8 @@ _CODE = "invalid_winning_solution_delivery"
 def delivery_key() -> Response:
     """This deployment's current delivery public key."""
     read_query(allowed=frozenset())
-    deps = dependencies()
-    with deps.facts.open() as facts:
-        return jsonify(to_json(describe_current_key(facts, deps.config.keyring)))
+    with provided(FactSource).open() as facts:
+        return jsonify(to_json(describe_current_key(facts, provided(DeliveryConfig).keyring)))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
@@ -37,8 +40,8 @@ def delivery_key() -> Response:
 def status(bounty_id: str) -> Response:
     """Whether a wrap of exactly one Submission is held; false for anything that does not exist."""
     commitment = load_query(StatusQuery, code=_CODE).submission_commitment
-    bounty = _bounty_id(bounty_id)
-    return jsonify(to_json(DeliveryStatus(wrap_exists(dependencies(), known_bounties(), bounty, commitment))))
+    exists = provided(Wraps).exists(_bounty_id(bounty_id), commitment)
+    return jsonify(to_json(DeliveryStatus(exists)))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
@@ -47,9 +50,8 @@ def wrap(request: VerifiedRequest, bounty_id: str) -> Response:
     """Store a Submission's content key, wrapped to the delivery key."""
     read_query(allowed=frozenset(), code=_CODE)
     bounty = _bounty_id(bounty_id)
-    deps, known = dependencies(), known_bounties()
-    request.require_signer(known.bounty(deps, bounty).guardians)
-    created = store_wrap(deps, known, bounty, load_json(request.body, WrapRequest, code=_CODE))
+    request.require_signer(provided(Bounties).known(bounty).guardians)
+    created = provided(Wraps).store(bounty, load_json(request.body, WrapRequest, code=_CODE))
     response = jsonify(to_json(DeliveryStatus(exists=True)))
     response.status_code = 201 if created else 200
     return response
@@ -61,10 +63,9 @@ def retrieve(request: VerifiedRequest, bounty_id: str) -> Response:
     """The winning content key, sealed to the Poster's fresh key."""
     read_query(allowed=frozenset(), code=_CODE)
     bounty = _bounty_id(bounty_id)
-    deps, known = dependencies(), known_bounties()
-    request.require_signer({known.bounty(deps, bounty).bounty.terms.poster})
+    request.require_signer({provided(Bounties).known(bounty).bounty.terms.poster})
     key = load_json(request.body, RetrieveRequest, code=_CODE).poster_ephemeral_public_key
-    response = jsonify(to_json(retrieve_key(deps, known, bounty, key)))
+    response = jsonify(to_json(provided(Wraps).retrieve(bounty, key)))
     response.headers["Cache-Control"] = "no-store"
     return response
 

@@ -4,30 +4,28 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from bounty_protocol.readiness.material import Material
-from service_reviewer import jobs
-from service_reviewer.providers import bounded
-from service_reviewer.providers.bounded import BoundedRules, RulesFailed
-from service_reviewer.providers.port import Judgement
-from service_reviewer.providers.rules import RulesProvider
+from bounty_protocol.readiness.review import Findings, review
+from service_reviewer import jobs, rules
+from service_reviewer.judgement import Judgement
+from service_reviewer.rules import RulesFailed, judge_by_rules
 from sqlalchemy import select
 
 from tests.reviewer.labelled import labelled_pages
 from tests.servers import Database
 
 
-class Behaving(RulesProvider):
-    """Rules that do something else."""
+def behaving(what: Callable[[], object], material: Material) -> Judgement:
+    """The judgement of rules that do something first."""
 
-    def __init__(self, what: Callable[[], object]) -> None:
-        super().__init__()
-        self._what = what
+    def rules_of(judged: Material) -> Findings:
+        what()
+        return review(judged)
 
-    def judge(self, material: Material) -> Judgement:
-        self._what()
-        return super().judge(material)
+    return judge_by_rules(material, rules=rules_of)
 
 
 def spin() -> None:
@@ -54,8 +52,8 @@ def killed() -> None:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processor time ends after a second; what a busy machine needs for that is no part of these tests."""
-    monkeypatch.setattr(bounded, "CPU_SECONDS", 1)
-    monkeypatch.setattr(bounded, "SECONDS", 600.0)
+    monkeypatch.setattr(rules, "CPU_SECONDS", 1)
+    monkeypatch.setattr(rules, "SECONDS", 600.0)
 
 
 PAGES = [page.material for page in labelled_pages()]
@@ -63,7 +61,8 @@ PAGES = [page.material for page in labelled_pages()]
 
 def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
     for material in (PAGES[0], PAGES[-1]):
-        assert BoundedRules(RulesProvider()).judge(material) == RulesProvider().judge(material)
+        judged, found = judge_by_rules(material), review(material)
+        assert (judged.issues, judged.withhold) == (list(found.issues), found.withhold)
 
 
 @pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
@@ -77,7 +76,7 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(
         return forked[-1]
 
     monkeypatch.setattr(os, "fork", remembered)
-    judgement = BoundedRules(Behaving(what)).judge(PAGES[0])
+    judgement = behaving(what, PAGES[0])
     assert [issue.path for issue in judgement.issues] == ["body"]
     assert "longer to read" in judgement.issues[0].message
     assert judgement.withhold
@@ -89,23 +88,23 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(
 def test_rules__of_a_process_that_was_forked_while_another_page_begins__judge() -> None:
     """As in a worker of the server: the lock around a fork is not held there by a thread that it does not have."""
     page = PAGES[0]
-    with bounded._FORKING.lock:
+    with rules._FORKING.lock:
         worker = os.fork()
         if worker == 0:
             signal.alarm(30)
-            os._exit(0 if BoundedRules(RulesProvider()).judge(page) else 1)
+            os._exit(0 if judge_by_rules(page) else 1)
     assert os.waitpid(worker, 0)[1] == 0
 
 
 def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bounded, "SECONDS", 0.2)
+    monkeypatch.setattr(rules, "SECONDS", 0.2)
     with pytest.raises(RulesFailed, match="processor time"):
-        BoundedRules(Behaving(asleep)).judge(PAGES[0])
+        behaving(asleep, PAGES[0])
 
 
 def test_mistake_of_the_rules__is_raised_and_no_judgement_and_says_where_but_nothing_of_the_page() -> None:
-    with pytest.raises(RulesFailed, match=r"^\w+ > .*test_bounded.py:[0-9]+ in mistaken$") as caught:
-        BoundedRules(Behaving(mistaken)).judge(PAGES[0])
+    with pytest.raises(RulesFailed, match=r"^\w+ > .*test_rules_process.py:[0-9]+ in mistaken$") as caught:
+        behaving(mistaken, PAGES[0])
     assert "a mistake of the rules" not in str(caught.value)
 
 
@@ -123,9 +122,9 @@ def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
         ("SERVICE_REVIEW_PROVIDER", "rules"),
     ):
         monkeypatch.setitem(os.environ, name, value)
-    monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(killed))
+    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, killed))
     assert jobs.review(job()) == ReviewEnding().to_json()
-    monkeypatch.setattr(jobs, "RulesProvider", lambda _rubric: Behaving(mistaken))
+    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, mistaken))
     assert jobs.review(job()) == ReviewEnding().to_json()  # the record stands; nothing is judged again
     with database.engine("service_reviewer").connect() as connection:
         row = connection.execute(select(reviews)).one()

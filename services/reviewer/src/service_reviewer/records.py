@@ -4,30 +4,28 @@ Written once, by the job that judged. It has everything that repeating needs, ex
 looks like a secret. A record is kept for ``RECORD_DAYS``.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.errors import Issue
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.rubric import Rubric
+from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address, Bytes32, bytes32
 from service_common.db.engine import reading, writing
 from service_common.db.expiry import delete_where
 from service_common.db.review import reviews
 from service_common.reviews import Circumstances, ReviewResult
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, RowMapping, func, select
 from sqlalchemy.dialects.postgresql import insert
 
-from service_reviewer.providers.port import Judgement
+from service_reviewer.judgement import Judgement
 
 RECORD_DAYS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReviewRequest:
     """One review as it was requested."""
 
     review_id: Bytes32
@@ -38,33 +36,15 @@ class Asked:
     """Whether the Poster has a bounty on chain."""
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
-    """The kept record of one review."""
-
-    poster: Address
-    page: bytes | None
-    circumstances: Circumstances | None
-    provider: str
-    model: str
-    rubric_version: str
-    rubric_hash: str
-    input_hash: str
-    prompt_hash: str
-    output_hash: str
-    result: ReviewResult
-    issues: tuple[Issue, ...]
-
-
-def is_recorded(engine: Engine, review_id: Bytes32) -> bool:
-    """Whether this review came to a judgement before."""
+def find_record(engine: Engine, review_id: Bytes32) -> RowMapping | None:
+    """The record of a review that came to a judgement before, a row of ``review.reviews``."""
     with reading(engine) as connection:
-        found = connection.execute(select(reviews.c.review_id).where(reviews.c.review_id == review_id)).first()
-    return found is not None
+        return connection.execute(select(reviews).where(reviews.c.review_id == review_id)).mappings().first()
 
 
-def keep_record(engine: Engine, asked: Asked, rubric: Rubric, judgement: Judgement, duration_ms: int) -> None:
+def keep_record(engine: Engine, asked: ReviewRequest, judgement: Judgement, duration_ms: int) -> None:
     """Write it, unless another job did in the meantime."""
+    rubric = current_rubric()
     row = {
         "review_id": asked.review_id,
         "poster": asked.poster,
@@ -99,27 +79,5 @@ def hashes_of(page: bytes, judgement: Judgement) -> dict[str, Bytes32]:
 
 
 def result_of(judgement: Judgement) -> ReviewResult:
-    """The verdict: ready when nothing was found."""
+    """Ready if nothing was found."""
     return ReviewResult.NOT_READY if judgement.issues else ReviewResult.READY
-
-
-def load_record(engine: Engine, review_id: Bytes32) -> Record | None:
-    """The record, if there is one."""
-    with reading(engine) as connection:
-        row = connection.execute(select(reviews).where(reviews.c.review_id == review_id)).first()
-    if row is None:
-        return None
-    return Record(
-        poster=row.poster,
-        page=row.page,
-        circumstances=Circumstances.from_fields(row.circumstances) if isinstance(row.circumstances, Mapping) else None,
-        provider=row.provider,
-        model=row.model,
-        rubric_version=row.rubric_version,
-        rubric_hash=row.rubric_hash,
-        input_hash=row.input_hash,
-        prompt_hash=row.prompt_hash,
-        output_hash=row.output_hash,
-        result=ReviewResult(row.result),
-        issues=tuple(Issue(one["path"], one["message"]) for one in row.issues),
-    )

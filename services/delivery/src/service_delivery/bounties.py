@@ -1,0 +1,101 @@
+"""What a wrap or a retrieval needs of a bounty, kept for a moment: Guardians send many wraps of one.
+
+All of it is finalized, except that the ending may be reported as pending, and at most two seconds old. A refusal is
+never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.bounty import Bounty
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.hub_events import BountyFinalized
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from service_common.db import app as t
+from service_common.db.engine import single
+from service_common.db.hub_facts import FactSource
+from service_common.recent import Recent
+from sqlalchemy import Connection, select
+
+from service_delivery.keys import AcceptedKeys, accepted_keys
+
+NO_ENVELOPE: Final = frozenset({"submission_not_found", "solver_submission_content_invalid"})
+"""The codes of ``read_envelope`` where there is none, or one that was altered."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownBounty:
+    """One bounty. ``pending`` is the refusal to state how it ended, while that can still change."""
+
+    bounty: Bounty
+    guardians: frozenset[Address]
+    accepted: AcceptedKeys
+    """The delivery keys that a wrap may be made for."""
+    pending: ServiceError | None
+    finalized_number: BlockNumber
+
+    def ending(self) -> BountyFinalized | None:
+        """How it ended, None while it is open; 503 while that can still change."""
+        if self.pending is not None:
+            refusal = self.pending
+            raise ServiceError(
+                refusal.code, refusal.message, retry_after=refusal.retry_after, is_failure=refusal.is_failure
+            )
+        return self.bounty.ending
+
+
+class Bounties:
+    """The bounties of one process's requests, and the keyring. Thread-safe."""
+
+    def __init__(self, source: FactSource, keyring: Sequence[Identity], grace_seconds: int) -> None:
+        self.source, self.keyring, self._grace = source, keyring, grace_seconds
+        self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512, source.clock)
+        self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512, source.clock)
+
+    def known(self, bounty_id: BountyId) -> KnownBounty:
+        """Poster, roster, ending and the keys in use; 404 and 503 as the facts require."""
+
+        def look_up() -> KnownBounty:
+            with self.source.open() as facts:
+                bounty, pending = facts.bounty(bounty_id), None
+                guardians = frozenset(facts.roster(bounty).accounts)
+                accepted = accepted_keys(facts, self.keyring, self._grace)
+                try:
+                    facts.ending(bounty)
+                except ServiceError as waiting:
+                    pending = waiting
+                return KnownBounty(bounty, guardians, accepted, pending, facts.head.finalized_number)
+
+        return self._bounties.get(bounty_id, look_up)
+
+    def content_public_key(self, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> Bytes32:
+        """The public half that the envelope behind a commitment names."""
+
+        def look_up() -> Bytes32:
+            with single(self.source.engine) as connection:
+                return read_envelope(connection, bounty_id, solver, commitment).content_public_key
+
+        return self._keys.get((bounty_id, solver, commitment), look_up)
+
+
+def read_envelope(connection: Connection, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> Envelope:
+    """The envelope behind an indexed commitment, from the api's table and trusted only after hashing it; it names the
+    pair's Solver and this bounty."""
+    c = t.submission_envelopes.c
+    stored = connection.execute(
+        select(c.content).where(c.bounty_id == bounty_id, c.solver == solver, c.submission_commitment == commitment)
+    ).scalar()
+    if stored is None:
+        raise ServiceError("submission_not_found", "The envelope of this Submission is not held here.")
+    message = "The stored envelope does not hash to the Submission's commitment."
+    altered = ServiceError("solver_submission_content_invalid", message)
+    try:
+        envelope = parse_envelope(bytes(stored))
+    except ServiceError as error:
+        raise altered from error
+    if envelope.commitment() != commitment or (envelope.bounty_id, envelope.solver_address) != (bounty_id, solver):
+        raise altered
+    return envelope

@@ -1,1 +1,0 @@
-"""The delivery service's routes: the same paths the api forwards."""

@@ -1,1 +1,0 @@
-"""The delivery service's use cases, one module each."""

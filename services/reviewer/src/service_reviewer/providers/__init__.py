@@ -1,1 +1,0 @@
-"""Who judges a page: one port, an adapter per provider."""

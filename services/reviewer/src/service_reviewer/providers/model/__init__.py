@@ -1,1 +1,0 @@
-"""A reviewer that reads: any endpoint with OpenAI's chat completions API."""
