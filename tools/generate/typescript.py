@@ -23,12 +23,12 @@ from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
+from service_cli.acts.escrows import FUNDED_QUERY, MOST_LISTED
+from service_cli.acts.fund import MARGIN_SECONDS
 from service_cli.chain.receipts import RECENT_SECONDS
+from service_cli.chain.witness_table import TABLE
 from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
-from service_cli.poster.funding import MARGIN_SECONDS
 from service_cli.ui.text import CLOCK_SECONDS
-from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
-from service_cli.witnesses.table import TABLE
 
 from tests.api.contract import openapi_document
 from tests.clients.package import PACKAGE, run_node

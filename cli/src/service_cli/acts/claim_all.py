@@ -27,9 +27,6 @@ from service_cli.acts.claims import (
     unsent_claim,
 )
 from service_cli.api import api_of
-from service_cli.bounty.facts import LONG_LOG
-from service_cli.bounty.listing import listed, require_deployment
-from service_cli.bounty.next_steps import STATUS
 from service_cli.chain.journal import JournalEntry
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
@@ -39,6 +36,9 @@ from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.facts import LONG_LOG
+from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.next_steps import STATUS
 from service_cli.ui.output import emit, say
 
 MOST_LISTED: Final = 10_000

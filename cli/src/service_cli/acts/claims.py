@@ -26,7 +26,6 @@ from service_cli.acts.claim_events import (
 )
 from service_cli.acts.fee_events import AwaitedFee, ClaimedFee
 from service_cli.acts.pipeline import DoneBefore, Plan, by_key, by_wallet, for_program, preview
-from service_cli.bounty.next_steps import STATUS
 from service_cli.chain.finality import once_final
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.prepared import PreparedAct
@@ -37,6 +36,7 @@ from service_cli.chain.token import shown_amount
 from service_cli.chain.transactions import HubCall, TransactionStep, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.next_steps import STATUS
 from service_cli.ui.output import emit
 
 CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"

@@ -1,0 +1,420 @@
+"""From a page to a funded bounty: publication, own derivation, then ``funding``.
+
+Nothing is signed for the Hub or the token before the page was published by the same run, and every field of the answer
+agreed with what is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
+
+A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log and compared with the
+API's index; a bounty counts only when the Hub itself names this account and this page. What an earlier run reported is
+looked for again. While a bounty of the same file or title is open, or may still come, ``earlier`` asks.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.hub_constants import balance_call
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei
+
+from service_cli.acts.earlier import note_text, require_no_open_one
+from service_cli.acts.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
+from service_cli.acts.fund import (
+    CREATION_CALLS,
+    FUNDED,
+    Funding,
+    FundingPath,
+    NextFunding,
+    calls_before_funding,
+    funding_path,
+    path_explained,
+    what_may_create,
+)
+from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
+from service_cli.api_session import ApiSession
+from service_cli.chain.agreement import ENDPOINTS, Vouched, agreed, vouch
+from service_cli.chain.journal import Journal, journal_in
+from service_cli.chain.prepared import PreparedAct, done_already
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import Signer, local_signer
+from service_cli.chain.transactions import most_cost, require_balance, require_means
+from service_cli.chain.witness_table import Fact, Witness
+from service_cli.config.keys import check_document
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.conditions import HubConditions, check_terms, fees_of, read_conditions, require_same_token
+from service_cli.queries.facts import require_agreement
+from service_cli.queries.listing import deployment
+from service_cli.queries.next_steps import for_poster, watching
+from service_cli.ui.consent import typed_yes
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import Token, amount, argument
+from service_cli.work.checking import require_ready, warn_of_issues
+from service_cli.work.template import require_filled
+
+_DISAGREES: Final = (
+    "Run it again in a minute: the Hub's fees or roster may have changed just now, or the API's index is behind "
+    "(service-cli status). If they still disagree, do not fund: check the configuration, then report it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FundingConsent:
+    """What the person agreed to beforehand."""
+
+    yes: bool = False
+    """That real money moves on mainnet."""
+    again: bool = False
+    """A further bounty of this very page, and beside whatever others there are."""
+
+
+def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
+    """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
+    challenge, commitment = _checked_page(settings, page)
+    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    with _journal(session, commitment, consent) as journal:
+        note_text(session, path, commitment)
+        if (done := _funded_before(session, commitment, journal)) is None:
+            done = _fund(Funding(session, challenge, commitment, journal), page, path, consent)
+            journal.note(FUNDED, done)
+        return _show_funded(session, done)
+
+
+def prepare_funding(
+    settings: Settings, page: bytes, signer: Signer, consent: FundingConsent, *, authorization: bool, resend: bool
+) -> PreparedAct[FundedBounty]:
+    """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
+
+    The escrow comes in by an allowance, unless with ``authorization`` by a signature that the token takes.
+    """
+    challenge, commitment = _checked_page(settings, page)
+    session = ApiSession.open(settings, signer)
+    path = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
+    with _journal(session, commitment, consent) as journal:
+        if (done := _funded_before(session, commitment, journal)) is None:
+            funding = Funding(session, challenge, commitment, journal, path)
+            found = _agreed(funding, page, None, consent, is_sender=False)
+            if isinstance(found, _Agreed):
+                read = partial(_read_funded, session, commitment, journal.folder)
+                return funding.prepare(found.conditions, found.following, read, resend=resend)
+            done = found
+            journal.note(FUNDED, done)
+        return done_already(session.chain, session.account, _show_funded(session, done))
+
+
+def _read_funded(session: ApiSession[Signer], commitment: Bytes32, folder: Path, receipt: Receipt) -> FundedBounty:
+    """The bounty that prepared calls created, remembered as funded."""
+    done = _funded(session, receipt, commitment)
+    with journal_in(folder) as journal:
+        journal.note(FUNDED, done)
+    return _show_funded(session, done)
+
+
+def _funded_before(session: ApiSession[Signer], commitment: Bytes32, journal: Journal) -> FundedBounty | None:
+    """The bounty that an earlier run reported, if it is still there: then nothing is signed or sent again."""
+    if (done := journal.get(FUNDED)) is None:
+        return None
+    if not _is_there(session, done):
+        say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
+        return None
+    say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+    with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
+        escrows_of(session.chain, session.api, session.account, commitment)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """The terms on which a page's bounty is to be created, once the page is published."""
+
+    conditions: Vouched[HubConditions]
+    known: Vouched[tuple[Escrow, ...]]
+    following: NextFunding
+
+
+def _fund(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> FundedBounty:
+    """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
+    found = _agreed(funding, page, path, consent, is_sender=True)
+    if isinstance(found, FundedBounty):
+        return found
+    receipt = funding.run(found.conditions, found.known, found.following)
+    return _funded(funding.session, receipt, funding.commitment)
+
+
+def _agreed(
+    funding: Funding, page: bytes, path: str | None, consent: FundingConsent, *, is_sender: bool
+) -> FundedBounty | _Agreed:
+    """The bounty if it is there; else everything before it is signed. Only a sender needs ether."""
+    session, challenge, commitment = funding.session, funding.page, funding.commitment
+    if (receipt := funding.created()) is not None:
+        return _funded(session, receipt, commitment)
+    since = session.chain.latest().number
+    known = escrows_of(session.chain, session.api, session.account, commitment)
+    if (own := funding.own(known)) is not None:
+        return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
+    hidden = hidden_escrows(session.chain, session.account, commitment, known)
+    following = NextFunding(1 + len(known.value) + len(hidden), since, consent.again)
+    if not consent.again:
+        require_all_seen(session.chain, session.api, session.account, commitment, known)
+        if known.value:
+            is_over = session.chain.latest().time >= challenge.submission_deadline
+            raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
+        # an earlier run that signed came past this question
+        if what_may_create(session.chain, funding.journal) is None:
+            require_no_open_one(session, challenge, commitment, path)
+    conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
+    if funding.is_under_way(conditions):
+        vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
+    else:
+        token = conditions.constants.token
+        require_same_token(deployment(session.settings, session.api), token)
+        check_terms(session.chain, conditions, challenge, session.account)
+        require_ready(page, path, session.chain.latest().time, conditions)
+        held = balance_call(token.address, session.account)
+        with session.chain.prefetched(held, *calls_before_funding(session.chain, session.account)):
+            check_tokens(session.chain, session.account, challenge, token)
+            funded_by = funding_path(session.chain, session.account)
+            if is_sender:
+                require_means(session.chain, session.account, CREATION_CALLS[funded_by])
+        explained = path_explained(session.chain, session.account, funded_by)
+        if explained is not None and funding.wanted is None:
+            say(explained)
+        vouched = _publish(session, page, commitment, challenge, conditions)
+        confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
+    return _Agreed(vouched, known, following)
+
+
+def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
+    """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
+
+    def has(chain: ChainClient) -> bool:
+        with chain_errors():
+            view = chain.hub.bounty(done.bounty_id)
+        return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
+
+    return agreed(session.chain, Fact.DONE, has)
+
+
+def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
+    try:
+        following = for_poster(done.bounty_id, session.chain.bounty(done.bounty_id))
+    except CommandFailed:  # it is funded, whatever an endpoint can say of it now
+        following = watching(done.bounty_id)
+    return emit(done, following)
+
+
+def check_page(
+    settings: Settings, page: bytes, poster: Address | None, path: str | None = None, *, again: bool = False
+) -> FundingPreview:
+    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is.
+
+    What another bounty would need is asked of a page that the account has funded only where one is wanted ``again``.
+    """
+    challenge, commitment = _checked_page(settings, page)
+    chain = ChainClient.checked(settings)
+    conditions = read_conditions(chain)
+    before = funded_as(chain, commitment, poster)
+    is_done = bool(before) and poster is not None and not again
+    if not is_done:
+        check_terms(chain, conditions, challenge, poster)
+    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
+    cost = most_cost(chain, CREATION_CALLS[funded_by])
+    if poster is not None and not is_done:
+        check_tokens(chain, poster, challenge, conditions.constants.token)
+        require_balance(chain, poster, cost)
+    if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
+        say(explained)
+    found = _preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
+    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
+    warn_of_issues(page, path, chain.latest().time)
+    return found
+
+
+def _preview(
+    chain: ChainClient,
+    conditions: HubConditions,
+    page: ChallengePage,
+    commitment: Bytes32,
+    *,
+    byte_length: int,
+    gas_cost: Wei,
+    funded_as: tuple[BountyId, ...] | None,
+) -> FundingPreview:
+    """The terms that funding the page would fix, and its costs, for ``--check``."""
+    fees = fees_of(page.escrow_amount, conditions)
+    reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
+    return FundingPreview(
+        byte_length=byte_length,
+        spec_commitment=commitment,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        escrow_amount=page.escrow_amount,
+        escrow_token=conditions.constants.token.symbol,
+        protocol_fee=fees.protocol,
+        guardian_fee=fees.guardian,
+        winner_award=fees.award,
+        submission_deadline=page.submission_deadline,
+        reveal_at=reveal_at,
+        judging_deadline=UnixSeconds(reveal_at + page.judging_window_seconds),
+        guardian_roster_hash=conditions.roster.guardian_roster_hash,
+        quorum=conditions.roster.quorum,
+        guardians=tuple(
+            ActiveGuardian(member.guardian_address, member.last_active_at or None)
+            for member in conditions.roster.members
+        ),
+        gas_cost_at_most=gas_cost,
+        funded_as=funded_as,
+    )
+
+
+def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
+    """Refuse an account that cannot pay the escrow."""
+    held = chain.token_balance(poster)
+    if held < challenge.escrow_amount:
+        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
+        raise CommandRefused(
+            "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
+        )
+
+
+def confirm(settings: Settings, what: str, *, yes: bool) -> None:
+    """Before real money moves: go on only with consent.
+
+    Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
+    stopped by a question that nobody can answer.
+    """
+    if yes or settings.chain_id != NETWORKS["mainnet"]:
+        return
+    if typed_yes(f"about to {what} on mainnet: real money.", "go on") is False:
+        raise CommandRefused(
+            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
+        )
+
+
+def _already_funded(poster: Address, bounty_id: BountyId, *, is_over: bool) -> CommandRefused:
+    """The Hub holds a bounty of this account on this page already."""
+    message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
+    once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more {once_more}."
+    return CommandRefused("already_funded", message, next_action=next_action)
+
+
+def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
+    """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
+    if (start := first_block(chain)) is None:
+        return None
+    topics = [None, None if poster is None else account_topic(poster), commitment]
+    created = ExpectedEvent(
+        BountyCreated, topics, lambda one: one.spec_commitment == commitment and poster in {None, one.poster}
+    )
+    return tuple(one.bounty_id for _, one in created.found(chain, start))
+
+
+def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
+    """The page and its commitment, if it holds no key and nothing of the template."""
+    check_document(settings.environment, page, "The page")
+    challenge = parse_challenge(page)
+    require_filled(page)
+    return challenge, spec_commitment(page)
+
+
+@contextmanager
+def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+    """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
+    for number in itertools.count(1):
+        names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
+        with session.journal(*names) as journal:
+            if not consent.again or journal.get(FUNDED) is None:
+                yield journal
+                return
+
+
+def _publish(
+    session: ApiSession[Signer],
+    page: bytes,
+    commitment: Bytes32,
+    challenge: ChallengePage,
+    conditions: HubConditions,
+) -> Vouched[HubConditions]:
+    """Publish the exact bytes, and compare every field of the answer with what is derived here."""
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query={"poster_address": session.account},
+        body=page,
+        media_type="text/markdown",
+        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
+        retry=(502, 503),
+    ).json()
+    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
+    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
+    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
+    emit(PublishedPage(commitment, len(page), session.account, *terms))
+    return vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
+
+
+def _expected(
+    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+) -> dict[str, object]:
+    """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
+    terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
+    members = {
+        index: {
+            "guardian_address": member.guardian_address,
+            "encryption_public_key": member.encryption_public_key,
+        }
+        for index, member in enumerate(conditions.roster.members)
+    }
+    return {
+        "spec_commitment": commitment,
+        "chain_id": session.chain.chain_id,
+        "hub_address": session.chain.hub.address,
+        "escrow_token_address": session.settings.escrow_token(),
+        "poster_address": session.account,
+        "fee_policy": {
+            "protocol_fee_bps": conditions.protocol_fee_bps,
+            "guardian_fee_bps": conditions.guardian_fee_bps,
+            "protocol_fee_recipient": conditions.protocol_fee_recipient,
+        },
+        "guardian_roster": {
+            "version": conditions.roster.version,
+            "guardian_roster_hash": conditions.roster.guardian_roster_hash,
+            "quorum": conditions.roster.quorum,
+            "members": members,
+        },
+        "create_bounty": {"function_name": "createBounty", "args": {0: terms}},
+        "create_bounty_with_authorization": {
+            "function_name": "createBountyWithAuthorization",
+            "args": {0: terms, 1: session.account, 2: "0"},
+        },
+    }
+
+
+def _funded(session: ApiSession[Signer], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
+    """The bounty that the transaction created, as the Hub itself has it."""
+    created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
+    if created is None:
+        raise _not_created(receipt.tx_hash)
+    return _on_the_hub(session, FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment))
+
+
+def _on_the_hub(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
+    view = session.chain.bounty(done.bounty_id)
+    if (view.poster, view.spec_commitment) != (session.account, done.spec_commitment):
+        raise _not_created(done.tx_hash)
+    return done
+
+
+def _not_created(tx_hash: Bytes32) -> CommandRefused:
+    message = f"Transaction {tx_hash} did not create this bounty."
+    return CommandRefused(
+        "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
+    )
