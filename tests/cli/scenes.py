@@ -84,7 +84,7 @@ def replace_by_wallet(stage: Stage) -> Case:
     case, solver = seal(stage), stage.ledger.people.solvers[0]
     keyless = {name: value for name, value in case.home.environment.items() if "PRIVATE_KEY" not in name}
     bounty, home = case.words[1], replace(case.home, environment=keyless)
-    words = ("solver:submit", "--without-api", "--solver-address", solver.address, bounty, "work")
+    words = ("solver:submit", "--replace", "--without-api", "--solver-address", solver.address, bounty, "work")
     shown = home.run(*words).last["args"]
     assert isinstance(shown, list)
     stage.ledger.submit(int(bounty), solver.wallet, Bytes32(str(shown[1])))

@@ -37,13 +37,14 @@ if TYPE_CHECKING:
     from service_cli.acts.fee_events import ClaimedFee, SignOfLife
     from service_cli.acts.fund_events import FundedBounty, FundingPreview
     from service_cli.acts.submit_events import SubmissionPreview, SubmittedWork
-    from service_cli.acts.verdict import Meant, VerdictPreview
+    from service_cli.acts.verdict import VerdictPreview
     from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
     from service_cli.api import ApiClient
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
     from service_cli.queries.events import FinalBounty, ShownVerdict
     from service_cli.queries.judgeable import Judgeable
     from service_cli.queries.status import AccountsAtWork
+    from service_cli.queries.submissions import Choice
     from service_cli.work.checking import Finding
     from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
 
@@ -338,7 +339,8 @@ class Client:
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
     ) -> "OpenedSubmission | OpenedBounty":
         """The Submission with this number of the list, or whose commitment begins so."""
-        from service_cli.work.opening import SubmissionChoice, open_chosen
+        from service_cli.queries.submissions import SubmissionChoice
+        from service_cli.work.opening import open_chosen
 
         choice = SubmissionChoice.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
@@ -355,13 +357,12 @@ class Client:
     ) -> "AnchoredVerdict":
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
-        from service_cli.acts.recordable import VerdictOptions
-        from service_cli.acts.verdict import kind_of, record_verdict
+        from service_cli.acts.verdict import record_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
 
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
-            meant = _meant(settings, bounty_id, winner)
-            return record_verdict(settings, bounty_id, kind_of(meant), meant, reasons.encode(), options)
+            return record_verdict(settings, bounty_id, _choice(winner), reasons.encode(), options)
 
     def preview_verdict(
         self, bounty_id: BountyId, reasons: str, winner: "Named", guardian: Address | None = None
@@ -371,7 +372,7 @@ class Client:
         from service_cli.acts.verdict import preview_verdict
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return preview_verdict(settings, bounty_id, _meant(settings, bounty_id, winner), reasons.encode(), guardian)
+            return preview_verdict(settings, bounty_id, _choice(winner), reasons.encode(), guardian)
 
     def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
         """Deliver the winning work's key to the delivery service, for the Poster."""
@@ -487,14 +488,13 @@ class Client:
         unopened: bool = False,
     ) -> "PreparedAct[AnchoredVerdict]":
         """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
-        from service_cli.acts.recordable import VerdictOptions
         from service_cli.acts.verdict import prepare_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
 
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             signer = _program_signer(settings, account, sign, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-            meant = _meant(settings, bounty_id, winner)
-            return prepare_verdict(settings, signer, bounty_id, meant, reasons.encode(), options)
+            return prepare_verdict(settings, signer, bounty_id, _choice(winner), reasons.encode(), options)
 
     def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":
         """The call that records the Guardian's sign of life; any later one is its result."""
@@ -588,11 +588,7 @@ Named = tuple[Address, Bytes32] | str | None
 """A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
 
 
-def _meant(settings: Settings, bounty_id: BountyId, winner: Named) -> "Meant":
-    from service_cli.acts.verdict import named_by
-    from service_cli.queries.numbers import named_in_full
-    from service_cli.work.opening import SubmissionChoice
+def _choice(winner: Named) -> "Choice | None":
+    from service_cli.queries.submissions import SubmissionChoice
 
-    if isinstance(winner, str):
-        return named_by(settings, bounty_id, SubmissionChoice.parse(winner))
-    return None if winner is None else named_in_full(winner)
+    return SubmissionChoice.parse(winner) if isinstance(winner, str) else winner

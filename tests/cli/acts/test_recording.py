@@ -89,13 +89,16 @@ def test_submit__by_a_wallet_without_the_api_and_sent__is_uploaded_and_told_by_a
     assert by_wallet(ledger, solver, bounty, work, stdin=b"").names == ["submit.submission_recorded"]
 
 
-def test_submit__of_changed_work__replaces_what_this_machine_recorded_and_says_so(
+def test_changed_work_replaces_what_is_recorded_on_request(
     ledger: Ledger, solver: Terminal, bounty: str, work: str
 ) -> None:
     solver.run("solver:submit", bounty, work)
     former = on_chain(ledger, bounty)
     (solver.home / "work" / "main.py").write_text("print(2)\n")
-    replaced = solver.run("solver:submit", "--quiet", bounty, work)
+    refused = solver.run("solver:submit", bounty, work, code=1)
+    assert (refused.last["code"], on_chain(ledger, bounty)) == ("submission_exists", former)
+    assert "--replace" in str(refused.last["next_action"])
+    replaced = solver.run("solver:submit", "--replace", "--quiet", bounty, work)
     assert f"this replaces your Submission {former}" in replaced.words
     assert "that one no longer counts" in replaced.words
     assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
@@ -117,7 +120,7 @@ def test_submit__a_replacement_shown_to_a_wallet__is_shown_again_until_it_is_min
     send(ledger, by_wallet(ledger, solver, *option, bounty, work))
     former = on_chain(ledger, bounty)
     change(solver)
-    first, again = (by_wallet(ledger, solver, *option, bounty, work) for _ in range(2))
+    first, again = (by_wallet(ledger, solver, "--replace", *option, bounty, work) for _ in range(2))
     assert first.last == again.last
     assert f"this replaces your Submission {former}" in again.words
     send(ledger, again)
@@ -125,13 +128,11 @@ def test_submit__a_replacement_shown_to_a_wallet__is_shown_again_until_it_is_min
     assert done.last["submission_commitment"] == on_chain(ledger, bounty) != former
 
 
-def test_submit__changed_twice_before_the_wallet_sent_anything__replaces_without_a_question(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
+def test_work_changed_twice_before_the_wallet_sent_it(ledger: Ledger, solver: Terminal, bounty: str, work: str) -> None:
     send(ledger, by_wallet(ledger, solver, "--without-api", bounty, work))
     for text in ("print(2)\n", "print(3)\n"):
         change(solver, text)
-        shown = by_wallet(ledger, solver, "--without-api", bounty, work)
+        shown = by_wallet(ledger, solver, "--replace", "--without-api", bounty, work)
     send(ledger, shown)
     assert by_wallet(ledger, solver, "--without-api", bounty, work).last["submission_commitment"] == on_chain(
         ledger, bounty
@@ -143,7 +144,7 @@ def test_submit__a_replacement_that_was_replaced_elsewhere__needs_the_solver_s_w
 ) -> None:
     solver.run("solver:submit", bounty, work)
     change(solver)
-    solver.run("solver:submit", bounty, work)
+    solver.run("solver:submit", "--replace", bounty, work)
     elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
     elsewhere.run("solver:submit", "--replace", bounty, str(solver.home / work))
     former = on_chain(ledger, bounty)
@@ -158,7 +159,7 @@ def test_submit__a_replacement_of_bytes_that_only_this_machine_has__keeps_them(
     folder = Path(str(kept["directory"]))
     bytes_of = {name: (folder / name).read_bytes() for name in ("envelope.json", "ciphertext.age")}
     change(solver)
-    by_wallet(ledger, solver, "--without-api", bounty, work)
+    by_wallet(ledger, solver, "--replace", "--without-api", bounty, work)
     former = folder / on_chain(ledger, bounty)
     assert {name: (former / name).read_bytes() for name in bytes_of} == bytes_of
 
@@ -171,7 +172,7 @@ def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer
     folder, content = sealed.parent, sealed.read_bytes()
     former = folder / on_chain(ledger, bounty)
     change(solver)
-    by_wallet(ledger, solver, bounty, work)  # sealed and shown, and never sent
+    by_wallet(ledger, solver, "--replace", bounty, work)  # sealed and shown, and never sent
     assert (former / "ciphertext.age").read_bytes() == content
     solver.run("solver:submit", bounty, work)
     assert on_chain(ledger, bounty) != former.name
@@ -183,10 +184,10 @@ def test_submit__changed_again_after_a_wallet_recorded_the_change__keeps_no_copy
 ) -> None:
     solver.run("solver:submit", bounty, work)
     change(solver)
-    send(ledger, by_wallet(ledger, solver, bounty, work))
+    send(ledger, by_wallet(ledger, solver, "--replace", bounty, work))
     recorded = on_chain(ledger, bounty)
     change(solver, "print(3)\n")
-    by_wallet(ledger, solver, bounty, work)  # shown and not sent yet
+    by_wallet(ledger, solver, "--replace", bounty, work)  # shown and not sent yet
     newest, *others = sorted(solver.home.rglob("ciphertext.age"), key=lambda path: len(path.parts))
     assert others == [newest.parent / recorded / "ciphertext.age"]
 
@@ -198,10 +199,10 @@ def test_submit__of_other_files_after_the_deadline__keeps_no_copy_of_what_was_re
     api.keep_page(page)
     solver.run("solver:submit", str(number), work)
     change(solver)
-    send(ledger, by_wallet(ledger, solver, str(number), work))
+    send(ledger, by_wallet(ledger, solver, "--replace", str(number), work))
     ledger.advance_to(ledger.time() + 2_000)
     change(solver, "print(3)\n")
-    assert solver.run("solver:submit", str(number), work, code=1).last["code"] == "bounty_not_accepting"
+    assert solver.run("solver:submit", "--replace", str(number), work, code=1).last["code"] == "bounty_not_accepting"
     assert len(list(solver.home.rglob("ciphertext.age"))) == 1
 
 
@@ -213,13 +214,14 @@ def test_submit__changed_work_for_which_the_disk_has_no_room__names_the_copies_t
     change(solver)
     with monkeypatch.context() as patch:
         patch.setattr(sealing, "_sealed", full)
-        failed = solver.run("solver:submit", bounty, work, code=1).last
+        failed = solver.run("solver:submit", "--replace", bounty, work, code=1).last
     assert failed["event"] == "submit.failed"
     assert "the disk is full" in str(failed["message"])
     former = sealed.parent / on_chain(ledger, bounty)
     assert str(former) in str(failed["next_action"])
     shutil.rmtree(former)
-    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] != former.name
+    again = solver.run("solver:submit", "--replace", bounty, work)
+    assert again.last["submission_commitment"] != former.name
 
 
 def test_submit__a_replacement_after_which_a_further_endpoint_falls_silent__is_told_as_recorded(
@@ -234,7 +236,7 @@ def test_submit__a_replacement_after_which_a_further_endpoint_falls_silent__is_t
             raise Lost
 
     second.before = silent_once_sent
-    ran = solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
+    ran = solver.run("solver:submit", "--replace", bounty, work, SERVICE_RPC_URLS=second.url)
     assert ran.names[-1] == "submit.submission_recorded"
     assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
     second.honest()
@@ -252,7 +254,7 @@ def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_
     solver.run("solver:submit", str(number), work)
     former = on_chain(ledger, str(number))
     change(solver)
-    by_wallet(ledger, solver, str(number), work)
+    by_wallet(ledger, solver, "--replace", str(number), work)
     ledger.advance_to(ledger.time() + 2_000)
     late = solver.run("solver:submit", str(number), work, code=1)
     assert late.last["code"] == "bounty_not_accepting"
@@ -268,7 +270,7 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     change(solver)
     with monkeypatch.context() as patch:
         patch.setattr(sealing, "_sealed", full)
-        solver.run("solver:submit", "--without-api", str(number), work, code=1)
+        solver.run("solver:submit", "--replace", "--without-api", str(number), work, code=1)
     ledger.advance_to(ledger.time() + 2_000)
     late = solver.run("solver:submit", str(number), work, code=1)
     assert late.last["code"] == "bounty_not_accepting"
@@ -389,7 +391,7 @@ def test_submit__of_changed_work_while_the_former_was_never_sent__records_the_ch
 ) -> None:
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
     (solver.home / "work" / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", bounty, work)
+    ran = solver.run("solver:submit", "--replace", bounty, work)
     assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
 
 
@@ -430,7 +432,7 @@ def test_submit__of_changed_work_while_the_former_waits_with_a_later_nonce__is_s
     rpc.honest()
     change(solver)
     sent = rpc.sent()
-    refused = solver.run("solver:submit", bounty, work, code=1).last
+    refused = solver.run("solver:submit", "--replace", bounty, work, code=1).last
     assert (refused["code"], rpc.sent()) == ("nonce_ahead", sent)
     assert "Send one transaction from the account to itself" in str(refused["next_action"])
     wallet = ledger.people.solvers[0].wallet

@@ -219,7 +219,7 @@ def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
     first = on_chain(ledger, bounty)
     (Path(work) / "src" / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", bounty, work)
+    ran = solver.run("solver:submit", "--replace", bounty, work)
     assert ran.event("submit.submission_recorded")["submission_commitment"] == on_chain(ledger, bounty) != first
 
 

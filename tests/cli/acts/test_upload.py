@@ -12,7 +12,7 @@ import pytest
 from service_cli import api as api_module
 from service_cli.chain.outside import ExternalSigner
 from service_cli.errors import CommandFailed
-from service_cli.queries import facts as read_model
+from service_cli.queries import state as read_model
 from service_cli.work import storage
 from service_cli.work.storage import UploadAddress, upload
 
@@ -365,5 +365,5 @@ def test_submit__killed_at_a_request__continues_with_the_same_bytes_and_leaves_n
     assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
     assert list(api.objects.values()) == [before]
     (Path(work) / "main.py").write_text("print(2)\n")
-    solver.run("solver:submit", bounty, work)
+    solver.run("solver:submit", "--replace", bounty, work)
     assert not list(sealed.parent.glob(".*partial"))

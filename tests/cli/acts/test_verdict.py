@@ -11,7 +11,7 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import bytes32, parse_address, parse_bytes32
 from service_cli.acts import verdict
 from service_cli.chain import sender
-from service_cli.queries import facts
+from service_cli.queries import submissions
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -178,7 +178,7 @@ def test_no_winner__at_a_hub_whose_first_block_no_release_names__is_recorded_onc
     load(api, judged)
     home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
     home.run("guardian:open", *judged.names)
-    monkeypatch.setattr(facts, "first_block", lambda _chain: None)
+    monkeypatch.setattr(submissions, "first_block", lambda _chain: None)
     if is_hinted:
         api.subgraph = {"bounties": [{"block_number": 0}]}
     api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one

@@ -22,10 +22,9 @@ from service_cli.chain import agreement, beacon
 from service_cli.config.environment import Environment
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries import facts
-from service_cli.queries.facts import RecordedSubmission
+from service_cli.queries import submissions
+from service_cli.queries.submissions import RecordedSubmission, SubmissionChoice
 from service_cli.work import submission
-from service_cli.work.opening import SubmissionChoice
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -608,7 +607,7 @@ def test_open__of_a_long_log__begins_where_the_index_says_and_hides_nothing(
     monkeypatch: pytest.MonkeyPatch,
     hint: Callable[[int], int | None],
 ) -> None:
-    monkeypatch.setattr(facts, "LONG_LOG", 0)
+    monkeypatch.setattr(submissions, "LONG_LOG", 0)
     log = ledger.logs("BountyCreated")[int(mixed.bounty) - 1]
     assert isinstance(log, dict)
     created = int(log["blockNumber"], 16)

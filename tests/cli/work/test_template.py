@@ -84,7 +84,7 @@ def test_check__of_a_page_that_a_review_would_refuse__warns_and_names_the_comman
 
 
 @pytest.mark.parametrize(
-    "option", [("--escrow", "25"), ("--deadline", "31.1.2099"), ("--judging", "3 months"), ("--judging", "3")]
+    "option", [("--escrow", "25 EUR"), ("--deadline", "31.1.2099"), ("--judging", "3 months"), ("--judging", "3")]
 )
 def test_new__with_a_value_that_could_mean_two_things__is_a_usage_error(
     shell: Terminal, option: tuple[str, str]
@@ -136,8 +136,10 @@ def test_new__beside_a_page_that_is_there__asks_no_network(shell: Terminal) -> N
     assert shell.run("poster:new", "--award", "4 USDC", code=1).last["code"] == "file_exists"
 
 
-def test_new__with_an_award_without_a_unit__calls_it_an_award(shell: Terminal) -> None:
-    assert "not an award" in shell.run("poster:new", "--award", "4", code=2).words
+def test_amount_without_a_unit_is_whole_tokens(shell: Terminal) -> None:
+    assert "not an award" in shell.run("poster:new", "--award", "four", code=2).words
+    written = shell.run("poster:new", "--escrow", "25").last
+    assert written["escrow_amount"] == "25000000"
 
 
 @pytest.mark.parametrize(

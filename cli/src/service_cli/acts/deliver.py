@@ -6,48 +6,45 @@ key that the Hub publishes on chain: a swapped delivery key in the API's answer 
 
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.domain.lifecycle import Outcome
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32
+from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32
 from bounty_protocol.wire.delivery import DeliveryKey
 
 from service_cli.acts.verdict_events import DeliveredKey
-from service_cli.api import ApiClient, api_of
+from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
-from service_cli.chain.agreement import ENDPOINTS, Vouched, agreed, vouch
+from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import GUARDIAN_KEY, local_signer
-from service_cli.chain.witness_table import Fact, Witness
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.state import Pair, final_winner
+from service_cli.queries.next_steps import watching
+from service_cli.queries.state import final_winner, read_state
+from service_cli.queries.submissions import Pair
 from service_cli.ui.output import emit
 from service_cli.ui.text import moment
-from service_cli.work.opening import keyring_of, open_as_guardian
+from service_cli.work.opening import SealedBounty, keyring_of, open_as_guardian
 
 
-def deliver_key(settings: Settings, bounty_id: BountyId, named: tuple[Address, Bytes32] | None) -> DeliveredKey:
+def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> DeliveredKey:
     """The command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the contract names."""
     chain = ChainClient.checked(settings)
-    bounty = chain.bounty(bounty_id)
+    state = read_state(chain, bounty_id)
+    bounty = state.bounty
     if bounty.outcome is None:
         message = f"Bounty {bounty_id} is not decided yet."
-        next_action = f"Wait for its end: service-cli bounty:watch {bounty_id}."
-        raise CommandRefused("not_the_winner", message, next_action=next_action)
+        raise CommandRefused("not_the_winner", message, next_action=f"Wait for its end: {watching(bounty_id)}.")
     if bounty.outcome is not Outcome.AWARDED:
         message = f"Bounty {bounty_id} ended without a winner: there is no key to deliver."
         raise CommandRefused("not_the_winner", message, next_action="Nothing is left to do for it.")
-    winner = (bounty.winner, bounty.winning_submission)
-    if named not in (None, winner):
+    if named not in (None, (bounty.winner, bounty.winning_submission)):
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
-    api = api_of(settings, chain)
-    return _deliver(chain, api, bounty_id, final_winner(chain, bounty_id, winner, api))
-
-
-def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vouched[Pair]) -> DeliveredKey:
-    solver, commitment = winner.value
-    delivery_key = _delivery_key(api, chain).value
-    session = ApiSession(chain, local_signer(chain.settings, GUARDIAN_KEY))
-    submission, identity = open_as_guardian(session, keyring_of(chain.settings), bounty_id, winner.value)
+    session = ApiSession(chain, local_signer(settings, GUARDIAN_KEY))
+    api = session.api
+    solver, commitment = final_winner(chain, state, api)
+    delivery_key = _delivery_key(api, chain)
+    sealed = SealedBounty.of(session, state)
+    submission, identity = open_as_guardian(session, sealed, keyring_of(settings), (solver, commitment))
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,
@@ -62,7 +59,7 @@ def _deliver(chain: ChainClient, api: ApiClient, bounty_id: BountyId, winner: Vo
     return emit(DeliveredKey(*submission.names(), answer.status == 201))
 
 
-def _delivery_key(api: ApiClient, chain: ChainClient) -> Vouched[Bytes32]:
+def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     """The key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
         published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
@@ -76,7 +73,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Vouched[Bytes32]:
         raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish one on chain.")
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
-        return vouch(Fact.DELIVERY_KEY, published, ENDPOINTS | {Witness.API})
+        return published
     finalized = chain.finalized().number
     with chain_errors():
         former = chain.hub.delivery_key(finalized)

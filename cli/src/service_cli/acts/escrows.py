@@ -14,11 +14,10 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
-from service_cli.chain.agreement import ENDPOINTS, AskedParty, Vouched, agreed, disagreement, reconciled, vouch
+from service_cli.chain.agreement import AskedParty, Fact, agreed, disagreement, reconciled
 from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.witness_table import Fact, Witness
 from service_cli.errors import CommandRefused
 
 MOST_LISTED: Final = 100
@@ -58,7 +57,7 @@ _Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
 """The API's fields of each: its id, its nonce, and the block of its creation."""
 
 
-def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> Vouched[tuple[Escrow, ...]]:
+def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> tuple[Escrow, ...]:
     """Every bounty of this account on this page, oldest first; what is final by all of them is remembered.
 
     ``sources_disagree`` where the API shows one that an endpoint's log does not have, or endpoints differ: one of them
@@ -77,11 +76,11 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
             note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
-    return vouch(Fact.UNFUNDED, found, ENDPOINTS | {Witness.API, Witness.JOURNAL})
+    return found
 
 
 def require_all_seen(
-    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: Vouched[tuple[Escrow, ...]]
+    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]
 ) -> None:
     """Refuse where an earlier run saw an escrow of this account on this page that is not among the known ones now."""
     if hidden := hidden_escrows(chain, poster, page, known):
@@ -91,9 +90,9 @@ def require_all_seen(
         raise CommandRefused(refusal.code, refusal.message, next_action=next_action)
 
 
-def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: Vouched[tuple[Escrow, ...]]) -> list[int]:
+def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
     """The bounties that an earlier run saw in a final block, and that nobody shows now."""
-    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known.value}
+    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
     seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
     return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 

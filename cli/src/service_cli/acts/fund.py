@@ -36,11 +36,10 @@ from bounty_protocol.wire.reading import read
 
 from service_cli.acts.escrows import Escrow
 from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
+from service_cli.acts.pipeline import Plan
 from service_cli.api_session import ApiSession
-from service_cli.chain.agreement import Vouched
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.outside import GIVEN, Given
-from service_cli.chain.prepared import PreparedAct, prepare
+from service_cli.chain.outside import GIVEN
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
@@ -198,16 +197,18 @@ class Funding:
     journal: Journal
     wanted: FundingPath | None = None
     """The path as a program wants it; else it is found out by what the account is."""
+    resend: bool = False
+    """Whether a program wants calls again that it was given before."""
 
     def created(self) -> Receipt | None:
         """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
         expected = self._expected()
         return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
-    def own(self, known: Vouched[tuple[Escrow, ...]]) -> Escrow | None:
+    def own(self, known: tuple[Escrow, ...]) -> Escrow | None:
         """Which of the account's escrows on this page this journal's work led to."""
         nonces = self.journal.get(NONCES) or {}
-        return next((escrow for escrow in known.value if escrow.nonce in nonces), None)
+        return next((escrow for escrow in known if escrow.nonce in nonces), None)
 
     def is_under_way(self, conditions: HubConditions) -> bool:
         """Whether all that a creation needs was signed by an earlier run, and still does it: nothing else is signed."""
@@ -217,72 +218,55 @@ class Funding:
         kept = self.journal.get(AUTHORIZATION)
         return self.journal.get(PATH) is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms))
 
-    def run(
-        self, conditions: Vouched[HubConditions], known: Vouched[tuple[Escrow, ...]], following: NextFunding
-    ) -> Receipt:
-        """Create the bounty; of ``known``, the account's escrows on this page, none may be this journal's work."""
+    def plan(
+        self,
+        conditions: HubConditions,
+        known: tuple[Escrow, ...],
+        following: NextFunding,
+        result: Callable[[Receipt, Journal], FundedBounty],
+    ) -> Plan[FundedBounty]:
+        """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
+        journal's work.
+
+        A key here signs the authorization, or has the allowance mined, before the creation is planned. A program is
+        given both calls of an allowance: sent twice they are a second escrow, so they are given again only with
+        ``resend``.
+        """
         if self.own(known) is not None:
             raise AssertionError("a bounty that exists is not created again")
-        chain = self.session.chain
-        with chain.prefetched(*calls_before_funding(chain, self.session.account)):
+        chain, account = self.session.chain, self.session.account
+        is_sent_here = isinstance(self.session.signer, LocalSigner)
+        with chain.prefetched(*calls_before_funding(chain, account)):
             path = self._chosen_path()
-            if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-                require_means(chain, self.session.account, CREATION_CALLS[path])
-        authorized = path is FundingPath.AUTHORIZATION
-        try:
-            terms = self._terms(conditions.value, following)
-            call = self._authorized(terms, conditions.value) if authorized else self._allowed(terms, conditions.value)
-        except CommandRefused as error:
-            if error.code == "authorization_used" and (receipt := self.created()) is not None:
-                return receipt  # it was mined after this run had looked for it first
-            raise
-        try:
-            return send(self._sender, Transaction(call, self._expected()), self.journal, CREATE)
-        except CommandRefused as error:
-            if error.code != "reverted":
-                raise
-            if (receipt := self.created()) is not None:
-                return receipt  # from another machine, in the same moment: the token took one authorization of the two
-            kept = self.journal.get(AUTHORIZATION)
-            if authorized and kept is not None and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
-                raise self._outstanding(kept, "the token takes none of an account with code") from error
-            raise self._not_moved("") from error
-
-    def prepare(
-        self,
-        conditions: Vouched[HubConditions],
-        following: NextFunding,
-        read: Callable[[Receipt], FundedBounty],
-        *,
-        resend: bool,
-    ) -> PreparedAct[FundedBounty]:
-        """The calls that create the bounty: one with a signature of the account over the token, or an allowance of
-        exactly the escrow and the creation that takes it.
-
-        An allowance that is sent twice is a second escrow, so its calls are given again only with ``resend``.
-        """
-        chain, account, path = self.session.chain, self.session.account, self._chosen_path()
-        if path is FundingPath.ALLOWANCE:
-            is_given = self.journal.get(GIVEN) is not None
-            if CREATE.was_attempted(self.journal) or (is_given and not resend):
-                raise self._given_before()
-            terms = self._terms(conditions.value, following)
-            allowed = amount(terms.escrow_amount, conditions.value.constants.token)
-            calls: list[ContractCall] = [
-                TokenApproval(chain.hub.address, terms.escrow_amount, f"allow the Hub {allowed}, once"),
-                HubCall("createBounty", [terms.as_tuple()], self._summary(conditions.value)),
-            ]
+            if is_sent_here and not CREATE.was_attempted(self.journal):
+                # before an authorization exists or is seen by an endpoint
+                require_means(chain, account, CREATION_CALLS[path])
+        is_out = CREATE.was_attempted(self.journal) or (self.journal.get(GIVEN) is not None and not self.resend)
+        if path is FundingPath.ALLOWANCE and not is_sent_here and is_out:
+            raise self._given_before()
+        terms = self._terms(conditions, following)
+        calls: tuple[ContractCall, ...]
+        if path is FundingPath.AUTHORIZATION:
+            calls = (self._authorized(terms, conditions),)
+        elif is_sent_here:
+            calls = (self._allowed(terms, conditions),)
         else:
-            calls = [self._authorized(self._terms(conditions.value, following), conditions.value)]
-        try:
-            act = prepare(chain, account, calls, self._expected(), lambda _, receipt: read(receipt))
-        except CommandRefused as error:
-            if error.code != "reverted":
-                raise
-            raise self._not_moved(", or its signature is none that the token takes") from error
-        if path is FundingPath.ALLOWANCE:
-            self.journal.note(GIVEN, Given(calls[-1].data, act.from_block))
-        return act
+            allowed = amount(terms.escrow_amount, conditions.constants.token)
+            approval = TokenApproval(chain.hub.address, terms.escrow_amount, f"allow the Hub {allowed}, once")
+            calls = (approval, HubCall("createBounty", [terms.as_tuple()], self._summary(conditions)))
+        is_noted = path is FundingPath.ALLOWANCE
+        return Plan(calls, self._expected(), CREATE, result, is_noted=is_noted)
+
+    def refusal_of_revert(self) -> CommandRefused:
+        """What a revert of the creation means: the Hub names what it refuses, so it is the token's, the only other
+        contract called."""
+        chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
+        if not isinstance(self.session.signer, LocalSigner):
+            return self._not_moved(", or its signature is none that the token takes")
+        is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
+        if is_authorized and kept and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
+            return self._outstanding(kept, "the token takes none of an account with code")
+        return self._not_moved("")
 
     @property
     def _sender(self) -> Session[LocalSigner]:
@@ -293,7 +277,6 @@ class Funding:
         return Session(self.session.chain, signer)
 
     def _not_moved(self, or_else: str) -> CommandRefused:
-        """The Hub names what it refuses; a refusal without a name is the token's, the only other contract called."""
         message = (
             f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}{or_else}."
         )
@@ -343,9 +326,9 @@ class Funding:
         """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
         return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + MARGIN_SECONDS
 
-    def _sign(self, terms: Terms, conditions: HubConditions, begins: Vouched[UnixSeconds]) -> Authorization:
+    def _sign(self, terms: Terms, conditions: HubConditions, begins: UnixSeconds) -> Authorization:
         """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
-        chain, roster, now = self.session.chain, conditions.roster, begins.value
+        chain, roster, now = self.session.chain, conditions.roster, begins
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         if (until := conditions.roster_until) is not None and until < valid_before:
             if until <= now + MARGIN_SECONDS:

@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
@@ -24,8 +23,9 @@ from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei
 
 from service_cli.acts.earlier import note_text, require_no_open_one
-from service_cli.acts.escrows import Escrow, escrows_of, hidden_escrows, require_all_seen
+from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
 from service_cli.acts.fund import (
+    CREATE,
     CREATION_CALLS,
     FUNDED,
     Funding,
@@ -37,22 +37,22 @@ from service_cli.acts.fund import (
     what_may_create,
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
+from service_cli.acts.pipeline import Plan, carry_out, prepare
 from service_cli.api_session import ApiSession
-from service_cli.chain.agreement import ENDPOINTS, Vouched, agreed, vouch
-from service_cli.chain.journal import Journal, journal_in
-from service_cli.chain.prepared import PreparedAct, done_already
+from service_cli.chain.agreement import Fact, agreed
+from service_cli.chain.journal import Journal
+from service_cli.chain.prepared import PreparedAct
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import Signer, local_signer
+from service_cli.chain.signer import LocalSigner, Signer, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
-from service_cli.chain.witness_table import Fact, Witness
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.conditions import HubConditions, check_terms, fees_of, read_conditions, require_same_token
-from service_cli.queries.facts import require_agreement
 from service_cli.queries.listing import deployment
 from service_cli.queries.next_steps import for_poster, watching
+from service_cli.queries.state import require_agreement, roster_shown
 from service_cli.ui.consent import typed_yes
 from service_cli.ui.output import emit, say
 from service_cli.ui.text import Token, amount, argument
@@ -81,10 +81,22 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
-        if (done := _funded_before(session, commitment, journal)) is None:
-            done = _fund(Funding(session, challenge, commitment, journal), page, path, consent)
-            journal.note(FUNDED, done)
-        return _show_funded(session, done)
+        funding = Funding(session, challenge, commitment, journal)
+        try:
+            plan = _plan(funding, page, path, consent)
+        except CommandRefused as error:
+            if error.code != "authorization_used" or (receipt := funding.created()) is None:
+                raise
+            return _funded(session, commitment, receipt, journal)  # mined after this run had looked for it first
+        try:
+            return carry_out(session, plan, journal)
+        except CommandRefused as error:
+            if error.code != "reverted":
+                raise
+            if (receipt := funding.created()) is None:
+                raise funding.refusal_of_revert() from error
+            # From another machine, in the same moment: the token took one authorization of the two.
+            return _funded(session, commitment, receipt, journal)
 
 
 def prepare_funding(
@@ -96,99 +108,104 @@ def prepare_funding(
     """
     challenge, commitment = _checked_page(settings, page)
     session = ApiSession.open(settings, signer)
-    path = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
+    wanted = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
     with _journal(session, commitment, consent) as journal:
-        if (done := _funded_before(session, commitment, journal)) is None:
-            funding = Funding(session, challenge, commitment, journal, path)
-            found = _agreed(funding, page, None, consent, is_sender=False)
-            if isinstance(found, _Agreed):
-                read = partial(_read_funded, session, commitment, journal.folder)
-                return funding.prepare(found.conditions, found.following, read, resend=resend)
-            done = found
-            journal.note(FUNDED, done)
-        return done_already(session.chain, session.account, _show_funded(session, done))
+        funding = Funding(session, challenge, commitment, journal, wanted, resend)
+        plan = _plan(funding, page, None, consent)
+        try:
+            return prepare(session, plan, journal)
+        except CommandRefused as error:
+            if error.code != "reverted":
+                raise
+            raise funding.refusal_of_revert() from error
 
 
-def _read_funded(session: ApiSession[Signer], commitment: Bytes32, folder: Path, receipt: Receipt) -> FundedBounty:
-    """The bounty that prepared calls created, remembered as funded."""
-    done = _funded(session, receipt, commitment)
-    with journal_in(folder) as journal:
-        journal.note(FUNDED, done)
-    return _show_funded(session, done)
-
-
-def _funded_before(session: ApiSession[Signer], commitment: Bytes32, journal: Journal) -> FundedBounty | None:
-    """The bounty that an earlier run reported, if it is still there: then nothing is signed or sent again."""
-    if (done := journal.get(FUNDED)) is None:
-        return None
-    if not _is_there(session, done):
+def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> Plan[FundedBounty]:
+    """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
+    same run."""
+    session, commitment, journal = funding.session, funding.commitment, funding.journal
+    result = partial(_funded, session, commitment)
+    if (done := journal.get(FUNDED)) is not None:
+        if _is_there(session, done):
+            say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+            with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
+                escrows_of(session.chain, session.api, session.account, commitment)
+            return _there(session, commitment, done)
         say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
-        return None
-    say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
-    with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
-        escrows_of(session.chain, session.api, session.account, commitment)
-    return done
-
-
-@dataclass(frozen=True, slots=True)
-class _Agreed:
-    """The terms on which a page's bounty is to be created, once the page is published."""
-
-    conditions: Vouched[HubConditions]
-    known: Vouched[tuple[Escrow, ...]]
-    following: NextFunding
-
-
-def _fund(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> FundedBounty:
-    """Find the bounty, or create it; whatever is signed, the API is asked in the same run."""
-    found = _agreed(funding, page, path, consent, is_sender=True)
-    if isinstance(found, FundedBounty):
-        return found
-    receipt = funding.run(found.conditions, found.known, found.following)
-    return _funded(funding.session, receipt, funding.commitment)
-
-
-def _agreed(
-    funding: Funding, page: bytes, path: str | None, consent: FundingConsent, *, is_sender: bool
-) -> FundedBounty | _Agreed:
-    """The bounty if it is there; else everything before it is signed. Only a sender needs ether."""
-    session, challenge, commitment = funding.session, funding.page, funding.commitment
     if (receipt := funding.created()) is not None:
-        return _funded(session, receipt, commitment)
+        return Plan((), None, CREATE, result, receipt)
     since = session.chain.latest().number
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
-        return _on_the_hub(session, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
+        return _there(session, commitment, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     hidden = hidden_escrows(session.chain, session.account, commitment, known)
-    following = NextFunding(1 + len(known.value) + len(hidden), since, consent.again)
+    following = NextFunding(1 + len(known) + len(hidden), since, consent.again)
     if not consent.again:
         require_all_seen(session.chain, session.api, session.account, commitment, known)
-        if known.value:
-            is_over = session.chain.latest().time >= challenge.submission_deadline
-            raise _already_funded(session.account, known.value[-1].bounty_id, is_over=is_over)
+        if known:
+            is_over = session.chain.latest().time >= funding.page.submission_deadline
+            raise _already_funded(session.account, known[-1].bounty_id, is_over=is_over)
         # an earlier run that signed came past this question
-        if what_may_create(session.chain, funding.journal) is None:
-            require_no_open_one(session, challenge, commitment, path)
+        if what_may_create(session.chain, journal) is None:
+            require_no_open_one(session, funding.page, commitment, path)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
-    if funding.is_under_way(conditions):
-        vouched = vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
-    else:
-        token = conditions.constants.token
-        require_same_token(deployment(session.settings, session.api), token)
-        check_terms(session.chain, conditions, challenge, session.account)
-        require_ready(page, path, session.chain.latest().time, conditions)
-        held = balance_call(token.address, session.account)
-        with session.chain.prefetched(held, *calls_before_funding(session.chain, session.account)):
-            check_tokens(session.chain, session.account, challenge, token)
-            funded_by = funding_path(session.chain, session.account)
-            if is_sender:
-                require_means(session.chain, session.account, CREATION_CALLS[funded_by])
-        explained = path_explained(session.chain, session.account, funded_by)
-        if explained is not None and funding.wanted is None:
-            say(explained)
-        vouched = _publish(session, page, commitment, challenge, conditions)
-        confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
-    return _Agreed(vouched, known, following)
+    if not funding.is_under_way(conditions):
+        _publish_on_terms(funding, page, path, conditions, consent)
+    return funding.plan(conditions, known, following, result)
+
+
+def _publish_on_terms(
+    funding: Funding, page: bytes, path: str | None, conditions: HubConditions, consent: FundingConsent
+) -> None:
+    """Check the page's terms and the account's means, publish the page, and ask before real money moves. Only who
+    sends needs ether."""
+    session, challenge, token = funding.session, funding.page, conditions.constants.token
+    chain, account = session.chain, session.account
+    require_same_token(deployment(session.settings, session.api), token)
+    check_terms(chain, conditions, challenge, account)
+    require_ready(page, path, chain.latest().time, conditions)
+    with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
+        check_tokens(chain, account, challenge, token)
+        funded_by = funding_path(chain, account)
+        if isinstance(session.signer, LocalSigner):
+            require_means(chain, account, CREATION_CALLS[funded_by])
+    explained = path_explained(chain, account, funded_by)
+    if explained is not None and funding.wanted is None:
+        say(explained)
+    _publish(session, page, funding.commitment, challenge, conditions)
+    confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
+
+
+def _there(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
+    """The bounty that exists already: nothing is left to be sent."""
+
+    def result(_: Receipt, journal: Journal) -> FundedBounty:
+        return _report(session, commitment, done, journal)
+
+    return Plan((), None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
+
+
+def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
+    """The bounty that the transaction created, remembered as funded."""
+    created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
+    if created is None:
+        raise _not_created(receipt.tx_hash)
+    done = FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment)
+    return _report(session, commitment, done, journal)
+
+
+def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty, journal: Journal) -> FundedBounty:
+    """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
+    try:
+        view = session.chain.bounty(done.bounty_id)
+    except CommandFailed:
+        if journal.get(FUNDED) != done:
+            raise
+        return emit(done, watching(done.bounty_id))  # it is funded, whatever an endpoint can say of it now
+    if (view.poster, view.spec_commitment) != (session.account, commitment):
+        raise _not_created(done.tx_hash)
+    journal.note(FUNDED, done)
+    return emit(done, for_poster(done.bounty_id, view))
 
 
 def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
@@ -200,14 +217,6 @@ def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
         return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
 
     return agreed(session.chain, Fact.DONE, has)
-
-
-def _show_funded(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
-    try:
-        following = for_poster(done.bounty_id, session.chain.bounty(done.bounty_id))
-    except CommandFailed:  # it is funded, whatever an endpoint can say of it now
-        following = watching(done.bounty_id)
-    return emit(done, following)
 
 
 def check_page(
@@ -342,7 +351,7 @@ def _publish(
     commitment: Bytes32,
     challenge: ChallengePage,
     conditions: HubConditions,
-) -> Vouched[HubConditions]:
+) -> None:
     """Publish the exact bytes, and compare every field of the answer with what is derived here."""
     answer = session.api.signed(
         session.signer,
@@ -358,7 +367,6 @@ def _publish(
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
     terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
     emit(PublishedPage(commitment, len(page), session.account, *terms))
-    return vouch(Fact.CONDITIONS, conditions, ENDPOINTS | {Witness.API})
 
 
 def _expected(
@@ -366,13 +374,6 @@ def _expected(
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
-    members = {
-        index: {
-            "guardian_address": member.guardian_address,
-            "encryption_public_key": member.encryption_public_key,
-        }
-        for index, member in enumerate(conditions.roster.members)
-    }
     return {
         "spec_commitment": commitment,
         "chain_id": session.chain.chain_id,
@@ -384,33 +385,13 @@ def _expected(
             "guardian_fee_bps": conditions.guardian_fee_bps,
             "protocol_fee_recipient": conditions.protocol_fee_recipient,
         },
-        "guardian_roster": {
-            "version": conditions.roster.version,
-            "guardian_roster_hash": conditions.roster.guardian_roster_hash,
-            "quorum": conditions.roster.quorum,
-            "members": members,
-        },
+        "guardian_roster": roster_shown(conditions.roster),
         "create_bounty": {"function_name": "createBounty", "args": {0: terms}},
         "create_bounty_with_authorization": {
             "function_name": "createBountyWithAuthorization",
             "args": {0: terms, 1: session.account, 2: "0"},
         },
     }
-
-
-def _funded(session: ApiSession[Signer], receipt: Receipt, commitment: Bytes32) -> FundedBounty:
-    """The bounty that the transaction created, as the Hub itself has it."""
-    created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
-    if created is None:
-        raise _not_created(receipt.tx_hash)
-    return _on_the_hub(session, FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment))
-
-
-def _on_the_hub(session: ApiSession[Signer], done: FundedBounty) -> FundedBounty:
-    view = session.chain.bounty(done.bounty_id)
-    if (view.poster, view.spec_commitment) != (session.account, done.spec_commitment):
-        raise _not_created(done.tx_hash)
-    return done
 
 
 def _not_created(tx_hash: Bytes32) -> CommandRefused:

@@ -1,7 +1,7 @@
 """``solver:submit``: from a directory to a recorded Submission; with ``--check``, what that would seal and cost.
 
-What is sealed stays in the journal (``sealing``). Only ciphertext leaves this machine. The API's locator, commitment
-and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
+What is sealed stays in the journal (``work/sealing.py``). Only ciphertext leaves this machine. The API's locator,
+commitment and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
 (``recording``). With ``--check`` nothing is sealed, signed or sent.
 """
 
@@ -12,10 +12,18 @@ from pathlib import Path
 
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.domain.lifecycle import BountyStatus, Schedule
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
 
-from service_cli.acts.recording import active, drop_replaced, may_be_recorded, record, require_place
+from service_cli.acts.pipeline import Plan, deliver
+from service_cli.acts.recording import (
+    active,
+    drop_replaced,
+    made_here,
+    may_be_recorded,
+    recording,
+    require_place,
+    unsent_submission,
+)
 from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.acts.upload import upload_and_prepare, upload_late
 from service_cli.api import ApiClient
@@ -23,7 +31,7 @@ from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
 from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.times import latest_moment, warn_of_late_chain
+from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import (
     HubCall,
     advise_wallet,
@@ -34,13 +42,11 @@ from service_cli.chain.transactions import (
     require_usual_gas,
     simulate,
 )
-from service_cli.chain.witness_table import Witness
 from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.facts import check_page
-from service_cli.queries.state import SealingTerms, agreed_bounty, sealing_terms, terms_of, terms_without_api
+from service_cli.queries.state import check_page, read_state, require_reveal_point, require_same
 from service_cli.ui.consent import require_consent
 from service_cli.ui.output import Progress, emit, say, warn
 from service_cli.ui.text import argument, moment, wei
@@ -78,11 +84,11 @@ class SubmitOptions:
     without_api: bool = False
     """Record on chain alone."""
     replace: bool = False
-    """Take the place of a Submission that was made elsewhere."""
+    """Take the place of the Submission that is recorded."""
     include_suspicious: bool = False
     """Seal files that look like secrets without a question."""
     in_place_of: Bytes32 | None = None
-    """The one Submission of the account that this may replace, zero for none; without it any that was made here."""
+    """The one Submission of the account that this may replace, zero for none."""
 
 
 def submit(
@@ -92,51 +98,63 @@ def submit(
     the account, the call is prepared for it instead."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
-    if not is_accepting(work):
-        return _finish_late(work, api, directory)
-    warn_of_late_chain(work.chain, work.bounty.submission_deadline, "Your Submission")
-    selection = select(directory)
-    suspicious = find_secrets(work, selection)
     with work.journal() as journal:
         drop_replaced(work, journal)  # recorded since the last run, as by a wallet
-        content = fingerprint(selection)
-        earlier = sealed_before(journal, content)
-        if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
-            _require_permitted(work)
-        if earlier is None and not options.replace and looks_like_sealed(journal, selection):
-            content = _content_meant(work, api, journal, content)
-            earlier = sealed_before(journal, content)
-        require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
-        if earlier is not None and _is_settled(work, earlier, journal, options):
-            return record(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
-        with _hint_without_api():
-            terms = vouched_terms(work, api, options)
-        if earlier is not None and not fits(earlier, terms):
-            say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
-            journal.forget(CONTENT)
-            earlier = None
-            require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
-        if earlier is None:
-            report_left_out(selection)
-            _confirm_secrets(suspicious, options)
-        tell_who_vouches(work, terms, api)
-        envelope = seal(work, terms, selection, content, journal)
-        if api is not None:
-            with _hint_without_api():
-                upload_and_prepare(work, api, envelope, journal)
-        else:
-            _print_kept(work, envelope, journal)
-        return record(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
+        if not work.state.is_accepting:
+            return _finish_late(work, api, directory, journal)
+        plan = _plan(work, api, directory, options, journal)
+        until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
+        ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
+        return deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), ask)
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
-    """The bounty and its roster, as the checked chain has them."""
+    """The bounty as the checked chain has it, and whose work is submitted to it."""
     session = ApiSession.open(settings, signer)
-    bounty = agreed_bounty(session.chain, bounty_id)
-    return Work(session, bounty_id, bounty, session.chain.pinned_roster(bounty))
+    return Work(session, read_state(session.chain, bounty_id))
 
 
-def find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
+def _plan(
+    work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions, journal: Journal
+) -> Plan[SubmittedWork]:
+    """Seal the directory, or go on with what an earlier run sealed of it, upload it, and plan its recording."""
+    warn_of_late_chain(work.chain, work.state.bounty.submission_deadline, "Your Submission")
+    selection = select(directory)
+    suspicious = _find_secrets(work, selection)
+    content = fingerprint(selection)
+    earlier = sealed_before(journal, content)
+    if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
+        _require_permitted(work)
+    is_decided = options.replace or options.in_place_of is not None
+    if earlier is None and not options.replace and looks_like_sealed(journal, selection):
+        content, is_asked = _content_meant(work, api, journal, content)
+        earlier, is_decided = sealed_before(journal, content), is_decided or is_asked
+    former = require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if earlier is not None and _is_settled(work, earlier, journal, options):
+        return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
+        _confirm_replacing(work, former, journal)
+    with _hint_without_api():
+        _require_vouched_for(work, api, options)
+    if earlier is not None and not fits(earlier, work.state):
+        say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
+        journal.forget(CONTENT)
+        earlier = None
+        require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if earlier is None:
+        report_left_out(selection)
+        _confirm_secrets(suspicious, options)
+    _tell_who_vouches(work, api)
+    envelope = seal(work, selection, content, journal)
+    if api is None:
+        _print_kept(work, envelope, journal)
+    else:
+        with _hint_without_api():
+            upload_and_prepare(work, api, envelope, journal)
+    return recording(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
+
+
+def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
     """Findings that look like secrets; refused where one is a key of this run."""
     with Progress("looking for keys") as progress:
         return secrets_among(
@@ -158,15 +176,28 @@ def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> Non
     require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
 
 
-def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content: str) -> str:
-    """Of files that look like those that are recorded, before they replace them in a later place: as a person decides.
-    Where the service lacks the bytes of what is recorded, those come first, whatever these files are."""
+def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
+    """Before own work no longer counts: a person decides, or an option did."""
+    where = "made on this machine" if made_here(former, journal) else "sent"
+    message = (
+        f"Your Submission {former} to bounty {work.bounty_id}, {where}, would be replaced: it would no longer count, "
+        "and these files count from their own, later block."
+    )
+    next_action = "To put these files in its place, add --replace; to look at it, name the directory it was made of."
+    refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "replace it", refusal, is_given=False)
+
+
+def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content: str) -> tuple[str, bool]:
+    """Of files that look like those that are recorded, before they replace them in a later place: as a person decides,
+    and whether one did. Where the service lacks the bytes of what is recorded, those come first, whatever these files
+    are."""
     kept, sealed = journal.get(SEALED), journal.get(CONTENT)
     if kept is None or active(work) != kept.commitment():
-        return content
+        return content, False
     if api is not None and sealed is not None and not is_held(journal, kept):
         warn("these files look like those sealed, but the system has seen a change: those that were are uploaded")
-        return sealed
+        return sealed, False
     message = (
         f"Your Submission {kept.commitment()} is recorded, and these files have the names, sizes and modification times"
         " of those that were sealed for it. The system has seen a change since; a backup or other rights make one, too."
@@ -174,7 +205,7 @@ def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content:
     next_action = "If their bytes are others, add --replace: they count from their own, later block. Else leave it so."
     refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
     require_consent(message, "seal them in its place", refusal, is_given=False)
-    return content
+    return content, True
 
 
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
@@ -197,43 +228,31 @@ def _hint_without_api() -> Iterator[None]:
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def is_accepting(work: Work) -> bool:
-    """Whether the bounty takes Submissions now, by the chain's clock."""
-    bounty = work.bounty
-    schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
-    status = BountyStatus.OPEN if bounty.outcome is None else BountyStatus.FINAL
-    return schedule.accepting(status, work.chain.latest().time)
-
-
 def _finish_late(
-    work: Work, api: ApiClient | None, directory: Path
+    work: Work, api: ApiClient | None, directory: Path, journal: Journal
 ) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
-    with work.journal() as journal:
-        drop_replaced(work, journal)
-        envelope = journal.get(SEALED)
-        recorded = active(work)
-        since = f"since {moment(work.bounty.submission_deadline, work.chain.latest().time)}"
-        if recorded == ZERO_BYTES32:
-            message = f"The bounty accepts no Submissions {since}."
-            raise CommandRefused(
-                "bounty_not_accepting", message, next_action="Look for bounties that accept Submissions."
-            )
-        is_newest = envelope is not None and envelope.commitment() == recorded
-        if envelope is None or not is_newest or not _are_those_sealed(journal, directory):
-            message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
-            folder = journal.folder if is_newest else set_aside(journal, recorded)
-            copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
-            next_action = f"Nothing can be changed. If the storage lost what is recorded, give a Guardian {copy}."
-            raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
-        say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
-        done = record(work, envelope, journal, replace=False)
-        if api is None:
-            _print_kept(work, envelope, journal)
-        else:
-            upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
-        return done
+    envelope, recorded = journal.get(SEALED), active(work)
+    since = f"since {moment(work.state.bounty.submission_deadline, work.state.now)}"
+    if recorded == ZERO_BYTES32:
+        message = f"The bounty accepts no Submissions {since}."
+        raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+    is_newest = envelope is not None and envelope.commitment() == recorded
+    if envelope is None or not is_newest or not _are_those_sealed(journal, directory):
+        message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
+        folder = journal.folder if is_newest else set_aside(journal, recorded)
+        copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
+        next_action = f"Nothing can be changed. If the storage lost what is recorded, give a Guardian {copy}."
+        raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
+    say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
+    plan = recording(work, envelope, journal)
+    done = deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), "")
+    if api is None:
+        _print_kept(work, envelope, journal)
+    else:
+        upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
+    return done
 
 
 def _are_those_sealed(journal: Journal, directory: Path) -> bool:
@@ -247,7 +266,7 @@ def _are_those_sealed(journal: Journal, directory: Path) -> bool:
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
-    chain, solver, call = work.chain, work.solver, placeholder(work)
+    chain, solver, call = work.chain, work.solver, _placeholder(work)
     with chain.prefetched(*calls_before_sending(chain, solver, call)):
         simulate(chain, solver, call)
         if isinstance(work.session.signer, LocalSigner):
@@ -258,25 +277,25 @@ def _require_permitted(work: Work) -> None:
             advise_wallet(chain, solver, call)
 
 
-def placeholder(work: Work) -> HubCall:
+def _placeholder(work: Work) -> HubCall:
     """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
-    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.roster.guardian_roster_hash)], "")
+    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
 
 
-def vouched_terms(work: Work, api: ApiClient | None, options: SubmitOptions) -> SealingTerms:
-    """Terms of sealing. The page must state the chain's own: anyone can create a bounty on any commitment."""
-    if api is None:
-        return sealing_terms(work.chain, terms_without_api(work.chain, work.bounty_id))
-    terms, detail = terms_of(work.chain, work.bounty_id, api, "the chain has finalized the bounty's creation")
-    if not options.accept_differences:
-        check_page(terms.value, detail)
-    return sealing_terms(work.chain, terms)
+def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:
+    """Refuse to seal for a bounty that the API shows otherwise, for a page that states other terms, and until a reveal
+    point that is none. Without the API, a Solver decided to rest on the endpoints."""
+    if api is not None:
+        detail = require_same(work.chain, work.state, api, "the chain has finalized the bounty's creation")
+        if not options.accept_differences:
+            check_page(work.state.bounty, detail)
+    require_reveal_point(work.chain, work.state.bounty)
 
 
-def tell_who_vouches(work: Work, terms: SealingTerms, api: ApiClient | None) -> None:
+def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
     """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
     sources = [each.named for each in work.chain.everywhere]
-    if api is not None and Witness.API in terms.roster.by:
+    if api is not None:
         sources.append(api.peer.named_within)
     alone = len(sources) == 1
     together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
@@ -299,35 +318,31 @@ def check_submission(
 ) -> SubmissionPreview:
     """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
     work = open_work(settings, signer, bounty_id)
-    now = latest_moment(work.chain)
-    deadline = moment(work.bounty.submission_deadline, now)
-    if not is_accepting(work):
-        message = f"The bounty accepts no Submissions since {deadline}."
+    bounty = work.state.bounty
+    if not work.state.is_accepting:
+        message = f"The bounty accepts no Submissions since {moment(bounty.submission_deadline, work.state.now)}."
         raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
     selection = select(directory)
     report_left_out(selection)
     report_files(selection)
-    secrets = find_secrets(work, selection)
-    simulate(work.chain, work.solver, placeholder(work))
-    cost, balance = gas_cost(work.chain, work.solver, placeholder(work)), work.chain.balance(work.solver)
+    secrets, call = _find_secrets(work, selection), _placeholder(work)
+    simulate(work.chain, work.solver, call)
+    cost, balance = gas_cost(work.chain, work.solver, call), work.chain.balance(work.solver)
     if isinstance(signer, LocalSigner):
         require_price(work.chain, cost.price)
     former, api = active(work), None if options.without_api else work.session.api
-    terms = vouched_terms(work, api, options)
-    warnings = [
-        *([f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}"] if secrets else []),
-        *([f"{work.solver} holds {wei(balance)}, less than the gas may cost"] if balance < cost.wei else []),
-        *(
-            [f"recording it may cost {wei(cost.wei)}, which takes a yes or --max-cost"]
-            if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner)
-            else []
-        ),
-        *(
-            [f"other files than those recorded would replace your Submission {former}, and count from their own block"]
-            if former != ZERO_BYTES32
-            else []
-        ),
-    ]
+    _require_vouched_for(work, api, options)
+    warnings = list[str]()
+    if secrets:
+        warnings.append(f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}")
+    if balance < cost.wei:
+        warnings.append(f"{work.solver} holds {wei(balance)}, less than the gas may cost")
+    if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner):
+        warnings.append(f"recording it may cost {wei(cost.wei)}, which takes a yes or --max-cost")
+    if former != ZERO_BYTES32:
+        warnings.append(
+            f"other files than those recorded would replace your Submission {former}, and count from their own block"
+        )
     found = SubmissionPreview(
         bounty_id=bounty_id,
         solver=work.solver,
@@ -338,12 +353,12 @@ def check_submission(
         gas=cost.gas,
         gas_cost=cost.wei,
         balance=balance,
-        submission_deadline=work.bounty.submission_deadline,
-        reveal_at=work.bounty.reveal_at,
-        award=work.bounty.award,
+        submission_deadline=bounty.submission_deadline,
+        reveal_at=bounty.reveal_at,
+        award=bounty.award,
         replaces=None if former == ZERO_BYTES32 else former,
         warnings=tuple(warnings),
     )
     emit(found, f"service-cli solver:submit {bounty_id} {argument(str(directory), 'DIRECTORY')}")
-    tell_who_vouches(work, terms, api)
+    _tell_who_vouches(work, api)
     return found

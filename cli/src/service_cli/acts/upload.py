@@ -11,15 +11,14 @@ from pathlib import Path
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import Address
 
-from service_cli.acts.recording import submit_call, unsent
+from service_cli.acts.recording import submit_call, unsent_submission
 from service_cli.acts.submit_events import CheckedEnvelope, UploadedCiphertext
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
-from service_cli.queries.facts import require_agreement
-from service_cli.queries.state import require_closed
+from service_cli.queries.state import require_agreement, require_closed
 from service_cli.ui.output import emit, say
 from service_cli.ui.text import size
 from service_cli.work.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
@@ -119,7 +118,7 @@ def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
     expected = {
         "submission_commitment": envelope.commitment(),
         "guardian_roster_hash": envelope.guardian_roster_hash,
-        "transaction": unsent(work.chain, submit_call(work, envelope)).json(),
+        "transaction": unsent_submission(work.chain, submit_call(work, envelope)).json(),
     }
     require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
     names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)

@@ -1,44 +1,52 @@
-"""Values with who vouched for them, and the question that each further source is asked, too."""
+"""What several sources say alike: the endpoints at one block that all of them have, and the API beside them.
+
+No act that cannot be taken back rests on one party's word. docs/witnesses.md lists who has to agree on each fact; where
+two differ, both are named and nothing is signed.
+"""
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, Generic, TypeVar
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.witness_table import RULES, Fact, Witness
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.text import printable
 
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 S = TypeVar("S")
 LAG_LOOKS: Final = 6
 """How often two sources are asked that differ: one may be a few blocks behind the other."""
 LAG_SECONDS: Final = 1.0
-ENDPOINTS: Final = frozenset({Witness.NODE, Witness.FURTHER})
-"""Who vouches for what ``agreed`` returns."""
 _NOTHING_SIGNED: Final = "Nothing was signed. Find out which of the two is wrong, or use other endpoints."
 
 
-@dataclass(frozen=True, slots=True)
-class Vouched(Generic[T_co]):
-    """A fact with its witnesses. Made by ``vouch`` alone, which holds it against the table."""
+class Fact(Enum):
+    """A fact that an act rests on, in words that continue "two sources say different things about", and the code where
+    they do."""
 
-    value: T_co
-    fact: Fact
-    by: frozenset[Witness]
+    TIME = ("the moment from which an authorization's hour is counted", "time_disagrees")
+    CONDITIONS = ("the roster, fees and token that a bounty created now pins", "publication_mismatch")
+    UNFUNDED = ("the bounties that this account has funded on this page", "sources_disagree")
+    AUTHORIZATION_OVER = (
+        "whether an authorization that was signed for this page can still be used",
+        "authorization_outstanding",
+    )
+    TERMS = ("a bounty's page, escrow and deadlines", "read_model_mismatch")
+    REVEAL_POINT = ("the moment from which sealed work can be opened", "reveal_point_wrong")
+    ROSTER = ("the Guardians whose keys open sealed work", "read_model_mismatch")
+    NUMBER = ("which Submission is meant", "sources_disagree")
+    WINNER = ("the outcome of a bounty and its winner", "read_model_mismatch")
+    DELIVERY_KEY = ("the key to which a winning key is sealed", "sources_disagree")
+    DONE = ("what an earlier run reported as done", "sources_disagree")
 
-
-def vouch(fact: Fact, value: T, by: Iterable[Witness]) -> Vouched[T]:
-    """The value with its witnesses; a fault of this program where the table needs one more than vouched."""
-    said = frozenset(by)
-    if missing := RULES[fact].lacks(said):
-        raise AssertionError(f"{fact} lacks {', '.join(sorted(each.name for each in missing))}")
-    return Vouched(value, fact, said)
+    @property
+    def words(self) -> str:
+        return self.value[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +58,7 @@ class AskedParty(Generic[T]):
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
-    """The endpoint's answer, if each further one answers the same at one block; ``sources_disagree`` otherwise."""
+    """Return the endpoint's answer, if each further one answers the same at one block; else ``sources_disagree``."""
     if not chain.further:
         return read(chain)
     block = _block_of_all(chain)
@@ -62,7 +70,7 @@ def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> 
 
 
 def _block_of_all(chain: ChainClient) -> BlockNumber:
-    """The newest block that an endpoint shows, once all of them have come to it.
+    """Return the newest block that an endpoint shows, once all of them have come to it.
 
     So none of them alone has the others answer of a time that is over. One that stays behind fails as a silent one.
     """
@@ -81,25 +89,19 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
     raise CommandFailed("chain_unavailable", message, next_action=next_action)
 
 
-def reconciled(
-    fact: Fact, one: AskedParty[T], other: AskedParty[S], fits: Callable[[T, S], bool], first: T | None = None
-) -> T:
-    """The answer of ``one`` once the other's fits it; both are asked again for a few blocks, then refused.
-
-    ``first`` is what it has answered already.
-    """
-    mine = one.ask() if first is None else first
+def reconciled(fact: Fact, one: AskedParty[T], other: AskedParty[S], fits: Callable[[T, S], bool]) -> T:
+    """Return the answer of ``one`` once the other's fits it; both are asked again for a few blocks, then refused."""
     for look in range(LAG_LOOKS):
+        if look:
+            time.sleep(LAG_SECONDS)
+        mine = one.ask()
         if fits(mine, other.ask()):
             return mine
-        if look + 1 < LAG_LOOKS:
-            time.sleep(LAG_SECONDS)
-            mine = one.ask()
     raise disagreement(fact, one.named, other.named)
 
 
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
     """The refusal that names two sources which say different things."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"
-    message = f"{named[0].upper()}{named[1:]} say different things about {RULES[fact].what}."
+    message = f"{named[0].upper()}{named[1:]} say different things about {fact.words}."
     return CommandRefused("sources_disagree", message, next_action=_NOTHING_SIGNED)

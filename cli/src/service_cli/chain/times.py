@@ -5,9 +5,7 @@ import time
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import UnixSeconds
 
-from service_cli.chain.agreement import ENDPOINTS, Vouched, vouch
 from service_cli.chain.session import ChainClient
-from service_cli.chain.witness_table import Fact, Witness
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import warn
 from service_cli.ui.text import clock_off, duration, moment
@@ -17,7 +15,7 @@ _SET_THE_CLOCK = (
 )
 
 
-def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
+def signing_time(chain: ChainClient) -> UnixSeconds:
     """From when an authorization's hour is counted: the earlier one of the newest block's time and this machine's.
 
     ``time_disagrees`` where they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
@@ -30,7 +28,7 @@ def signing_time(chain: ChainClient) -> Vouched[UnixSeconds]:
         if off is not None and not (is_moved or is_idle):
             raise CommandRefused("time_disagrees", f"{off[0].upper()}{off[1:]}.", next_action=_SET_THE_CLOCK)
         times.append(newest if is_moved else min(newest, clock))
-    return vouch(Fact.TIME, UnixSeconds(min(times)), ENDPOINTS | {Witness.CLOCK})
+    return UnixSeconds(min(times))
 
 
 def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:

@@ -10,11 +10,11 @@ from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, V
 from service_cli.ui.command import argument_error, command
 
 if TYPE_CHECKING:
-    from service_cli.work.opening import SubmissionChoice
+    from service_cli.queries.submissions import Choice, SubmissionChoice
 
 
 def _choice(text: str) -> "SubmissionChoice":
-    from service_cli.work.opening import SubmissionChoice
+    from service_cli.queries.submissions import SubmissionChoice
 
     return SubmissionChoice.parse(text)
 
@@ -203,31 +203,28 @@ def guardian_verdict(
 
     from service_cli.config.settings import CHAIN, load_settings
 
-    pair, path = _named(kind, rest, submission)
+    choice, path = _named(kind, rest, submission)
     if path is None and not template:
         raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; --template prints how to begin it.")
-    needs = None if unpublished is None else CHAIN
-    settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
-    body = None if path is None or template else read_document(path)
-    from service_cli.acts.recordable import VerdictOptions
-    from service_cli.acts.verdict import named_by, print_template, record_verdict
-    from service_cli.queries.numbers import named_in_full
-    from service_cli.work.reasons import filled_in
-
-    options = VerdictOptions(replace, unopened, unpublished)
-    meant = None if pair is None else named_in_full(pair)
-    if submission is not None:
-        meant = named_by(settings, bounty_id, submission, with_api=unpublished is None)
+    settings = load_settings(network, api_base_url, None if unpublished is None else CHAIN, max_cost=max_cost)
     if template:
-        print_template(settings, bounty_id, VerdictKind(kind), meant)
-    elif body is not None:
-        record_verdict(settings, bounty_id, VerdictKind(kind), meant, filled_in(body), options)
+        from service_cli.work.reasons import print_template
+
+        print_template(settings, bounty_id, VerdictKind(kind), choice)
+    elif path is not None:
+        body = read_document(path)
+        from service_cli.acts.verdict import record_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
+        from service_cli.work.reasons import filled_in
+
+        options = VerdictOptions(replace, unopened, unpublished)
+        record_verdict(settings, bounty_id, choice, filled_in(body), options)
 
 
 def _named(
     kind: str, rest: tuple[str, ...], submission: "SubmissionChoice | None"
-) -> tuple[tuple[Address, Bytes32] | None, str | None]:
-    """The Submission that an awarded Verdict names by both its names, and the body's path, each where it is given."""
+) -> "tuple[Choice | None, str | None]":
+    """The Submission that an awarded Verdict names, and the body's path, each where it is given."""
     if kind == "no_valid_submission":
         if len(rest) > 1 or submission is not None:
             raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
@@ -235,7 +232,7 @@ def _named(
     if submission is not None:
         if len(rest) > 1:
             raise argument_error("--submission", "SOLVER is given already; name one of the two.")
-        return None, rest[0] if rest else None
+        return submission, rest[0] if rest else None
     if len(rest) not in {2, 3}:
         problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission N, and VERDICT_BODY_PATH."
         raise argument_error("SOLVER", problem)

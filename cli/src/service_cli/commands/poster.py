@@ -36,6 +36,8 @@ class WrittenAmount:
 def _amount(text: str) -> WrittenAmount:
     from bounty_protocol.domain.shorthand import named_token, read_amount
 
+    if text.strip().isdecimal():
+        text = f"{text.strip()}.0"  # on a page it could be smallest units; here it is whole tokens, and shown
     return WrittenAmount(read_amount(text), named_token(text))
 
 

@@ -13,7 +13,7 @@ from service_cli.ui.command import command
 @click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
 @click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
 @click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
-@click.option("--replace", is_flag=True, help="Put this Submission in the place of one that was made elsewhere.")
+@click.option("--replace", is_flag=True, help="Put this Submission in the place of the one that is recorded.")
 @click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
 @click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
 @click.argument("bounty_id", type=BOUNTY_ID)
@@ -34,11 +34,11 @@ def solver_submit(
     """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
 
     Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
-    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory makes a new
-    Submission, which takes the place of yours and counts from its own, later block; the place of one that was made on
-    another machine it takes only with --replace. While the API is down, --without-api records the same commitment; the
-    page's terms are then not compared. After the deadline it tells what is recorded, and uploads those bytes again if
-    the storage lost them.
+    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory is a new
+    Submission, which counts from its own, later block. It takes the place of yours after a question on a terminal, or
+    with --replace; the place of one that was made on another machine only with --replace. While the API is down,
+    --without-api records the same commitment; the page's terms are then not compared. After the deadline it tells what
+    is recorded, and uploads those bytes again if the storage lost them.
 
     What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
     secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
@@ -52,7 +52,7 @@ def solver_submit(
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
     Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
               look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
-              accept Submissions; without --replace, where one is recorded that was made elsewhere; a roster that does
+              accept Submissions; without --replace, where other work of yours is recorded; a roster that does
               not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
               derivation; a page whose terms differ from the chain's, unless --accept-term-differences
     Examples: service-cli solver:submit --check 7 work/

@@ -92,9 +92,8 @@ def _further(settings: Settings) -> str:
     """Whether each further endpoint has the block that the first one has finalized."""
     from bounty_protocol.chain.blocks import header_at
 
-    from service_cli.chain.agreement import disagreement
+    from service_cli.chain.agreement import Fact, disagreement
     from service_cli.chain.session import ChainClient, chain_errors
-    from service_cli.chain.witness_table import Fact
 
     chain = ChainClient(settings)
     final = chain.finalized()

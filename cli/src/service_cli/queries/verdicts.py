@@ -12,7 +12,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
 from service_cli.queries.events import ShownVerdict
-from service_cli.queries.facts import first_blocks
+from service_cli.queries.submissions import first_blocks
 from service_cli.ui.output import emit, say
 
 

@@ -25,8 +25,8 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
-from service_cli.queries.facts import first_blocks
 from service_cli.queries.next_steps import after_the_end
+from service_cli.queries.submissions import first_blocks
 from service_cli.ui.output import Waiting, emit, say
 from service_cli.ui.progress import NextStep, next_step
 

@@ -80,7 +80,7 @@ def check_page_file(
     if found:
         message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
         next_action = "Change each line named above, then check again."
-        if any(one.field == "document" for one in found):
+        if any(one.field == "document" and "carriage return" not in one.message for one in found):
             next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
     for advice in outage_advice(page, UnixSeconds(int(time.time())), settings.chain_id):

@@ -8,14 +8,12 @@ is the Hub's own log, so the API cannot leave a Submission out. One that cannot 
 the others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
-import re
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.capsule import (
@@ -23,26 +21,23 @@ from bounty_protocol.crypto.capsule import (
 )
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring
 from bounty_protocol.domain.envelope import MAX_ENVELOPE_BYTES
-from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.api_session import ApiSession
-from service_cli.chain.agreement import disagreement
+from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, local_signer, mention_plain_key
-from service_cli.chain.witness_table import Fact
 from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.queries.facts import RecordedSubmission, check_detail
 from service_cli.queries.next_steps import for_guardian
-from service_cli.queries.numbers import listing, note_opened_as
-from service_cli.queries.state import agreed_bounty
+from service_cli.queries.state import BountyState, read_state, require_same_terms
+from service_cli.queries.submissions import Pair, RecordedSubmission, SubmissionChoice, listing, note_opened_as
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import moment
@@ -82,9 +77,7 @@ class Folder:
     def ciphertext(self) -> Path:
         return self.path / "ciphertext.age"
 
-    def submission(
-        self, bounty_id: BountyId, pair: tuple[Address, Bytes32], fetch: Callable[[], Submission]
-    ) -> Submission:
+    def submission(self, bounty_id: BountyId, pair: Pair, fetch: Callable[[], Submission]) -> Submission:
         """The Submission; ``fetch`` reads it only where envelope or ciphertext is not here."""
         if not any(path.exists() for path in (self.envelope, self.ciphertext)):
             message = f"{self.path} holds none of {_NAMES}."
@@ -127,7 +120,8 @@ def guardian_open(
     else:
         signer, keyring = local_signer(settings, GUARDIAN_KEY), keyring_of(settings)
         session = ApiSession.open(settings, signer)
-        submission, identity = open_as_guardian(session, keyring, bounty_id, (solver, commitment))
+        sealed = SealedBounty.of(session, read_state(session.chain, bounty_id))
+        submission, identity = open_as_guardian(session, sealed, keyring, (solver, commitment))
     emit(VerifiedSubmission(*submission.names()))
 
     def remember(_directory: Path) -> None:
@@ -140,18 +134,17 @@ def guardian_open(
 
 
 def open_as_guardian(
-    session: ApiSession[LocalSigner], keyring: tuple[Identity, ...], bounty_id: BountyId, pair: tuple[Address, Bytes32]
+    session: ApiSession[LocalSigner], sealed: "SealedBounty", keyring: tuple[Identity, ...], pair: Pair
 ) -> tuple[Submission, Identity]:
     """The checked Submission and its content key, by this Guardian's encryption keys."""
-    sealed = SealedBounty.read(session.chain, bounty_id, session.api)
     sealed.require_recorded(*pair)
-    submission = fetch_submission(session.api, session.signer, bounty_id, pair)
+    submission = fetch_submission(session.api, session.signer, sealed.state.bounty_id, pair)
     sealed.check(submission)
     return submission, sealed.unlock(submission, keyring)
 
 
 def open_from_folder(
-    settings: Settings, folder: Folder, bounty_id: BountyId, pair: tuple[Address, Bytes32]
+    settings: Settings, folder: Folder, bounty_id: BountyId, pair: Pair
 ) -> tuple[Submission, Identity]:
     """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
 
@@ -160,7 +153,9 @@ def open_from_folder(
         return fetch_submission(api, local_signer(settings, GUARDIAN_KEY), bounty_id, pair)
 
     keyring = keyring_of(settings)
-    sealed = SealedBounty.read(ChainClient.checked(settings), bounty_id, _api(settings, is_needed=False))
+    chain = ChainClient.checked(settings)
+    state, info = read_state(chain, bounty_id), beacon_of(settings)
+    sealed = SealedBounty(chain, state, info, _api(settings, is_needed=False))
     sealed.require_recorded(*pair)
     submission = folder.submission(bounty_id, pair, fetch)
     sealed.check(submission)
@@ -183,9 +178,7 @@ class SealedBounty:
     """A bounty, and what its sealed work is checked against and opened with: none of it changes any more."""
 
     chain: ChainClient
-    bounty_id: BountyId
-    bounty: BountyView
-    roster: Roster
+    state: BountyState
     info: BeaconInfo
     api: ApiClient | None
     _signatures: dict[int, Beacon] = field(default_factory=dict)
@@ -194,15 +187,14 @@ class SealedBounty:
     """The API once it has shown the same bounty: of many envelopes that do not fit, one request is enough."""
 
     @staticmethod
-    def read(chain: ChainClient, bounty_id: BountyId, api: ApiClient | None) -> "SealedBounty":
-        """By every endpoint; ``sources_disagree`` where they have different bounties."""
-        bounty = agreed_bounty(chain, bounty_id)
-        return SealedBounty(chain, bounty_id, bounty, chain.pinned_roster(bounty), beacon_of(chain.settings), api)
+    def of(session: ApiSession[LocalSigner], state: BountyState) -> "SealedBounty":
+        """What a Guardian opens with the session's API and the deployment's beacon."""
+        return SealedBounty(session.chain, state, beacon_of(session.settings), session.api)
 
     def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
         with chain_errors():
-            recorded = self.chain.hub.submission(self.bounty_id, solver)
+            recorded = self.chain.hub.submission(self.state.bounty_id, solver)
         if recorded != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
             raise CommandRefused(
@@ -212,7 +204,7 @@ class SealedBounty:
     def check(self, submission: Submission) -> None:
         """Refuse an envelope that does not fit the bounty; ``read_model_mismatch`` where the API has another one."""
         try:
-            check_envelope(self.chain, submission, self.bounty, self.roster, self.info)
+            check_envelope(self.chain, submission, self.state, self.info)
         except CommandRefused:
             self._hold_against_api()
             raise
@@ -222,10 +214,10 @@ class SealedBounty:
         if self.api is None or self.api in self._agreeing:
             return
         try:
-            detail = bounty_detail(self.api, self.bounty_id).json()
+            detail = bounty_detail(self.api, self.state.bounty_id).json()
         except ServiceError:
             return
-        check_detail(self.chain, self.bounty_id, self.bounty, detail)
+        require_same_terms(self.chain, self.state, detail)
         self._agreeing.add(self.api)
 
     def unlock(self, submission: Submission, keyring: tuple[Identity, ...]) -> Identity:
@@ -237,7 +229,7 @@ class SealedBounty:
                 beacon=self._signature(envelope.reveal_policy.round),
                 info=self.info,
                 keyring=keyring,
-                roster_size=len(self.roster.members),
+                roster_size=len(self.state.roster.members),
                 content_public_key=envelope.content_public_key,
                 expected=envelope.binding,
             )
@@ -247,45 +239,6 @@ class SealedBounty:
             now = self.chain.latest().time
             self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
         return self._signatures[number]
-
-
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,5}")
-_PREFIX: Final = re.compile(r"0x[0-9a-f]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class SubmissionChoice:
-    """Which Submission was meant: its number in the list, or the first digits of its commitment."""
-
-    text: str
-
-    @staticmethod
-    def parse(text: str) -> "SubmissionChoice":
-        """``3``, or ``0x`` and at least one digit."""
-        if _NUMBER.fullmatch(text) is None and _PREFIX.fullmatch(text.lower()) is None:
-            raise ValueError("a number of the list, or 0x and the first digits of a commitment")
-        return SubmissionChoice(text.lower())
-
-    def of(self, found: list[RecordedSubmission]) -> RecordedSubmission:
-        """The one Submission that it names; none or several are refused."""
-        if self.text.startswith("0x"):
-            named = [each for each in found if each.commitment.startswith(self.text)]
-        else:
-            named = [each for each in found if each.number == int(self.text)]
-        if len(named) == 1:
-            return named[0]
-        if named:
-            message = f"{len(named)} Submissions begin with {self.text}: {', '.join(str(one.number) for one in named)}."
-            raise CommandRefused("submission_ambiguous", message, next_action="Give more digits, or the number.")
-        message = f"The bounty has no Submission {self.text}; it has {len(found)}."
-        raise CommandRefused("submission_not_recorded", message, next_action=_how_to_name(len(found)))
-
-
-def _how_to_name(count: int) -> str:
-    if not count:
-        return "Look at the bounty: service-cli bounty:show BOUNTY_ID."
-    numbers = "its number, 1" if count == 1 else f"its number from 1 to {count}"
-    return f"Name it by {numbers}, or by 0x and how its commitment begins."
 
 
 def open_submissions(

@@ -7,13 +7,20 @@ criteria. What a Poster wrote is quoted, bounded and without control characters.
 import re
 from typing import Final
 
-from bounty_protocol.domain.challenge import ChallengePage
+import click
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.errors import Issue
+from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import BountyId
 
+from service_cli.api import ApiClient, api_of, bounty_detail, is_page_withheld
+from service_cli.chain.session import ChainClient
+from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.queries.state import Pair
+from service_cli.queries.submissions import Choice, Pair, submission_named
+from service_cli.ui.output import warn
 from service_cli.ui.text import printable
 
 _MOST_QUOTED: Final = 400
@@ -87,3 +94,26 @@ def _quoted(text: str) -> list[str]:
     """A Poster's text as a Markdown quotation."""
     cut = text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
     return [f"> {printable(line, _MOST_QUOTED + 1)}".rstrip() for line in cut.strip().splitlines()]
+
+
+def print_template(settings: Settings, bounty_id: BountyId, kind: VerdictKind, choice: Choice | None) -> None:
+    """``guardian:verdict --template``: the template on stdout, as text."""
+    chain, api = ChainClient.checked(settings), api_of(settings)
+    named = None if choice is None else submission_named(chain, api, bounty_id, choice)
+    click.echo(template(bounty_id, kind, named, _page(api, chain.bounty(bounty_id), bounty_id)), nl=False)
+
+
+def _page(api: ApiClient, bounty: BountyView, bounty_id: BountyId) -> ChallengePage | None:
+    """The bounty's own page, or None with the reason said."""
+    try:
+        detail = bounty_detail(api, bounty_id).json()
+        page = detail.get("challenge")
+        if isinstance(page, str) and spec_commitment(page.encode()) == bounty.spec_commitment:
+            return parse_challenge(page.encode())
+        reason = "the API has no page that hashes to the bounty's commitment"
+        if is_page_withheld(detail):
+            reason = "the operator withholds the page"
+    except ServiceError as error:
+        reason = error.message
+    warn(f"the template has no criteria: {reason}")
+    return None

@@ -1,6 +1,6 @@
 """A directory sealed for one bounty's roster, once: bytes and envelope are kept, the content identity never is.
 
-Bounty, roster and reveal point come from the contract, with the witnesses that the table names. A run over the same
+Bounty, roster and reveal point come from the contract, read once and compared before. A run over the same
 files continues with the same sealed bytes and so with the same commitment. A changed directory is sealed again, and so
 is what was sealed under other terms than the bounty has: those were an endpoint's word.
 """
@@ -14,11 +14,9 @@ from enum import Enum
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
-from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
@@ -29,7 +27,7 @@ from service_cli.chain.signer import Signer
 from service_cli.chain.times import latest_moment
 from service_cli.disk import sync_file
 from service_cli.errors import CommandFailed
-from service_cli.queries.state import SealingTerms
+from service_cli.queries.state import BountyState
 from service_cli.ui.output import Progress, say
 from service_cli.ui.text import moment
 from service_cli.work.selection import Selection, summary
@@ -80,8 +78,6 @@ UPLOADED: Final = JournalEntry.of("uploaded", str)
 """The digest of the ciphertext that the storage took."""
 PREPARED: Final = JournalEntry.of("prepared", str)
 """The commitment that the API prepared a transaction for."""
-SHOWN: Final = JournalEntry.of("shown", str)
-"""The call data that was shown to a wallet."""
 MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 """The commitments of everything that was sealed here before the newest, in the order in which it was."""
 
@@ -94,9 +90,11 @@ class Work:
     """One Solver's Submission to one bounty, as far as the chain determines it."""
 
     session: ApiSession[Signer]
-    bounty_id: BountyId
-    bounty: BountyView
-    roster: Roster
+    state: BountyState
+
+    @property
+    def bounty_id(self) -> BountyId:
+        return self.state.bounty_id
 
     @property
     def chain(self) -> ChainClient:
@@ -123,37 +121,38 @@ def sealed_before(journal: Journal, content: str) -> Envelope | None:
     return None
 
 
-def fits(envelope: Envelope, terms: SealingTerms) -> bool:
+def fits(envelope: Envelope, state: BountyState) -> bool:
     """Whether what was sealed before was sealed for this page and roster, and until this reveal point."""
-    roster, sealed = terms.roster.value, envelope.reveal_policy
-    return (
+    sealed_for = (
         envelope.spec_commitment,
         envelope.guardian_roster_hash,
         envelope.recipients_commitment,
-        sealed.reveal_at,
-    ) == (
-        terms.terms.value.spec_commitment,
+        envelope.reveal_policy.reveal_at,
+    )
+    bounty, roster = state.bounty, state.roster
+    return sealed_for == (
+        bounty.spec_commitment,
         roster.guardian_roster_hash,
         roster.recipients_commitment,
-        terms.reveal_at.value,
+        bounty.reveal_at,
     )
 
 
-def seal(work: Work, terms: SealingTerms, selection: Selection, content: str, journal: Journal) -> Envelope:
+def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
     """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
-    if (kept := sealed_before(journal, content)) is not None and fits(kept, terms):
+    if (kept := sealed_before(journal, content)) is not None and fits(kept, work.state):
         say("continuing with the bytes sealed before")
         return kept
     _set_aside(journal)
     file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
     journal.note(SEALED_AT, work.chain.latest().number)
-    until = moment(terms.reveal_at.value, latest_moment(work.chain))  # a node alone could make it look far away
-    guardians = len(terms.roster.value.members)
+    until = moment(work.state.bounty.reveal_at, latest_moment(work.chain))  # a node alone could make it look far away
+    guardians = len(work.state.roster.members)
     say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
     looks = fingerprint(selection, FileTimes.MODIFIED)  # before, as ``content`` is
     try:
-        envelope = _sealed(work, terms, selection, file)
+        envelope = _sealed(work, selection, file)
         _put_on_disk(envelope, journal.folder)  # before a journal that survives says that they are there
     except OutputFailed as error:
         raise _no_room(error, journal) from error
@@ -233,24 +232,24 @@ def _no_room(error: OutputFailed, journal: Journal) -> CommandFailed:
     return CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action)
 
 
-def _sealed(work: Work, terms: SealingTerms, selection: Selection, file: Path) -> Envelope:
+def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
     from bounty_protocol.crypto.artifact import seal_directory
     from bounty_protocol.crypto.capsule import seal_capsule
     from bounty_protocol.crypto.x25519 import Identity
 
     from service_cli.chain.beacon import beacon_of
 
-    roster, identity = terms.roster.value, Identity.generate()
+    bounty, roster, identity = work.state.bounty, work.state.roster, Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:
         sealed = seal_directory(
             selection.directory, identity.public_key, binding, file, entries=selection.entries, progress=progress
         )
     info = beacon_of(work.session.settings)
-    policy = info.reveal_policy(terms.reveal_at.value)
+    policy = info.reveal_policy(bounty.reveal_at)
     return build_envelope(
         binding=binding,
-        spec_commitment=terms.terms.value.spec_commitment,
+        spec_commitment=bounty.spec_commitment,
         guardian_roster_hash=roster.guardian_roster_hash,
         recipients_commitment=roster.recipients_commitment,
         reveal_policy=policy,

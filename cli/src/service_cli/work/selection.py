@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from bounty_protocol.crypto.archive import ArchiveLimits, shown_size
+from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import ArchiveEntry, list_directory
 
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.output import emit
-from service_cli.ui.text import printable
+from service_cli.ui.text import counted, printable, size
 from service_cli.work.events import LeftOutPath, SealableFile
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def report_files(selection: Selection) -> None:
 def summary(selection: Selection) -> str:
     """Count, size and names of what is sealed, in one line."""
     files = selection.files
-    return f"{_counted(len(files), 'file')}, {shown_size(selection.byte_length)} ({named(one.path for one in files)})"
+    return f"{counted(len(files), 'file')}, {size(selection.byte_length)} ({named(one.path for one in files)})"
 
 
 def named(paths: Iterable[str]) -> str:
@@ -88,10 +88,6 @@ def named(paths: Iterable[str]) -> str:
 def printable_path(path: str) -> str:
     """A name that somebody else may have chosen."""
     return printable(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), 200)
-
-
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
 
 
 def _ignored(directory: Path) -> "GitIgnoreSpec | None":

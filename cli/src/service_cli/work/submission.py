@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Final, TypeVar
 
-from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.crypto.artifact import open_artifact
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
@@ -20,7 +19,6 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
-from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.submissions import SubmissionContent
@@ -30,6 +28,7 @@ from service_cli.chain.events import OpenedFiles
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.state import BountyState
 from service_cli.ui.output import Progress, emit, warn
 from service_cli.ui.text import printable
 from service_cli.work.downloads import Download, download_file
@@ -110,9 +109,7 @@ def checked_submission(
     return Submission(bounty_id, solver, commitment, envelope, source())
 
 
-def check_envelope(
-    chain: ChainClient, submission: Submission, bounty: BountyView, roster: Roster, info: BeaconInfo | None
-) -> None:
+def check_envelope(chain: ChainClient, submission: Submission, state: BountyState, info: BeaconInfo | None) -> None:
     """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and, by the beacon, reveal point.
 
     Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. What the
@@ -123,9 +120,9 @@ def check_envelope(
         hub_address=chain.hub.address,
         bounty_id=submission.bounty_id,
         solver_address=submission.solver,
-        spec_commitment=bounty.spec_commitment,
-        roster=roster,
-        reveal_policy=info.reveal_policy(bounty.reveal_at) if info else submission.envelope.reveal_policy,
+        spec_commitment=state.bounty.spec_commitment,
+        roster=state.roster,
+        reveal_policy=info.reveal_policy(state.bounty.reveal_at) if info else submission.envelope.reveal_policy,
     )
     if issues := envelope_differences(submission.envelope, expected):
         message = f"The envelope does not fit the bounty it was submitted to, as {chain.named} has that."

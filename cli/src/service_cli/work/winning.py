@@ -7,20 +7,17 @@ against the winning commitment on chain before anything is written.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import note_done, was_done, winning_work_name
-from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
-from service_cli.queries.facts import check_detail, wait_finalized
 from service_cli.queries.next_steps import STATUS, for_poster
-from service_cli.queries.state import agreed_bounty
+from service_cli.queries.state import BountyState, read_state, require_same
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit
 from service_cli.work.events import FittingKey, OpenedWinningWork
@@ -35,7 +32,8 @@ def open_winning_submission(
     """The command ``poster:open-winning-submission``."""
     session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
     chain = session.chain
-    bounty = agreed_bounty(chain, bounty_id)
+    state = read_state(chain, bounty_id)
+    bounty = state.bounty
     if bounty.outcome is not Outcome.AWARDED:
         what = "is not awarded yet" if bounty.outcome is None else "ended without a winner"
         message = f"Bounty {bounty_id} {what}: there is no winning work to open."
@@ -53,7 +51,7 @@ def open_winning_submission(
         message = f"The winning work of bounty {bounty_id} was opened on this machine before; {target} is not empty."
         next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
         raise CommandRefused("output_refused", message, next_action=next_action) from None
-    check_detail(chain, bounty_id, bounty, wait_finalized(session.api, bounty_id))
+    require_same(chain, state, session.api)
 
     from bounty_protocol.crypto import sealed_box
     from bounty_protocol.crypto.x25519 import Identity
@@ -65,9 +63,9 @@ def open_winning_submission(
     try:
         wrapped_key = _retrieve(session, bounty_id, winner, fresh)
     except CommandRefused as refused:
-        raise _with_guardians(chain, bounty, bounty_id, refused) from None
+        raise _with_guardians(state, refused) from None
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
-    check_envelope(chain, submission, bounty, chain.pinned_roster(bounty), None)
+    check_envelope(chain, submission, state, None)
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
     emit(FittingKey(*submission.names()))
     done = write_artifact(
@@ -77,15 +75,13 @@ def open_winning_submission(
     return done
 
 
-def _with_guardians(
-    chain: ChainClient, bounty: BountyView, bounty_id: BountyId, refused: CommandRefused
-) -> CommandRefused:
+def _with_guardians(state: BountyState, refused: CommandRefused) -> CommandRefused:
     """Where no key was delivered yet: who can do it, and how."""
     if refused.code != "winning_solution_key_not_found":
         return refused
-    guardians = ", ".join(chain.pinned_roster(bounty).accounts)
+    bounty, guardians = state.bounty, ", ".join(state.roster.accounts)
     message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
-    command = f"service-cli guardian:deliver-key {bounty_id} {bounty.winner} {bounty.winning_submission}"
+    command = f"service-cli guardian:deliver-key {state.bounty_id} {bounty.winner} {bounty.winning_submission}"
     return CommandRefused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
 
 
