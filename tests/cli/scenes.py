@@ -76,7 +76,8 @@ def replace_work(stage: Stage) -> Case:
     account, bounty = stage.ledger.people.solvers[0].address, int(case.words[1])
     former = stage.ledger.submission(bounty, account)
     (case.home.home / "work" / "main.py").write_text("print(2)\n")
-    return replace(case, check=lambda: stage.ledger.submission(bounty, account) != former)
+    words = (*case.words, "--replace")
+    return replace(case, words=words, check=lambda: stage.ledger.submission(bounty, account) != former)
 
 
 def replace_by_wallet(stage: Stage) -> Case:

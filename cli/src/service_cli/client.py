@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
-from service_cli.config.environment import Environment
+from service_cli.config.environment import GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY, Environment
 from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, ToBeSigned, load_settings
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
@@ -287,7 +287,7 @@ class Client:
         from service_cli.chain.signer import local_signer
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            variable = "SERVICE_SOLVER_PRIVATE_KEY"
+            variable = SOLVER_KEY
             signer = local_signer(settings, variable) if wallet is None else ExternalSigner(wallet)
             return check_submission(settings, signer, bounty_id, directory, SubmitOptions())
 
@@ -313,7 +313,7 @@ class Client:
 
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, in_place_of)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
+            done = submit(settings, local_signer(settings, SOLVER_KEY), bounty_id, directory, options)
             if not isinstance(done, SubmittedWork):
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
@@ -322,7 +322,7 @@ class Client:
 
     def judgeable(self, guardian: Address | None = None) -> "Judgeable":
         """What waits for a Guardian; without ``guardian`` for the account of the key."""
-        from service_cli.chain.signer import GUARDIAN_KEY, account_of
+        from service_cli.chain.signer import account_of
         from service_cli.queries.judgeable import list_judgeable
 
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
@@ -441,7 +441,7 @@ class Client:
         from service_cli.acts.publish import FundingConsent, prepare_funding
 
         with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_POSTER_PRIVATE_KEY")
+            signer = _program_signer(settings, account, sign, POSTER_KEY)
             consent = FundingConsent(yes=True, again=again)
             return prepare_funding(settings, page, signer, consent, authorization=authorization, resend=resend)
 
@@ -468,7 +468,7 @@ class Client:
 
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_SOLVER_PRIVATE_KEY")
+            signer = _program_signer(settings, account, sign, SOLVER_KEY)
             found = submit(settings, signer, bounty_id, directory, options)
             if isinstance(found, SubmittedWork):
                 return done_already(ChainClient.checked(settings), signer.address, found)
@@ -493,7 +493,7 @@ class Client:
 
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
+            signer = _program_signer(settings, account, sign, GUARDIAN_KEY)
             return prepare_verdict(settings, signer, bounty_id, _choice(winner), reasons.encode(), options)
 
     def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":

@@ -17,7 +17,6 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, p
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
 from service_cli.acts.claims import (
-    CLAIMANT_KEY,
     FORMS,
     SEND_IT,
     ClaimablePart,
@@ -35,6 +34,7 @@ from service_cli.chain.prepared import PreparedAct, done_already, newest_settled
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, simulate
+from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.listing import listed, require_deployment

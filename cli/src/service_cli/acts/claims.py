@@ -32,16 +32,16 @@ from service_cli.chain.outside import GIVEN, ExternalSigner
 from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, Signer, account_of, local_signer
+from service_cli.chain.signer import LocalSigner, Signer, account_of, local_signer
 from service_cli.chain.token import shown_amount
 from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, gas_cost, simulate
+from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import STATUS
 from service_cli.ui.output import emit
 
-CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
-_OTHER_KEYS: Final = ("SERVICE_POSTER_PRIVATE_KEY", "SERVICE_SOLVER_PRIVATE_KEY", GUARDIAN_KEY)
+_OTHER_KEYS: Final = (POSTER_KEY, SOLVER_KEY, GUARDIAN_KEY)
 _STEP: Final = TransactionStep("claim_transaction")
 _SHARE_STEP: Final = TransactionStep("transaction")
 

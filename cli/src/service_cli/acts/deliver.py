@@ -14,7 +14,8 @@ from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, local_signer
+from service_cli.chain.signer import local_signer
+from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching

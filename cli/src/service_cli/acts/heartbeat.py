@@ -13,8 +13,9 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, account_of, local_signer
+from service_cli.chain.signer import LocalSigner, account_of, local_signer
 from service_cli.chain.transactions import HubCall, TransactionStep
+from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
 from service_cli.ui.output import emit, say
 

@@ -46,6 +46,7 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, fi
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
+from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -78,7 +79,7 @@ class FundingConsent:
 def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
     """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
-    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
     with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         funding = Funding(session, challenge, commitment, journal)

@@ -49,7 +49,7 @@ from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, Signer, local_signer
+from service_cli.chain.signer import LocalSigner, Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
     TransactionStep,
@@ -58,6 +58,7 @@ from service_cli.chain.transactions import (
     require_affordable,
     simulate,
 )
+from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
 from service_cli.disk import sync_folder

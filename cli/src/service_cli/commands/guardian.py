@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
 
+from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
 from service_cli.ui.command import argument_error, command
 
@@ -45,7 +46,7 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     if guardian_address is not None:
         list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
         return
-    from service_cli.chain.signer import GUARDIAN_KEY, account_of
+    from service_cli.chain.signer import account_of
 
     environment = Environment.of_process()
     if environment.source(GUARDIAN_KEY) is None:

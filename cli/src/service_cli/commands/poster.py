@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
 
+from service_cli.config.environment import POSTER_KEY
 from service_cli.ui.arguments import (
     ADDRESS,
     BOUNTY_ID,
@@ -59,7 +60,6 @@ AWARD = Value("an award", _amount, "AMOUNT")
 ESCROW = Value("an escrow", _amount, "AMOUNT")
 DEADLINE = Value("a deadline", _deadline, "TIME")
 JUDGING = Value("a judging time", _judging, "TIME")
-POSTER_KEY = "SERVICE_POSTER_PRIVATE_KEY"
 
 
 @command("poster:new", "poster_new")

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 from bounty_protocol.types import Address, BountyId
 
+from service_cli.config.environment import SOLVER_KEY
 from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
 from service_cli.ui.command import command
 
@@ -71,11 +72,8 @@ def solver_submit(
     needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
     settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
     options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
-    signer: Signer
-    if solver_address is None:
-        signer = local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY")
-    else:
-        signer = external_signer(settings, solver_address)
+    wallet = None if solver_address is None else external_signer(settings, solver_address)
+    signer: Signer = wallet or local_signer(settings, SOLVER_KEY)
     if check:
         from service_cli.acts.submit import check_submission
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from bounty_protocol.domain.lifecycle import Outcome, Schedule
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, UnixSeconds
 
+from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
 from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
 from service_cli.ui.output import emit, warn
@@ -31,10 +32,10 @@ query Lost($solver: String!) {
 }
 """
 KEYS: Final[Mapping[Role, str]] = {
-    "poster": "SERVICE_POSTER_PRIVATE_KEY",
-    "solver": "SERVICE_SOLVER_PRIVATE_KEY",
-    "guardian": "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
-    "claimant": "SERVICE_CLAIMANT_PRIVATE_KEY",
+    "poster": POSTER_KEY,
+    "solver": SOLVER_KEY,
+    "guardian": GUARDIAN_KEY,
+    "claimant": CLAIMANT_KEY,
 }
 """The variable that has each role's key."""
 TO_JUDGE: Final[Mapping[str, str]] = {"judgeable": "true", "sort": "deadline"}

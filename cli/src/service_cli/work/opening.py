@@ -30,8 +30,9 @@ from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, local_signer, mention_plain_key
+from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
 from service_cli.config.env_consent import require_meant
+from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused

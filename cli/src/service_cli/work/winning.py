@@ -14,6 +14,7 @@ from bounty_protocol.wire.delivery import RetrievedKey
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import note_done, was_done, winning_work_name
 from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.config.environment import POSTER_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, for_poster
@@ -30,7 +31,7 @@ def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> OpenedWinningWork:
     """The command ``poster:open-winning-submission``."""
-    session = ApiSession.open(settings, local_signer(settings, "SERVICE_POSTER_PRIVATE_KEY"))
+    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
     chain = session.chain
     state = read_state(chain, bounty_id)
     bounty = state.bounty
