@@ -80,7 +80,7 @@ def named(expression: str) -> set[str]:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_alerts_and_dashboards__name_only_metrics_that_exist(overlay: str) -> None:
     used = {name for expression in expressions(overlay) for name in named(expression)}
-    assert len(used) > 25
+    assert len(used) > 20
     assert used - set(LABELS) == set()
 
 
@@ -157,7 +157,7 @@ def test_counters__with_one_label__are_made_by_kind() -> None:
 
 
 def test_alerts__each_have_a_runbook_that_is_there() -> None:
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs/run.md").read_text(encoding="utf-8")
     anchors = {
         re.sub(r"[^a-z0-9 -]", "", line.lower()).strip().replace(" ", "-")
         for line in re.findall(r"^#+ (.*)$", page, re.MULTILINE)
@@ -187,16 +187,10 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     ]
 
 
-def test_alerts__about_an_old_newest_block__begin_where_the_protocol_has_a_chain_stand_still() -> None:
-    rules = {rule["alert"]: rule for group in rule_groups("one") for rule in group["rules"]}
-    begin = rf'{{namespace="one"}}\) > {STANDS_STILL_SECONDS}\b'
-    for alert, metrics in {
-        "ChainStandsStill": ["service_chain_head_age_seconds"],
-        "IndexBehind": ["service_index_lag_seconds", "service_chain_head_age_seconds"],
-    }.items():
-        rule = rules[alert]
-        assert all(re.search(metric + begin, rule["expr"]) for metric in metrics), alert
-        assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
+def test_alert_on_an_old_index_begins_where_the_chain_stands_still() -> None:
+    (rule,) = [each for group in rule_groups("one") for each in group["rules"] if each["alert"] == "IndexBehind"]
+    assert f'service_index_lag_seconds{{namespace="one"}}) > {STANDS_STILL_SECONDS}\n' in rule["expr"]
+    assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -21,7 +21,7 @@ fault, the audit found nothing, no hostile act had an effect. Everything is in a
   alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
   program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
   it: the service, the client, or the audit, which is run
-  meanwhile; then it is put right as docs/operations.md has it.
+  meanwhile; then it is put right as docs/run.md has it.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows,
   no job has failed for good, and every process is ready. Then the
   audit compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys

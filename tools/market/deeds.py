@@ -1,7 +1,7 @@
 """What an operator's insider does, by the operator's rows of docs/threat-model.md: each with who has to name it.
 
 A deed is prepared by reading; ``None`` where the stack has nothing to do it to yet. It is done, seen by each of its
-finders, and put right as docs/operations.md says. Rows are of final blocks: a reorg takes none of them back.
+finders, and put right as docs/run.md says. Rows are of final blocks: a reorg takes none of them back.
 """
 
 import secrets

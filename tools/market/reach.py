@@ -83,7 +83,7 @@ class InsiderReach:
             (stored / "redis").write_bytes(b"\n".join(values))
         return find_secrets([stored], canaries)
 
-    # --- what the operator looks at, and puts right by docs/operations.md
+    # --- what the operator looks at, and puts right by docs/run.md
 
     def rebuild(self) -> None:
         """The index contradicts the chain."""

@@ -1,7 +1,7 @@
 """What several sources say alike: the endpoints at one block that all of them have, and the API beside them.
 
-No act that cannot be taken back rests on one party's word. docs/witnesses.md lists who has to agree on each fact; where
-two differ, both are named and nothing is signed.
+No act that cannot be taken back rests on one party's word. docs/threat-model.md ("Whose word an act rests on") lists
+who has to agree on each fact; where two differ, both are named and nothing is signed.
 """
 
 import time

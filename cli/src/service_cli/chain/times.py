@@ -54,7 +54,7 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
         warn(
             f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
             f"in a block before {moment(deadline, newest)}; if the chain stands still until then, it comes too late. "
-            "docs/chain-halts.md has the way by the settlement layer"
+            "docs/client.md has the way by the settlement layer"
         )
 
 
