@@ -98,6 +98,30 @@ def test_terms_that_two_endpoints_tell_apart_seal_nothing(
     assert ran.last["event"] == "submit.failed"
 
 
+@pytest.mark.attack
+@pytest.mark.usefixtures("work")
+@pytest.mark.parametrize(
+    ("part", "name", "value"),
+    [
+        ("facts", "outcome", "no_valid_submission"),
+        ("facts", "judging_deadline", 1),
+        ("guardian_roster", "quorum", 1),
+        ("guardian_roster", "members", []),
+    ],
+)
+def test_bounty_that_the_api_shows_otherwise_seals_nothing(
+    api: ApiTwin, solver: Terminal, bounty: str, part: str, name: str, value: object
+) -> None:
+    def lie(answer: dict[str, object]) -> object:
+        of_bounty = answer[part]
+        assert isinstance(of_bounty, dict)
+        return {**answer, part: {**of_bounty, name: value}}
+
+    api.lies["detail"] = lie
+    assert submit(solver, bounty, code=1).last["code"] == "read_model_mismatch"
+    assert sealed(solver) == []
+
+
 def newest_is(later: Callable[[], int]) -> After:
     """The newest block is so many blocks later than it is."""
 
@@ -177,4 +201,19 @@ def test_key_is_not_delivered_where_the_api_names_another_winner(
 
     api.lies["detail"] = lie
     assert guardian.run("guardian:deliver-key", won.bounty, code=1).last["code"] == "read_model_mismatch"
+    assert api.wraps == {}
+
+
+@pytest.mark.attack
+def test_key_is_not_delivered_where_the_final_block_names_another_winner(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    other = view_with("getBounty", winner=number_of(ledger.people.solvers[1].address))
+
+    def lie(method: str, params: Params, result: object) -> object:
+        return result if "latest" in params else other(method, params, result)
+
+    rpc.after = lie
+    assert guardian.run("guardian:deliver-key", won.bounty, code=1).last["code"] == "not_the_winner"
     assert api.wraps == {}

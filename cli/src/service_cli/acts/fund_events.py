@@ -13,6 +13,7 @@ class PublishedPage(Event):
     """The page is published and every field of the answer agrees; the authorization comes next."""
 
     EVENT: ClassVar[str] = "publish_fund.publication_prepared"
+    HIDES: ClassVar[tuple[str, ...]] = ("byte_length", "poster", "hub_address")
     SAYS: ClassVar[str] = "The challenge page is published. The service reads the same terms in it as this client."
     spec_commitment: Bytes32
     byte_length: Count
@@ -27,6 +28,7 @@ class ApprovedAllowance(Event):
     """Only on the allowance path: the Hub may take exactly the escrow, once."""
 
     EVENT: ClassVar[str] = "publish_fund.token_approved"
+    HIDES: ClassVar[tuple[str, ...]] = ("poster", "spender")
     WHEN: ClassVar[str] = "allowance only"
     SAYS: ClassVar[str] = "The Hub may take exactly {amount} from your account, once."
     tx_hash: Bytes32
@@ -45,6 +47,7 @@ class FundedBounty(Event):
     """The bounty is on chain. Printed again by every later run over the same page."""
 
     EVENT: ClassVar[str] = "publish_fund.bounty_created"
+    HIDES: ClassVar[tuple[str, ...]] = ("spec_commitment",)
     SAYS: ClassVar[str] = "Done. Bounty {bounty_id} is funded."
     tx_hash: Bytes32
     block_number: BlockNumber

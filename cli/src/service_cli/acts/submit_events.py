@@ -46,6 +46,7 @@ class UploadedCiphertext(Event):
     """The storage took the sealed bytes. Not printed where it holds them already."""
 
     EVENT: ClassVar[str] = "submit.ciphertext_uploaded"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver")
     SAYS: ClassVar[str] = "The sealed work is uploaded ({byte_length}). Nobody can read it yet."
     bounty_id: BountyId
     solver: Address
@@ -58,6 +59,7 @@ class KeptSubmission(Event):
     them."""
 
     EVENT: ClassVar[str] = "submit.sealed_kept"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver")
     WHEN: ClassVar[str] = "with --without-api"
     SAYS: ClassVar[str] = "The sealed work is on this machine only, in {directory}. Keep it until the bounty is final."
     bounty_id: BountyId
@@ -72,6 +74,7 @@ class CheckedEnvelope(Event):
     envelope's."""
 
     EVENT: ClassVar[str] = "submit.submission_prepared"
+    HIDES: ClassVar[tuple[str, ...]] = ("mode", "bounty_id", "solver", "guardian_roster_hash", "byte_length")
     SAYS: ClassVar[str] = "The service checked the sealed work and names the same Submission as this client."
     mode: str
     bounty_id: BountyId
@@ -97,6 +100,7 @@ class SubmittedWork(Event):
     it."""
 
     EVENT: ClassVar[str] = "submit.submission_recorded"
+    HIDES: ClassVar[tuple[str, ...]] = ("solver", "guardian_roster_hash")
     SAYS: ClassVar[str] = "Done. Your Submission to bounty {bounty_id} is recorded on chain."
     tx_hash: Bytes32
     block_number: BlockNumber

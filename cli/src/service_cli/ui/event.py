@@ -40,6 +40,8 @@ class Event:
     """Whether a wallet or another program takes it, so that it is JSON in text mode, too."""
     SAYS: ClassVar[str] = ""
     """Its sentence for people, with the names of fields in braces; empty where the fields say enough."""
+    HIDES: ClassVar[tuple[str, ...]] = ()
+    """Fields that people are not shown: an event before it had them, or only programs take them."""
     TABLE: ClassVar[bool] = False
     """Whether events of this kind that follow each other are the rows of a table."""
 

@@ -31,6 +31,7 @@ class VerifiedSubmission(Event):
     """Envelope, commitment and contract agree, and the key fits."""
 
     EVENT: ClassVar[str] = "guardian_open.submission_verified"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
     SAYS: ClassVar[str] = "The Submission of {solver} is the one on chain, and your key opens it."
     bounty_id: BountyId
     solver: Address
@@ -41,6 +42,7 @@ class VerifiedSubmission(Event):
 class OpenedSubmission(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "guardian_open.artifact_opened"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
     SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
 
 
@@ -155,6 +157,7 @@ class FittingKey(Event):
     """The content key came and is the envelope's."""
 
     EVENT: ClassVar[str] = "open_winning_submission.key_retrieved"
+    HIDES: ClassVar[tuple[str, ...]] = ("solver", "submission_commitment")
     SAYS: ClassVar[str] = "The key of the winning work of bounty {bounty_id} is here, and it fits."
     bounty_id: BountyId
     solver: Address
@@ -165,6 +168,7 @@ class FittingKey(Event):
 class OpenedWinningWork(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "open_winning_submission.artifact_opened"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
     SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
 
 
