@@ -152,6 +152,20 @@ def test_submit__a_replacement_that_was_replaced_elsewhere__needs_the_solver_s_w
     assert on_chain(ledger, bounty) == former
 
 
+def test_work_that_was_replaced_elsewhere_is_given_out_anew(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    """What the wallet had sent before was reported as recorded."""
+    first = by_wallet(ledger, solver, bounty, work)
+    send(ledger, first)
+    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
+    elsewhere.run("solver:submit", "--replace", bounty, str(solver.home / work))
+    again = by_wallet(ledger, solver, "--replace", bounty, work)
+    assert again.last == first.last
+    send(ledger, again)
+    assert by_wallet(ledger, solver, bounty, work).last["submission_commitment"] == on_chain(ledger, bounty)
+
+
 def test_submit__a_replacement_of_bytes_that_only_this_machine_has__keeps_them(
     ledger: Ledger, solver: Terminal, bounty: str, work: str
 ) -> None:

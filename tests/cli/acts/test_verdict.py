@@ -518,3 +518,21 @@ def test_verdict__that_decides__names_delivery_and_claims_as_next(
     text = " ".join(text_of(second, *words, verdict_body(second)).split())
     assert f"Next service-cli guardian:deliver-key {number}" in text
     assert "bounty:watch" not in text
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(("part", "name"), [("facts", "spec_commitment"), ("guardian_roster", "quorum")])
+def test_verdict_on_a_bounty_that_the_api_shows_otherwise(
+    api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], part: str, name: str
+) -> None:
+    home, bounty = judging
+
+    def lie(answer: dict[str, object]) -> object:
+        of_bounty = answer[part]
+        assert isinstance(of_bounty, dict)
+        return {**answer, part: {**of_bounty, name: 1}}
+
+    api.lies["detail"] = lie
+    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
+    assert (home.run(*words, code=1).last["code"], rpc.sent()) == ("read_model_mismatch", 0)
+    assert api.verdicts == {}
