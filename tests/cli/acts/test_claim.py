@@ -9,7 +9,7 @@ from service_cli.main import COMMANDS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import spawn
+from tests.cli.kill import run_killed, spawn
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -342,6 +342,16 @@ def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
     ran = solver.run("claim", "--claimant-address", wallet.address, str(bounty))
     assert ran.last["event"] == "claim.transaction_prepared"
     assert ("holds 0 ether" in ran.words) is (missing is None)
+
+
+def test_claim_that_was_killed_once_it_was_paid_is_reported(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, poster = str(settled(ledger)), claimants["poster"]
+    run_killed(poster, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=True)
+    ran = poster.run("claim", bounty)
+    assert (ran.names, ran.last["claimable_amount"]) == (["claim.claimed"], str(ESCROW))
+    assert rpc.sent() == 1
 
 
 def test_second_claim_at_once_is_refused(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
