@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from service_cli.guardian import judgeable as client
+from service_cli.queries import judgeable as client
 
 from bench.generated.bounties import BOUNTIES_OF_POSTER, GUARDIANS, Population, time_of
 from bench.generated.reading import Question

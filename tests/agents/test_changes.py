@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
+from service_cli.acts.fund_events import FundedBounty, FundingPreview
+from service_cli.acts.submit_events import SubmittedWork
 from service_cli.chain import sender
 from service_cli.client import Client
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.poster.events import FundedBounty, FundingPreview
-from service_cli.solver import selection
-from service_cli.solver.events import SubmittedWork
-from service_cli.solver.selection import Selection
+from service_cli.work import selection
+from service_cli.work.selection import Selection
 from service_mcp import plans
 from service_mcp.work_dir import WorkDir
 

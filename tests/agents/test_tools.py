@@ -16,8 +16,8 @@ from bounty_protocol.types import Address, BountyId, parse_address
 from service_cli.acts import claims as claiming
 from service_cli.chain.signer import LocalSigner
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.guardian import opening
-from service_cli.guardian.events import OpenedBounty
+from service_cli.work import opening
+from service_cli.work.events import OpenedBounty
 from service_mcp import plans
 from service_mcp.policy import Role
 from service_mcp.reading import Limits

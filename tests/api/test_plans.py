@@ -27,7 +27,7 @@ from service_api.resources import Resources
 from service_api.storage.orphans import delete_orphans
 from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.verdicts.written_verdicts import store_verdict
-from service_cli.guardian import judgeable as client_queries
+from service_cli.queries import judgeable as client_queries
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
 from service_indexer.due import read_due

@@ -10,7 +10,7 @@ import pytest
 from bounty_protocol.chain import rpc as layer
 from local_stack import anvil
 from service_cli import api as api_module
-from service_cli.chain import sender
+from service_cli.chain import agreement, sender
 from service_cli.ui.output import set_quiet
 
 from tests.cli.api_twin import ApiTwin
@@ -58,10 +58,19 @@ def rpc(ledger: Ledger) -> Iterator[RpcProxy]:
     proxy.close()
 
 
+@pytest.fixture
+def second(ledger: Ledger) -> Iterator[RpcProxy]:
+    """Another endpoint of the same chain."""
+    proxy = RpcProxy(ledger.node.url)
+    yield proxy
+    proxy.close()
+
+
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that are minutes for people are moments here."""
     monkeypatch.setattr(api_module, "RESTART_SECONDS", 0.0)
+    monkeypatch.setattr(agreement, "LAG_SECONDS", 0.01)
     monkeypatch.setattr(layer, "LIMIT_WAITS", (0.01, 0.02, 0.04))
     for name, seconds in (
         ("RECEIPT_SECONDS", 3.0),

@@ -76,7 +76,8 @@ def replace_work(stage: Stage) -> Case:
     account, bounty = stage.ledger.people.solvers[0].address, int(case.words[1])
     former = stage.ledger.submission(bounty, account)
     (case.home.home / "work" / "main.py").write_text("print(2)\n")
-    return replace(case, check=lambda: stage.ledger.submission(bounty, account) != former)
+    words = (*case.words, "--replace")
+    return replace(case, words=words, check=lambda: stage.ledger.submission(bounty, account) != former)
 
 
 def replace_by_wallet(stage: Stage) -> Case:
@@ -84,7 +85,7 @@ def replace_by_wallet(stage: Stage) -> Case:
     case, solver = seal(stage), stage.ledger.people.solvers[0]
     keyless = {name: value for name, value in case.home.environment.items() if "PRIVATE_KEY" not in name}
     bounty, home = case.words[1], replace(case.home, environment=keyless)
-    words = ("solver:submit", "--without-api", "--solver-address", solver.address, bounty, "work")
+    words = ("solver:submit", "--replace", "--without-api", "--solver-address", solver.address, bounty, "work")
     shown = home.run(*words).last["args"]
     assert isinstance(shown, list)
     stage.ledger.submit(int(bounty), solver.wallet, Bytes32(str(shown[1])))

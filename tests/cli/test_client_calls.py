@@ -184,7 +184,7 @@ def test_submit__of_changed_work_that_others_recorded__drops_the_copy_of_the_for
     bounty, work = BountyId(int(case.words[1])), case.home.home / "work"
     for text in ("print(1)\n", "print(2)\n"):
         (work / "main.py").write_text(text)
-        act = person.client.prepare_submit(bounty, work, person.account, sign=person.sign)
+        act = person.client.prepare_submit(bounty, work, person.account, sign=person.sign, replace=True)
         kept = list((stage.folder / person.account).rglob("ciphertext.age"))
         person.send(act)
         person.client.wait_for(act)

@@ -88,7 +88,7 @@ PUBLIC = (
     | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
 ACTS = NEVER | LATE | {
-    "yaml", "bounty_protocol.chain.rollup", "service_cli.events",
+    "yaml", "bounty_protocol.chain.rollup", "service_cli.queries.status_events",
 }  # fmt: skip
 """Of a command that sends: neither a reader of pages nor the events of others."""
 PAID = ACTS | {"bounty_protocol.domain.roster"}
@@ -98,7 +98,7 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
     (0, NEVER | LATE, ["poster:check", "--offline", "page.md"]),
     *[(1, PUBLIC, words) for words in (["bounty:list"], ["bounty:show", "1"], ["verification-record", "1"])],
-    (1, PUBLIC | {"service_cli.guardian.events"}, ["guardian:judgeable", "--guardian-address", ADDRESS]),
+    (1, PUBLIC | {"service_cli.work.events"}, ["guardian:judgeable", "--guardian-address", ADDRESS]),
     (1, NEVER | LATE, ["bounty:watch", "1"]),
     (1, NEVER | LATE, ["doctor"]),
     (1, NEVER | LATE, ["status"]),
@@ -114,8 +114,8 @@ RUNS: list[tuple[int, set[str], list[str]]] = [
     (1, ACTS, ["guardian:open", "1"]),
     (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
     (1, ACTS, ["guardian:deliver-key", "1", ADDRESS, COMMITMENT]),
-    (1, PAID | {"service_cli.acts.claim_events", "service_cli.guardian.events"}, ["guardian:heartbeat"]),
-    (1, PAID | {"service_cli.guardian.events"}, ["guardian:claim-fee", "1"]),
+    (1, PAID | {"service_cli.acts.claim_events", "service_cli.work.events"}, ["guardian:heartbeat"]),
+    (1, PAID | {"service_cli.work.events"}, ["guardian:claim-fee", "1"]),
     (1, NEVER | LATE, ["guardian:new-key"]),
     (1, NEVER | LATE, ["guardian:keys"]),
 ]

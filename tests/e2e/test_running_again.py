@@ -23,7 +23,7 @@ def test_submit__run_again__keeps_the_commitment_until_the_work_changes(cast: Ca
     first, second = (ran.event("submit.submission_recorded").text("submission_commitment") for ran in runs)
     assert first == second
     (work / "NOTES.md").write_text("Changed.\n")
-    changed = solver.run("solver:submit", bounty.bounty_id, str(work)).event("submit.submission_recorded")
+    changed = solver.run("solver:submit", "--replace", bounty.bounty_id, str(work)).event("submit.submission_recorded")
     assert changed.text("submission_commitment") != first
     on_chain = "0x" + cast.stack.hub.hub.call("getSubmission", int(bounty.bounty_id), changed.text("solver")).hex()
     assert on_chain == changed.text("submission_commitment")

@@ -9,9 +9,9 @@ from demo.bounty import Cast
 from demo.examples import challenge_page
 from local_stack.contract import Wallet
 
+from tests.cli.liar import without_logs
 from tests.cli.lies import listen
 from tests.cli.servers import RpcProxy, Server
-from tests.cli.witnesses.liar import without_logs
 from tests.e2e.wallet_acts import SEND, SIGN, forward
 from tests.e2e.wallet_pages import closed, opened
 from tests.e2e.wallet_plays import CREATED, funded

@@ -24,10 +24,10 @@ from demo.examples import artifact, challenge_page
 from eth_utils.abi import function_signature_to_4byte_selector
 
 from tests.campaign import FULL, SEED, size, some
+from tests.cli.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 from tests.cli.lies import Tell, listen
 from tests.cli.plays.facts import Fact
 from tests.cli.servers import Params, RpcProxy, Server
-from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 from tests.e2e.wallet_acts import (
     GO_ON,
     LONG,

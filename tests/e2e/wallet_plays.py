@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from eth_utils.abi import event_signature_to_log_topic, function_signature_to_4byte_selector
 
+from tests.cli.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 from tests.cli.lies import Tell
 from tests.cli.plays.facts import Fact
 from tests.cli.servers import Params
-from tests.cli.witnesses.liar import After, all_of, blocks_at, number_of, view_with, without_logs
 
 TWO_HOURS: Final = 7_200
 YEARS: Final = 5 * 365 * 86_400

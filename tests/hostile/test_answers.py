@@ -17,8 +17,8 @@ from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.types import Bytes32
 from service_cli import api as cli_api
-from service_cli import storage as cli_storage
 from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.work import storage as cli_storage
 
 from tests.hostile.answers import rpc_answer
 from tests.hostile.asking import TOOK, Ask, ask_all, check

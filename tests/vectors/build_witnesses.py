@@ -4,9 +4,9 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.types import UnixSeconds
+from service_cli.chain.times import is_over
+from service_cli.queries.state import wrong_reveal_point
 from service_cli.ui.text import CLOCK_SECONDS, clock_off
-from service_cli.witnesses.bounties import wrong_reveal_point
-from service_cli.witnesses.times import is_over
 
 _ABOUT: Final = (
     "hours: from when an authorization's hour is counted, by the newest block's time and this machine's clock; null "

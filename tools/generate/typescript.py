@@ -23,12 +23,12 @@ from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
+from service_cli.acts.escrows import FUNDED_QUERY, MOST_LISTED
+from service_cli.acts.fund import MARGIN_SECONDS
+from service_cli.chain.agreement import Fact
 from service_cli.chain.receipts import RECENT_SECONDS
 from service_cli.config.likely_secrets import BEGIN_BYTES, KEY_LINE, SECRET_NAMES
-from service_cli.poster.funding import MARGIN_SECONDS
 from service_cli.ui.text import CLOCK_SECONDS
-from service_cli.witnesses.escrows import FUNDED_QUERY, MOST_LISTED
-from service_cli.witnesses.table import TABLE
 
 from tests.api.contract import openapi_document
 from tests.clients.package import PACKAGE, run_node
@@ -141,7 +141,7 @@ def _secrets() -> str:
 
 
 def _witnesses() -> str:
-    facts = "".join(f"  {rule.fact.value}: {json.dumps([rule.what, rule.differs])},\n" for rule in TABLE)
+    facts = "".join(f"  {fact.name.lower()}: {json.dumps(fact.value)},\n" for fact in Fact)
     records = [record for chain_id in NETWORKS.values() if (record := deployment_of(chain_id)) is not None]
     known = [record for record in records if record.reveal_delay_seconds is not None]
     outages = ", ".join(f"{chain_id}: {seconds}n" for chain_id, seconds in STATED_OUTAGES.items())

@@ -3,7 +3,6 @@
 import json
 import textwrap
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 from typing import Final, cast
 
 from bounty_protocol.shapes import Kind, ListOf, MapOf, Nested, OneOf, Part, Scalar, parts
@@ -26,8 +25,7 @@ def events_by_command() -> dict[str, tuple[type[Event], ...]]:
     for name in COMMANDS:
         command = group.get_command(context, name)
         if isinstance(command, HelpedCommand):
-            import_module(command.module)
-            found[name] = events_of(command.module, command.prefix)
+            found[name] = events_of(command.prefix)
     if lost := _names_beside_commands() - {event.EVENT for events in found.values() for event in events}:
         reason = "an event's name begins with the second argument of its @command, and no command has"
         raise SystemExit(f"{reason} {', '.join(sorted(lost))}")

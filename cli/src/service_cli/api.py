@@ -406,12 +406,6 @@ def withheld_verdict(api: ApiClient, signer: "Signer", path: str, summary: str) 
     return api.signed(signer, "GET", f"{path}/document", summary=summary).body
 
 
-def withheld_page(api: ApiClient, signer: "Signer", bounty_id: BountyId) -> bytes:
-    """The bytes of a page that the operator withholds, which are for those who take part; nobody has checked them."""
-    path = f"/api/bounties/{bounty_id}/challenge"
-    return api.signed(signer, "GET", path, summary=f"read the withheld page of bounty {bounty_id}").body
-
-
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
     """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
     from bounty_protocol.wire.delivery import DeliveryStatus

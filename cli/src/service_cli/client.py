@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
-from service_cli.config.environment import Environment
+from service_cli.config.environment import GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY, Environment
 from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, ToBeSigned, load_settings
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
@@ -35,16 +35,18 @@ if TYPE_CHECKING:
     from service_cli.acts.claim_events import ClaimTotal, PaidClaim
     from service_cli.acts.claims import ClaimPreview
     from service_cli.acts.fee_events import ClaimedFee, SignOfLife
+    from service_cli.acts.fund_events import FundedBounty, FundingPreview
+    from service_cli.acts.submit_events import SubmissionPreview, SubmittedWork
+    from service_cli.acts.verdict import VerdictPreview
+    from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
     from service_cli.api import ApiClient
-    from service_cli.bounty.events import FinalBounty, ShownVerdict
     from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
-    from service_cli.guardian.events import AnchoredVerdict, DeliveredKey, OpenedBounty, OpenedSubmission
-    from service_cli.guardian.judgeable import Judgeable
-    from service_cli.guardian.verdict import Meant, VerdictPreview
-    from service_cli.poster.checking import Finding
-    from service_cli.poster.events import FundedBounty, FundingPreview, OpenedWinningWork
-    from service_cli.solver.events import SubmissionPreview, SubmittedWork
-    from service_cli.status import AccountsAtWork
+    from service_cli.queries.events import FinalBounty, ShownVerdict
+    from service_cli.queries.judgeable import Judgeable
+    from service_cli.queries.status import AccountsAtWork
+    from service_cli.queries.submissions import Choice
+    from service_cli.work.checking import Finding
+    from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]
 
@@ -102,7 +104,7 @@ class Client:
 
     def deployment(self) -> "Deployment":
         """The API's own description, refused where it is another deployment than this one."""
-        from service_cli.bounty.listing import deployment
+        from service_cli.queries.listing import deployment
 
         with self._at_work(_API) as settings:
             return deployment(settings, self._api(settings))
@@ -132,7 +134,7 @@ class Client:
         """
         from bounty_protocol.wire.bounties import BountyItem
 
-        from service_cli.bounty.listing import listed
+        from service_cli.queries.listing import listed
 
         asked: Mapping[str, object] = {
             "status": status,
@@ -159,14 +161,14 @@ class Client:
         from bounty_protocol.wire.bounties import BountyDetail
         from bounty_protocol.wire.reading import read
 
-        from service_cli.bounty.listing import show_bounty
+        from service_cli.queries.listing import show_bounty
 
         with self._at_work(_HUB_AND_API) as settings:
             return read(BountyDetail, show_bounty(settings, bounty_id).more)
 
     def verdicts(self, bounty_id: BountyId) -> "tuple[ShownVerdict, ...]":
         """Each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
-        from service_cli.bounty.verdicts import show_verdicts
+        from service_cli.queries.verdicts import show_verdicts
 
         with self._at_work(CHAIN_AND_API) as settings:
             return show_verdicts(settings, bounty_id)
@@ -201,7 +203,7 @@ class Client:
     def account(self, role: Role) -> Address | None:
         """The account of a role's key; None where the role has no key here."""
         from service_cli.chain.signer import account_of
-        from service_cli.status import KEYS
+        from service_cli.queries.status import KEYS
 
         with self._at_work(None) as settings:
             has_key = settings.environment.source(KEYS[role]) is not None
@@ -225,7 +227,7 @@ class Client:
 
     def watch(self, bounty_id: BountyId) -> "FinalBounty":
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
-        from service_cli.bounty.watch import watch_bounty
+        from service_cli.queries.watch import watch_bounty
 
         with self._at_work(CHAIN_AND_API) as settings:
             return watch_bounty(settings, bounty_id)
@@ -233,7 +235,7 @@ class Client:
     def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> "AccountsAtWork":
         """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it, of at most
         ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked at."""
-        from service_cli.status import show_status
+        from service_cli.queries.status import show_status
 
         with self._at_work(CHAIN_AND_API) as settings:
             return show_status(settings, tuple(accounts), most_bounties=most_bounties)
@@ -243,14 +245,14 @@ class Client:
     def check_page(self, page: bytes, *, offline: bool = False) -> "tuple[Finding, ...]":
         """What the rules have against a page, and unless ``offline`` the bounds of a Hub that is known; nothing is sent
         to the API."""
-        from service_cli.poster.checking import review_page
+        from service_cli.work.checking import review_page
 
         with self._at_work(None) as settings:
             return review_page(settings, page, offline=offline).findings
 
     def preview_funding(self, page: bytes, poster: Address | None = None) -> "FundingPreview":
         """What funding this page would fix and cost; refused as ``fund`` would refuse what can be known before."""
-        from service_cli.poster.publishing import check_page
+        from service_cli.acts.publish import check_page
 
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
@@ -260,7 +262,7 @@ class Client:
 
         ``again``: a further escrow on this very page.
         """
-        from service_cli.poster.publishing import FundingConsent, publish_and_fund
+        from service_cli.acts.publish import FundingConsent, publish_and_fund
 
         with self._at_work(CHAIN_AND_API) as settings:
             return publish_and_fund(settings, page, FundingConsent(yes=True, again=again))
@@ -269,7 +271,7 @@ class Client:
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
     ) -> "OpenedWinningWork":
         """The winner's files, below a new or empty directory."""
-        from service_cli.poster.opening import open_winning_submission
+        from service_cli.work.winning import open_winning_submission
 
         with self._at_work(CHAIN_AND_API) as settings:
             return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
@@ -280,12 +282,12 @@ class Client:
         self, bounty_id: BountyId, directory: Path, *, wallet: Address | None = None
     ) -> "SubmissionPreview":
         """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
+        from service_cli.acts.submit import SubmitOptions, check_submission
         from service_cli.chain.outside import ExternalSigner
         from service_cli.chain.signer import local_signer
-        from service_cli.solver.submission import SubmitOptions, check_submission
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            variable = "SERVICE_SOLVER_PRIVATE_KEY"
+            variable = SOLVER_KEY
             signer = local_signer(settings, variable) if wallet is None else ExternalSigner(wallet)
             return check_submission(settings, signer, bounty_id, directory, SubmitOptions())
 
@@ -305,13 +307,13 @@ class Client:
         With ``in_place_of``, the commitment that a preview named as ``replaces`` (32 zero bytes for none), it is
         refused with ``submission_exists`` once the Hub records another one.
         """
+        from service_cli.acts.submit import SubmitOptions, submit
+        from service_cli.acts.submit_events import SubmittedWork
         from service_cli.chain.signer import local_signer
-        from service_cli.solver.events import SubmittedWork
-        from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, in_place_of)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            done = submit(settings, local_signer(settings, "SERVICE_SOLVER_PRIVATE_KEY"), bounty_id, directory, options)
+            done = submit(settings, local_signer(settings, SOLVER_KEY), bounty_id, directory, options)
             if not isinstance(done, SubmittedWork):
                 raise RuntimeError("nothing is left for somebody else to send")
             return done
@@ -320,15 +322,15 @@ class Client:
 
     def judgeable(self, guardian: Address | None = None) -> "Judgeable":
         """What waits for a Guardian; without ``guardian`` for the account of the key."""
-        from service_cli.chain.signer import GUARDIAN_KEY, account_of
-        from service_cli.guardian.judgeable import list_judgeable
+        from service_cli.chain.signer import account_of
+        from service_cli.queries.judgeable import list_judgeable
 
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
             return list_judgeable(settings, account_of(settings, GUARDIAN_KEY) if guardian is None else guardian)
 
     def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> "OpenedBounty":
         """Every Submission of a bounty, each in a directory of its own below ``directory``."""
-        from service_cli.guardian.opening import open_submissions
+        from service_cli.work.opening import open_submissions
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_submissions(settings, bounty_id, directory, original_names=original_names)
@@ -337,7 +339,8 @@ class Client:
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
     ) -> "OpenedSubmission | OpenedBounty":
         """The Submission with this number of the list, or whose commitment begins so."""
-        from service_cli.guardian.opening import SubmissionChoice, open_chosen
+        from service_cli.queries.submissions import SubmissionChoice
+        from service_cli.work.opening import open_chosen
 
         choice = SubmissionChoice.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
@@ -354,27 +357,26 @@ class Client:
     ) -> "AnchoredVerdict":
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
-        from service_cli.guardian.recordable import VerdictOptions
-        from service_cli.guardian.verdict import kind_of, record_verdict
+        from service_cli.acts.verdict import record_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
 
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
-            meant = _meant(settings, bounty_id, winner)
-            return record_verdict(settings, bounty_id, kind_of(meant), meant, reasons.encode(), options)
+            return record_verdict(settings, bounty_id, _choice(winner), reasons.encode(), options)
 
     def preview_verdict(
         self, bounty_id: BountyId, reasons: str, winner: "Named", guardian: Address | None = None
     ) -> "VerdictPreview":
         """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what it
         costs; refused as that would refuse it."""
-        from service_cli.guardian.verdict import preview_verdict
+        from service_cli.acts.verdict import preview_verdict
 
         with self._at_work(CHAIN_AND_API) as settings:
-            return preview_verdict(settings, bounty_id, _meant(settings, bounty_id, winner), reasons.encode(), guardian)
+            return preview_verdict(settings, bounty_id, _choice(winner), reasons.encode(), guardian)
 
     def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
         """Deliver the winning work's key to the delivery service, for the Poster."""
-        from service_cli.guardian.delivery import deliver_key
+        from service_cli.acts.deliver import deliver_key
 
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return deliver_key(settings, bounty_id, None)
@@ -436,10 +438,10 @@ class Client:
         allowance that are sent twice are two escrows: they are given again only with ``resend``, for when those of
         before can never be mined; else ``creation_unknown``.
         """
-        from service_cli.poster.publishing import FundingConsent, prepare_funding
+        from service_cli.acts.publish import FundingConsent, prepare_funding
 
         with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_POSTER_PRIVATE_KEY")
+            signer = _program_signer(settings, account, sign, POSTER_KEY)
             consent = FundingConsent(yes=True, again=again)
             return prepare_funding(settings, page, signer, consent, authorization=authorization, resend=resend)
 
@@ -459,14 +461,14 @@ class Client:
 
         ``without_api``: nothing is uploaded, and no signature is needed; ``on_event`` gets the folder with the bytes.
         """
+        from service_cli.acts.submit import SubmitOptions, submit
+        from service_cli.acts.submit_events import SubmittedWork
         from service_cli.chain.prepared import PreparedAct, done_already
         from service_cli.chain.session import ChainClient
-        from service_cli.solver.events import SubmittedWork
-        from service_cli.solver.submission import SubmitOptions, submit
 
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_SOLVER_PRIVATE_KEY")
+            signer = _program_signer(settings, account, sign, SOLVER_KEY)
             found = submit(settings, signer, bounty_id, directory, options)
             if isinstance(found, SubmittedWork):
                 return done_already(ChainClient.checked(settings), signer.address, found)
@@ -486,14 +488,13 @@ class Client:
         unopened: bool = False,
     ) -> "PreparedAct[AnchoredVerdict]":
         """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
-        from service_cli.guardian.recordable import VerdictOptions
-        from service_cli.guardian.verdict import prepare_verdict
+        from service_cli.acts.verdict import prepare_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
 
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")
-            meant = _meant(settings, bounty_id, winner)
-            return prepare_verdict(settings, signer, bounty_id, meant, reasons.encode(), options)
+            signer = _program_signer(settings, account, sign, GUARDIAN_KEY)
+            return prepare_verdict(settings, signer, bounty_id, _choice(winner), reasons.encode(), options)
 
     def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":
         """The call that records the Guardian's sign of life; any later one is its result."""
@@ -550,7 +551,7 @@ class Client:
 
     def _checked_api(self, settings: Settings) -> "ApiClient":
         """The same, once it has been found to serve this deployment."""
-        from service_cli.bounty.listing import require_deployment
+        from service_cli.queries.listing import require_deployment
 
         api = self._api(settings)
         if not self._is_checked:
@@ -587,11 +588,7 @@ Named = tuple[Address, Bytes32] | str | None
 """A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
 
 
-def _meant(settings: Settings, bounty_id: BountyId, winner: Named) -> "Meant":
-    from service_cli.guardian.opening import SubmissionChoice
-    from service_cli.guardian.verdict import named_by
-    from service_cli.witnesses.numbers import named_in_full
+def _choice(winner: Named) -> "Choice | None":
+    from service_cli.queries.submissions import SubmissionChoice
 
-    if isinstance(winner, str):
-        return named_by(settings, bounty_id, SubmissionChoice.parse(winner))
-    return None if winner is None else named_in_full(winner)
+    return SubmissionChoice.parse(winner) if isinstance(winner, str) else winner

@@ -25,27 +25,27 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
-    "status": ("status", "Show your accounts, and what waits for you."),
-    "bounty:list": ("bounty.commands", "List bounties; those to act on first."),
-    "bounty:show": ("bounty.commands", "Show one bounty."),
-    "bounty:watch": ("bounty.commands", "Follow one bounty until its end is final, or all final events."),
-    "poster:new": ("poster.commands", "Write a template of a challenge page."),
-    "poster:check": ("poster.commands", "Review a challenge page on this machine."),
-    "poster:publish-fund": ("poster.commands", "Publish a challenge page and fund its bounty."),
-    "poster:open-winning-submission": ("poster.commands", "Open the winning work of your bounty."),
-    "solver:submit": ("solver.commands", "Seal a directory, upload it and record the Submission."),
-    "claim": ("claimant.commands", "Claim an award or a refund."),
-    "guardian:judgeable": ("guardian.commands", "List bounties that wait for your Verdict."),
-    "guardian:open": ("guardian.commands", "Open a Submission after the reveal point."),
-    "guardian:verdict": ("guardian.commands", "Publish a written Verdict and record it on chain."),
-    "guardian:deliver-key": ("guardian.commands", "Deliver the winning work's key to the Poster."),
-    "guardian:new-key": ("guardian.commands", "Make or rotate your encryption key."),
-    "guardian:keys": ("guardian.commands", "Show the public halves of your encryption keys."),
-    "guardian:heartbeat": ("guardian.commands", "Record a sign of life."),
-    "guardian:claim-fee": ("guardian.commands", "Claim a Guardian's share."),
-    "spec-commitment": ("poster.commands", "Hash a challenge page; no network."),
-    "verification-record": ("bounty.commands", "Show the record of a final bounty."),
-    "doctor": ("doctor", "Check that everything is there and fits."),
+    "status": ("commands.machine", "Show your accounts, and what waits for you."),
+    "bounty:list": ("commands.bounty", "List bounties; those to act on first."),
+    "bounty:show": ("commands.bounty", "Show one bounty."),
+    "bounty:watch": ("commands.bounty", "Follow one bounty until its end is final, or all final events."),
+    "poster:new": ("commands.poster", "Write a template of a challenge page."),
+    "poster:check": ("commands.poster", "Review a challenge page on this machine."),
+    "poster:publish-fund": ("commands.poster", "Publish a challenge page and fund its bounty."),
+    "poster:open-winning-submission": ("commands.poster", "Open the winning work of your bounty."),
+    "solver:submit": ("commands.solver", "Seal a directory, upload it and record the Submission."),
+    "claim": ("commands.claim", "Claim an award or a refund."),
+    "guardian:judgeable": ("commands.guardian", "List bounties that wait for your Verdict."),
+    "guardian:open": ("commands.guardian", "Open a Submission after the reveal point."),
+    "guardian:verdict": ("commands.guardian", "Publish a written Verdict and record it on chain."),
+    "guardian:deliver-key": ("commands.guardian", "Deliver the winning work's key to the Poster."),
+    "guardian:new-key": ("commands.guardian", "Make or rotate your encryption key."),
+    "guardian:keys": ("commands.guardian", "Show the public halves of your encryption keys."),
+    "guardian:heartbeat": ("commands.guardian", "Record a sign of life."),
+    "guardian:claim-fee": ("commands.guardian", "Claim a Guardian's share."),
+    "spec-commitment": ("commands.poster", "Hash a challenge page; no network."),
+    "verification-record": ("commands.bounty", "Show the record of a final bounty."),
+    "doctor": ("commands.machine", "Check that everything is there and fits."),
     "completion": ("ui.completion", "Print a shell's completion script."),
 }
 """Each command's module, which has it as a function of the command's name, and its line of help."""
@@ -92,15 +92,15 @@ _GROUPS: Final = {
     "bounty": "For anyone",
     "poster": "For a Poster",
     "solver": "For a Solver",
-    "claimant": "For a winner, or a Poster who is refunded",
+    "claim": "For a winner, or a Poster who is refunded",
     "guardian": "For a Guardian",
 }
-"""The heading of a command in the overview, by the package of its module."""
+"""The heading of a command in the overview, by its module."""
 _THIS_MACHINE: Final = "Your accounts and this machine"
 
 
 def _heading(module: str) -> str:
-    return _GROUPS.get(module.partition(".")[0], _THIS_MACHINE)
+    return _GROUPS.get(module.rpartition(".")[2], _THIS_MACHINE)
 
 
 class LazyGroup(Program, click.Group):

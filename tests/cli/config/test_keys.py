@@ -237,7 +237,7 @@ def test_submit__of_what_looks_like_secrets__is_refused_where_nobody_can_answer_
     (work / ".bountyignore").write_text(".*\n*.pem\nid_*\n*keys.json\n*.txt\n")
     assert solver.run("solver:submit", bounty, "work").last["event"] == "submit.submission_recorded"
     (work / ".bountyignore").unlink()
-    done = solver.run("solver:submit", "--include-suspicious", "--quiet", bounty, "work")
+    done = solver.run("solver:submit", "--include-suspicious", "--replace", "--quiet", bounty, "work")
     assert done.last["event"] == "submit.submission_recorded"
     assert "would read what looks like secrets" in done.words
     assert solver.run("solver:submit", bounty, "work").last == done.last

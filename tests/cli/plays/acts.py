@@ -222,7 +222,7 @@ ACTS: Final[Mapping[str, Act]] = {
         Act(
             "submit changed files",
             "solver-1",
-            lambda world: ("solver:submit", world.bounties.accepting, "work"),
+            lambda world: ("solver:submit", "--replace", world.bounties.accepting, "work"),
             "submit.submission_recorded",
             _ON_CHAIN | _API | {Kind.SEALS},
             _is_recorded,

@@ -29,7 +29,7 @@ from tests.cli.plays.judge import Judge
 from tests.cli.plays.play import Between, Forged, Play, Point, Run, forged_by, perform
 from tests.cli.plays.wire import Heard
 from tests.cli.plays.world import DAYS, HOURS, World
-from tests.cli.test_submissions import CASES, sealed_of
+from tests.cli.work.test_submission import CASES, sealed_of
 from tests.copier import in_own_envelope
 
 pytestmark = pytest.mark.attack

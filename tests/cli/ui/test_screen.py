@@ -9,7 +9,7 @@ import pytest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
 from service_cli.acts.claim_events import PaidClaim
-from service_cli.bounty.events import ListedBounty, ShownBounty
+from service_cli.queries.events import ListedBounty, ShownBounty
 from service_cli.ui.event import Event
 from service_cli.ui.screen import Screen
 from service_cli.ui.text import Token

@@ -17,8 +17,8 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, p
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
 from service_cli.acts.claims import (
-    CLAIMANT_KEY,
     FORMS,
+    SEND_IT,
     ClaimablePart,
     Payment,
     claiming_signer,
@@ -26,19 +26,20 @@ from service_cli.acts.claims import (
     payments_of,
     unsent_claim,
 )
+from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.api import api_of
-from service_cli.bounty.facts import LONG_LOG
-from service_cli.bounty.listing import listed, require_deployment
-from service_cli.bounty.next_steps import STATUS
-from service_cli.chain.journal import JournalEntry
+from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
-from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.transactions import HubCall, Transaction, TransactionStep, advise_wallet, simulate
+from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, simulate
+from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.next_steps import STATUS
+from service_cli.queries.submissions import LONG_LOG
 from service_cli.ui.output import emit, say
 
 MOST_LISTED: Final = 10_000
@@ -136,26 +137,33 @@ def claim_all(settings: Settings) -> ClaimTotal:
     session, done = Session.open(settings, claiming_signer(settings, _ambiguous)), list[ClaimablePart]()
     chain, account = session.chain, session.account
     with session.journal("claimall", account) as journal:
-
-        def send_many(parts: Sequence[ClaimablePart]) -> None:
-            journal.note(_BATCH, tuple(parts))
-            receipt = send(session, Transaction(_call(parts), _proof(parts, account)), journal, _STEP)
-            try:
-                done.extend(_report(chain, account, receipt, parts))
-            finally:  # its proof is on chain, also where another transaction made it and the rest is to be claimed anew
-                journal.forget(_BATCH, *_STEP.entries)
-
         if (batch := journal.get(_BATCH)) and _STEP.was_attempted(journal):
             try:
-                send_many(batch)
+                carry_out(session, _plan(chain, account, batch, done), journal)
             except CommandRefused as refused:  # once a part was paid otherwise, the Hub reverts the whole of it
                 say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
         due, before = _report_due(chain, account), {(part.kind, part.bounty_id) for part in done}
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
         for parts in _batches(left):
             simulate(chain, account, _call(parts))
-            send_many(parts)
+            journal.note(_BATCH, tuple(parts))
+            carry_out(session, _plan(chain, account, parts, done), journal)
     return _total(account, done, due)
+
+
+def _plan(
+    chain: ChainClient, account: Address, parts: Sequence[ClaimablePart], done: list[ClaimablePart]
+) -> Plan[list[ClaimablePart]]:
+    """One transaction of ``claim_all``; what it paid is added to ``done``, part by part."""
+
+    def result(receipt: Receipt, journal: Journal) -> list[ClaimablePart]:
+        try:
+            done.extend(_report(chain, account, receipt, parts))
+        finally:  # its proof is on chain, also where another transaction made it and the rest is to be claimed anew
+            journal.forget(_BATCH, *_STEP.entries)
+        return done
+
+    return Plan((_call(parts),), _proof(parts, account), _STEP, result)
 
 
 def claim_all_by_wallet(settings: Settings, wallet: ExternalSigner) -> ClaimTotal:
@@ -163,10 +171,11 @@ def claim_all_by_wallet(settings: Settings, wallet: ExternalSigner) -> ClaimTota
     chain = ChainClient.checked(settings)
     due = _report_due(chain, wallet.address)
     for parts in _batches(due.parts):
-        simulate(chain, wallet.address, _call(parts))
-        advise_wallet(chain, wallet.address, _call(parts))
-        emit(unsent_claim(chain, _call(parts)))
-        say("send this transaction from your wallet: until then nothing is paid")
+        call = _call(parts)
+        simulate(chain, wallet.address, call)
+        advise_wallet(chain, wallet.address, call)
+        emit(unsent_claim(chain, call))
+        say(SEND_IT)
     return _total(wallet.address, due.parts, due)
 
 

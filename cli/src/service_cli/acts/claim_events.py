@@ -58,6 +58,7 @@ class DueAmount(Event):
     """With `--all`: one amount that the account can pull by a finalized outcome."""
 
     EVENT: ClassVar[str] = "claim.due"
+    HIDES: ClassVar[tuple[str, ...]] = ("claimant",)
     WHEN: ClassVar[str] = "with --all"
     SAYS: ClassVar[str] = "Bounty {bounty_id} owes you {claimable_amount}: {part}."
     bounty_id: BountyId
@@ -71,6 +72,7 @@ class ClaimedAmount(Event):
     """With `--all`: this amount is in the account. Several may be of one transaction."""
 
     EVENT: ClassVar[str] = "claim.part_claimed"
+    HIDES: ClassVar[tuple[str, ...]] = ("claimant",)
     WHEN: ClassVar[str] = "with --all"
     SAYS: ClassVar[str] = "Claimed: {amount} of bounty {bounty_id}, {part}."
     bounty_id: BountyId

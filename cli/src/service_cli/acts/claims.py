@@ -5,7 +5,7 @@ paid, so nothing is paid twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -25,22 +25,23 @@ from service_cli.acts.claim_events import (
     UnsentClaim,
 )
 from service_cli.acts.fee_events import AwaitedFee, ClaimedFee
-from service_cli.acts.pipeline import DoneBefore, Plan, by_key, by_wallet, for_program, preview
-from service_cli.bounty.next_steps import STATUS
+from service_cli.acts.pipeline import Plan, carry_out, give, prepare, resumed
 from service_cli.chain.finality import once_final
-from service_cli.chain.outside import ExternalSigner
-from service_cli.chain.prepared import PreparedAct
+from service_cli.chain.journal import Journal
+from service_cli.chain.outside import GIVEN, ExternalSigner
+from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
-from service_cli.chain.signer import GUARDIAN_KEY, LocalSigner, account_of, local_signer
+from service_cli.chain.signer import LocalSigner, Signer, account_of, local_signer
 from service_cli.chain.token import shown_amount
-from service_cli.chain.transactions import HubCall, TransactionStep, simulate
+from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, gas_cost, simulate
+from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.next_steps import STATUS
 from service_cli.ui.output import emit
 
-CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
-_OTHER_KEYS: Final = ("SERVICE_POSTER_PRIVATE_KEY", "SERVICE_SOLVER_PRIVATE_KEY", GUARDIAN_KEY)
+_OTHER_KEYS: Final = (POSTER_KEY, SOLVER_KEY, GUARDIAN_KEY)
 _STEP: Final = TransactionStep("claim_transaction")
 _SHARE_STEP: Final = TransactionStep("transaction")
 
@@ -117,6 +118,21 @@ def _amount_of(receipt: Receipt, kind: AmountKind, bounty_id: BountyId, account:
 # --- one bounty's award or refund
 
 
+def _call(part: ClaimablePart) -> HubCall:
+    """The call that claims one amount by its own function."""
+    form = FORMS[part.kind]
+    arguments = [part.bounty_id, b"", b""] if part.kind is AmountKind.WINNER_AWARD else [part.bounty_id]
+    return HubCall(form.function, arguments, f"claim the {part.named}")
+
+
+class PaidBefore(CommandRefused):
+    """The refusal of a claim that was paid before, in this transaction and of this kind."""
+
+    def __init__(self, code: str, message: str, kind: AmountKind, receipt: Receipt) -> None:
+        super().__init__(code, message, next_action="Nothing is left to do.")
+        self.kind, self.receipt = kind, receipt
+
+
 def find_entitlement(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, claimant: Address) -> ClaimablePart:
     """The amount that the contract owes this account, or why nothing."""
     if bounty.outcome is None:
@@ -142,60 +158,12 @@ def _nothing_left(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, cla
         amount = _amount_of(found, kind, bounty_id, claimant)
         place = f"transaction {found.tx_hash}, block {found.block_number}"
         message = f"The {what} of {shown_amount(chain, amount)} was claimed before: {place}."
-        return DoneBefore(f"{what}_already_claimed", message, lambda: emit(_paid_claim(found, amount), STATUS))
+        return PaidBefore(f"{what}_already_claimed", message, kind, found)
     if kind is AmountKind.WINNER_AWARD:
         message = "The award was claimed already."
         return CommandRefused("award_already_claimed", message, next_action="Nothing is left to do.")
     message = f"Bounty {bounty_id} holds nothing for its Poster, and no earlier claim is found."
     return CommandRefused("nothing_queued", message, next_action="Nothing is left to do.")
-
-
-def _paid_claim(receipt: Receipt, amount: TokenAmount) -> PaidClaim:
-    return PaidClaim(receipt.tx_hash, receipt.block_number, amount)
-
-
-def _call(part: ClaimablePart) -> HubCall:
-    """The call that claims one amount by its own function."""
-    form = FORMS[part.kind]
-    arguments = [part.bounty_id, b"", b""] if part.kind is AmountKind.WINNER_AWARD else [part.bounty_id]
-    return HubCall(form.function, arguments, f"claim the {part.named}")
-
-
-@dataclass(frozen=True, slots=True)
-class ClaimOne:
-    """The award of a bounty's winner, or the refund of its Poster."""
-
-    bounty_id: BountyId
-    step: TransactionStep = _STEP
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return "claim", str(self.bounty_id)
-
-    def plan(self, chain: ChainClient, account: Address, earlier: str | None) -> Plan[PaidClaim]:
-        """As the act's; the outcome is waited for until it is final, and the call simulated."""
-        if earlier is None:
-            part = self._due(chain, account)
-            call = _call(part)
-            simulate(chain, account, call)
-            emit(PreparedClaim(self.bounty_id, account, call.function, part.amount))
-            return self.plan_of(part.kind, account)
-        award = self.plan_of(AmountKind.WINNER_AWARD, account)
-        return award if award.call.data == earlier else self.plan_of(AmountKind.POSTER_REFUND, account)
-
-    def plan_of(self, kind: AmountKind, account: Address) -> Plan[PaidClaim]:
-        """The call for one kind of amount."""
-        call = _call(ClaimablePart(self.bounty_id, kind, TokenAmount(0)))
-        return Plan(call, paid(kind, self.bounty_id, account), lambda receipt: self._report(receipt, kind, account))
-
-    def _due(self, chain: ChainClient, account: Address) -> ClaimablePart:
-        bounty = once_final(
-            chain, self.bounty_id, AwaitedClaim, lambda seen: find_entitlement(chain, seen, self.bounty_id, account)
-        )
-        return find_entitlement(chain, bounty, self.bounty_id, account)
-
-    def _report(self, receipt: Receipt, kind: AmountKind, account: Address) -> PaidClaim:
-        return emit(_paid_claim(receipt, _amount_of(receipt, kind, self.bounty_id, account)), STATUS)
 
 
 def claim(settings: Settings, bounty_id: BountyId, account: Address | None = None) -> PaidClaim:
@@ -210,13 +178,67 @@ def claim(settings: Settings, bounty_id: BountyId, account: Address | None = Non
     if account is not None and signer.address != account:
         message = f"The key that would sign is of {signer.address}, and not of {account}. Nothing was signed."
         raise CommandRefused("key_of_another", message, next_action="Claim with the key of that account.")
-    return by_key(Session.open(settings, signer), ClaimOne(bounty_id))
+    session = Session.open(settings, signer)
+    with session.journal("claim", str(bounty_id), session.account) as journal:
+        return carry_out(session, _claim_now(session, bounty_id, journal), journal)
 
 
 def claim_by_wallet(settings: Settings, bounty_id: BountyId, wallet: ExternalSigner) -> PaidClaim | None:
     """``claim --claimant-address``: what the wallet sent before, else None and the call for it."""
-    chain = ChainClient.checked(settings)
-    return by_wallet(chain, wallet.address, ClaimOne(bounty_id), lambda call: unsent_claim(chain, call))
+    session = Session.open(settings, wallet)
+    with session.journal("claim", str(bounty_id), session.account) as journal:
+        plan = _claim_now(session, bounty_id, journal)
+        return give(session, plan, journal, lambda call: unsent_claim(session.chain, call), SEND_IT)
+
+
+def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> PreparedAct[PaidClaim]:
+    """The call of ``claim`` for ``account``, without it the key's account; none where it was paid before."""
+    claimant = _claimant(settings, ChainClient.checked(settings), bounty_id, account)
+    session = Session.open(settings, ProgramSigner(claimant, None))
+    with session.journal("claim", str(bounty_id), claimant) as journal:
+        return prepare(session, _claim_now(session, bounty_id, journal), journal)
+
+
+SEND_IT: Final = "send this transaction from your wallet: until then nothing is done"
+
+
+def _claim_now(session: Session[Signer], bounty_id: BountyId, journal: Journal) -> Plan[PaidClaim]:
+    """What pays the account now: the outcome is waited for until it is final, and the call simulated.
+
+    What an earlier run signed, or gave to a wallet that has sent it, goes on whatever is due by now.
+    """
+    chain, account = session.chain, session.account
+    kinds = (AmountKind.WINNER_AWARD, AmountKind.POSTER_REFUND)
+    if (plan := resumed(session, journal, [_claim_of(kind, bounty_id, account) for kind in kinds])) is not None:
+        return plan
+    try:
+        bounty = once_final(
+            chain, bounty_id, AwaitedClaim, lambda seen: find_entitlement(chain, seen, bounty_id, account)
+        )
+        part = find_entitlement(chain, bounty, bounty_id, account)
+    except PaidBefore as before:
+        if isinstance(session.signer, ProgramSigner):
+            return replace(_claim_of(before.kind, bounty_id, account), found=before.receipt)
+        raise
+    call = _call(part)
+    simulate(chain, account, call)
+    emit(PreparedClaim(bounty_id, account, call.function, part.amount))
+    if isinstance(session.signer, ExternalSigner):
+        advise_wallet(chain, account, call)
+    return _claim_of(part.kind, bounty_id, account)
+
+
+def _claim_of(kind: AmountKind, bounty_id: BountyId, account: Address) -> Plan[PaidClaim]:
+    """The plan that claims one kind of amount."""
+
+    def result(receipt: Receipt, journal: Journal) -> PaidClaim:
+        amount = _amount_of(receipt, kind, bounty_id, account)
+        done = emit(PaidClaim(receipt.tx_hash, receipt.block_number, amount), STATUS)
+        journal.forget(GIVEN, *_STEP.entries)  # once it is reported: a run that is killed before finds it again
+        return done
+
+    call = _call(ClaimablePart(bounty_id, kind, TokenAmount(0)))
+    return Plan((call,), paid(kind, bounty_id, account), _STEP, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,15 +258,10 @@ def preview_claim(settings: Settings, bounty_id: BountyId, account: Address | No
     chain = ChainClient.checked(settings)
     claimant = _claimant(settings, chain, bounty_id, account)
     due = find_entitlement(chain, chain.bounty(bounty_id), bounty_id, claimant)
-    plan = ClaimOne(bounty_id).plan_of(due.kind, claimant)
-    cost = preview(chain, claimant, plan)
-    return ClaimPreview(bounty_id, claimant, plan.call.function, due.amount, cost.gas, cost.wei)
-
-
-def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> PreparedAct[PaidClaim]:
-    """The call of ``claim`` for ``account``, without it the key's account; none where it was paid before."""
-    chain = ChainClient.checked(settings)
-    return for_program(chain, _claimant(settings, chain, bounty_id, account), ClaimOne(bounty_id))
+    call = _call(due)
+    simulate(chain, claimant, call)
+    cost = gas_cost(chain, claimant, call)
+    return ClaimPreview(bounty_id, claimant, call.function, due.amount, cost.gas, cost.wei)
 
 
 def _claimant(settings: Settings, chain: ChainClient, bounty_id: BountyId, account: Address | None) -> Address:
@@ -283,63 +300,58 @@ def unsent_claim(chain: ChainClient, call: HubCall) -> UnsentClaim:
 # --- a Guardian's share of one bounty
 
 
-@dataclass(frozen=True, slots=True)
-class ClaimShare:
-    """A Guardian's share of a bounty that ended."""
-
-    bounty_id: BountyId
-    step: TransactionStep = _SHARE_STEP
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return "claimfee", str(self.bounty_id)
-
-    def plan(self, chain: ChainClient, account: Address, earlier: str | None) -> Plan[ClaimedFee]:
-        """As the act's; the outcome is waited for until it is final."""
-        once_final(chain, self.bounty_id, AwaitedFee, lambda bounty: self._require_seat(chain, bounty, account))
-        if earlier is None:
-            self._require_due(chain, account)
-        call = _call(ClaimablePart(self.bounty_id, AmountKind.GUARDIAN_FEE, TokenAmount(0)))
-        proof = paid(AmountKind.GUARDIAN_FEE, self.bounty_id, account)
-        return Plan(call, proof, lambda receipt: self._report(receipt, account))
-
-    def _require_seat(self, chain: ChainClient, bounty: BountyView, guardian: Address) -> None:
-        if bounty.outcome is None:
-            message = f"Bounty {self.bounty_id} is still open, so no share of its fee can be claimed yet."
-            next_action = f"Wait for its end: service-cli bounty:watch {self.bounty_id}."
-            raise CommandRefused("bounty_open", message, next_action=next_action)
-        if guardian not in chain.pinned_roster(bounty).accounts:
-            message = f"{guardian} is not on the roster that bounty {self.bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-
-    def _require_due(self, chain: ChainClient, guardian: Address) -> None:
-        with chain_errors():
-            (due,) = chain.hub.read("claimable", self.bounty_id, guardian)
-        if due:
-            return
-        found = _paid_before(chain, AmountKind.GUARDIAN_FEE, self.bounty_id, guardian)
-        if found is not None:
-            place = f"transaction {found.tx_hash}, block {found.block_number}"
-            message = f"The share of {guardian} in bounty {self.bounty_id} was claimed before: {place}."
-            raise DoneBefore("fee_already_claimed", message, lambda: self._report(found, guardian))
-        with chain_errors():
-            judged = chain.hub.verdict(self.bounty_id, guardian).kind is not None
-        why = "its share was claimed before, or is nothing" if judged else "the Hub holds no Verdict of it"
-        message = f"Nothing is due to {guardian} from bounty {self.bounty_id}: {why}."
-        raise CommandRefused("nothing_due", message, next_action="Nothing is left to do.")
-
-    def _report(self, receipt: Receipt, guardian: Address) -> ClaimedFee:
-        amount = payments_of(receipt, guardian).get((AmountKind.GUARDIAN_FEE, self.bounty_id))
-        return emit(ClaimedFee(self.bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number), STATUS)
-
-
 def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
     """The command ``guardian:claim-fee``."""
-    return by_key(Session.open(settings, local_signer(settings, GUARDIAN_KEY)), ClaimShare(bounty_id))
+    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    with session.journal("claimfee", str(bounty_id), session.account) as journal:
+        return carry_out(session, _claim_share(session, bounty_id, journal), journal)
 
 
 def prepare_fee(settings: Settings, bounty_id: BountyId, guardian: Address | None) -> PreparedAct[ClaimedFee]:
     """The call of ``claim_fee``; none where the share was paid before."""
-    chain = ChainClient.checked(settings)
     account = account_of(settings, GUARDIAN_KEY) if guardian is None else guardian
-    return for_program(chain, account, ClaimShare(bounty_id))
+    session = Session.open(settings, ProgramSigner(account, None))
+    with session.journal("claimfee", str(bounty_id), account) as journal:
+        return prepare(session, _claim_share(session, bounty_id, journal), journal)
+
+
+def _claim_share(session: Session[Signer], bounty_id: BountyId, journal: Journal) -> Plan[ClaimedFee]:
+    """What pays a Guardian's share; the outcome is waited for until it is final."""
+    chain, guardian, kind = session.chain, session.account, AmountKind.GUARDIAN_FEE
+
+    def result(receipt: Receipt, journal: Journal) -> ClaimedFee:
+        amount = payments_of(receipt, guardian).get((kind, bounty_id))
+        done = emit(ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number), STATUS)
+        journal.forget(GIVEN, *_SHARE_STEP.entries)
+        return done
+
+    call = _call(ClaimablePart(bounty_id, kind, TokenAmount(0)))
+    plan = Plan((call,), paid(kind, bounty_id, guardian), _SHARE_STEP, result)
+    once_final(chain, bounty_id, AwaitedFee, lambda bounty: _require_seat(chain, bounty_id, bounty, guardian))
+    if resumed(session, journal, [plan]) is not None:
+        return plan
+    with chain_errors():
+        (due,) = chain.hub.read("claimable", bounty_id, guardian)
+    if due:
+        return plan
+    if (found := _paid_before(chain, kind, bounty_id, guardian)) is not None:
+        if isinstance(session.signer, ProgramSigner):
+            return replace(plan, found=found)
+        place = f"transaction {found.tx_hash}, block {found.block_number}"
+        message = f"The share of {guardian} in bounty {bounty_id} was claimed before: {place}."
+        raise CommandRefused("fee_already_claimed", message, next_action="Nothing is left to do.")
+    with chain_errors():
+        judged = chain.hub.verdict(bounty_id, guardian).kind is not None
+    why = "its share was claimed before, or is nothing" if judged else "the Hub holds no Verdict of it"
+    message = f"Nothing is due to {guardian} from bounty {bounty_id}: {why}."
+    raise CommandRefused("nothing_due", message, next_action="Nothing is left to do.")
+
+
+def _require_seat(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, guardian: Address) -> None:
+    if bounty.outcome is None:
+        message = f"Bounty {bounty_id} is still open, so no share of its fee can be claimed yet."
+        next_action = f"Wait for its end: service-cli bounty:watch {bounty_id}."
+        raise CommandRefused("bounty_open", message, next_action=next_action)
+    if guardian not in chain.pinned_roster(bounty).accounts:
+        message = f"{guardian} is not on the roster that bounty {bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")

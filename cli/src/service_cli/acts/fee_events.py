@@ -14,6 +14,7 @@ class SignOfLife(Event):
     """The sign of life is on chain."""
 
     EVENT: ClassVar[str] = "guardian_heartbeat.recorded"
+    HIDES: ClassVar[tuple[str, ...]] = ("guardian",)
     SAYS: ClassVar[str] = "Done. Your sign of life is on chain."
     guardian: Address
     tx_hash: Bytes32
@@ -32,6 +33,7 @@ class ClaimedFee(Event):
     """The share is in the Guardian's account."""
 
     EVENT: ClassVar[str] = "guardian_claim_fee.claimed"
+    HIDES: ClassVar[tuple[str, ...]] = ("guardian",)
     SAYS: ClassVar[str] = "Done. Your share of bounty {bounty_id} is in your account."
     bounty_id: BountyId
     guardian: Address

@@ -1,124 +1,138 @@
-"""The path of an act of one transaction: planned from the state, then sent by a key here, or given to a wallet or to
-a program. ``claim`` and ``guardian:claim-fee`` take it.
+"""The path of every act: planned from what was read, then sent by a key here, or given to a wallet or to a program.
 
-A plan is all that an act would do: its call, the event that proves them, and the result of the transaction that has
+A plan is all that an act would do: its calls, the event that proves them, and the result of the transaction that has
 this event. A preview is the plan; nothing of it is signed. Each act has a journal, so that a run after a kill goes on
 with the very call that an earlier run signed or gave out, and checks nothing again that was decided then.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, cast
+from typing import Generic, TypeVar
 
-from bounty_protocol.types import Address
-
-from service_cli.chain.journal import Journal, open_journal
-from service_cli.chain.outside import GIVEN, done_by_wallet, note_given
-from service_cli.chain.prepared import PreparedAct, done_already, prepare
+from service_cli.chain.journal import Journal, journal_in
+from service_cli.chain.outside import GIVEN, ExternalSigner, Given, done_by_wallet, note_given
+from service_cli.chain.prepared import (
+    PreparedAct,
+    ProgramSigner,
+    done_already,
+    newest_settled,
+    simulate_together,
+    unsent,
+)
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import (
-    DoneEvidence,
-    GasCost,
-    HubCall,
-    Transaction,
-    TransactionStep,
-    advise_wallet,
-    gas_cost,
-    simulate,
-)
-from service_cli.errors import CommandRefused
+from service_cli.chain.signer import LocalSigner, Signer
+from service_cli.chain.transactions import ContractCall, DoneEvidence, HubCall, Transaction, TransactionStep
 from service_cli.ui.event import Event
 from service_cli.ui.output import emit, say
 
-R = TypeVar("R", bound=Event)
-R_co = TypeVar("R_co", bound=Event, covariant=True)
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+def _nothing_changed() -> None:
+    """What was right when an act was planned is right whenever it is signed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[R_co]):
-    """What an act does now. ``result`` makes of the proving transaction what the act reports, and reports it."""
+    """What an act does now. Its last call brings about what ``expects`` shows; without that only a receipt does."""
 
-    call: HubCall
+    calls: tuple[ContractCall, ...]
     expects: DoneEvidence | None
-    result: Callable[[Receipt], R_co]
-
-
-class PlannedAct(Protocol[R_co]):
-    """An act that one transaction does."""
+    step: TransactionStep
+    result: Callable[[Receipt, Journal], R_co]
+    """Reports what the proving transaction brought about, and then drops from the journal what is over."""
+    found: Receipt | None = None
+    """The proving transaction, where the chain has it already."""
+    check_anew: Callable[[], None] = _nothing_changed
+    """Refuses what was right when it was planned, where it is to be signed with another nonce later."""
+    is_noted: bool = True
+    """Whether a call that was given to a program is remembered: one that anybody may send once is not."""
 
     @property
-    def names(self) -> Sequence[str]:
-        """The names of its journal, to which the account is added."""
-
-    @property
-    def step(self) -> TransactionStep:
-        """Where its transaction stands in the journal."""
-
-    def plan(self, chain: ChainClient, account: Address, earlier: str | None) -> Plan[R_co]:
-        """Decide what to call, and refuse what the Hub would; with the call data that an ``earlier`` run signed or gave
-        to a wallet, how that call goes on."""
+    def call(self) -> ContractCall:
+        """The call that does it; those before it only prepare it."""
+        return self.calls[-1]
 
 
-class DoneBefore(CommandRefused):
-    """The refusal of an act that the chain has already; ``result`` reports it as the act would have."""
-
-    def __init__(self, code: str, message: str, result: Callable[[], Event]) -> None:
-        super().__init__(code, message, next_action="Nothing is left to do.")
-        self.result = result
-
-
-def by_key(session: Session[LocalSigner], act: PlannedAct[R]) -> R:
-    """Send the act's transaction once, or go on with the one that an earlier run signed, and report the result."""
-    chain, account, step = session.chain, session.account, act.step
-    with session.journal(*act.names, account) as journal:
-        attempt = journal.get(step.attempt)
-        plan = act.plan(chain, account, None if attempt is None else attempt.data)
-        receipt = send(session, Transaction(plan.call, plan.expects), journal, step)
-        done = plan.result(receipt)
-        journal.forget(*step.entries)  # once it is reported: a run that is killed before finds it again
-    return done
+def deliver(
+    session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
+) -> R | PreparedAct[R] | None:
+    """Carry the plan out in the way of the session's signer; None where a wallet has still to send the call."""
+    if isinstance(session.signer, ProgramSigner):
+        return prepare(session, plan, journal)
+    if isinstance(session.signer, ExternalSigner):
+        return give(session, plan, journal, unsent_call, ask)
+    return carry_out(session, plan, journal)
 
 
-def by_wallet(chain: ChainClient, account: Address, act: PlannedAct[R], unsent: Callable[[HubCall], Event]) -> R | None:
-    """Report what a wallet sent since an earlier run; else give it the call as the event ``unsent``: None."""
-    with open_journal(chain.chain_id, chain.hub.address, *act.names, account) as journal:
-        if (done := _sent_by_wallet(chain, account, act, journal)) is not None:
-            return done
-        plan = act.plan(chain, account, None)
-        advise_wallet(chain, account, plan.call)
-        note_given(chain, plan.call, journal)
-        emit(unsent(plan.call))
-        say("send this transaction from your wallet: until then nothing is done")
-        return None
-
-
-def _sent_by_wallet(chain: ChainClient, account: Address, act: PlannedAct[R], journal: Journal) -> R | None:
-    if (given := journal.get(GIVEN)) is None:
-        return None
-    plan = act.plan(chain, account, given.data)
-    receipt = None if plan.expects is None else done_by_wallet(chain, plan.expects, journal)
+def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
+    """Send the call once by the key here, or go on with what an earlier run signed, and report the result."""
+    signer = session.signer
+    if not isinstance(signer, LocalSigner):
+        raise RuntimeError("only a key of this process sends")
+    receipt = plan.found
     if receipt is None:
-        return None
-    done = plan.result(receipt)
-    journal.forget(GIVEN)
-    return done
+        transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
+        receipt = send(Session(session.chain, signer), transaction, journal, plan.step)
+    return plan.result(receipt, journal)
 
 
-def for_program(chain: ChainClient, account: Address, act: PlannedAct[R]) -> PreparedAct[R]:
-    """The act's call for another program to send; none where the chain has the act already."""
-    try:
-        plan = act.plan(chain, account, None)
-    except DoneBefore as before:
-        return done_already(chain, account, cast("R", before.result()))
-    if plan.expects is None:
+def give(
+    session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
+) -> R | None:
+    """Report what a wallet sent since an earlier run; else give it the call as an event, and ``ask`` for it: None."""
+    chain, call, receipt = session.chain, plan.call, plan.found
+    if receipt is None and plan.expects is not None and was_given(journal, call):
+        receipt = done_by_wallet(chain, plan.expects, journal)
+    if receipt is not None:
+        return plan.result(receipt, journal)
+    if not isinstance(call, HubCall):
+        raise TypeError("a wallet is given calls of the Hub alone")
+    note_given(chain, call, journal)
+    emit(unsent_call(call))
+    say(ask)
+    return None
+
+
+def prepare(session: Session[Signer], plan: Plan[R], journal: Journal) -> PreparedAct[R]:
+    """The calls for another program to send, simulated together; none where the chain has the act already."""
+    chain, account, expects = session.chain, session.account, plan.expects
+    if plan.found is not None:
+        return done_already(chain, account, plan.result(plan.found, journal))
+    if expects is None:
         raise ValueError("nothing shows that this act is done")
-    return prepare(chain, account, [plan.call], plan.expects, lambda _, receipt: plan.result(receipt))
+    since = chain.latest().number
+    simulate_together(chain, account, plan.calls)
+    if plan.is_noted:
+        journal.note(GIVEN, Given(plan.call.data, since))
+
+    def find(later: ChainClient) -> R | None:
+        if (receipt := newest_settled(later, expects, since)) is None:
+            return None
+        with journal_in(journal.folder) as again:
+            return plan.result(receipt, again)
+
+    return unsent(chain, account, plan.calls, since, find)
 
 
-def preview(chain: ChainClient, account: Address, plan: Plan[R]) -> GasCost:
-    """Simulate the plan's call and return the most that its gas may cost; a revert is refused with its sentence."""
-    simulate(chain, account, plan.call)
-    return gas_cost(chain, account, plan.call)
+def was_given(journal: Journal, call: ContractCall) -> bool:
+    """Whether an earlier run gave this very call to a wallet or to a program."""
+    given = journal.get(GIVEN)
+    return given is not None and given.data == call.data
+
+
+def resumed(session: Session[Signer], journal: Journal, plans: Iterable[Plan[R]]) -> Plan[R] | None:
+    """The plan whose call an earlier run signed with the key here, or gave to a wallet that has sent it."""
+    given = journal.get(GIVEN) if isinstance(session.signer, ExternalSigner) else None
+    for plan in plans:
+        kept = journal.get(plan.step.attempt) if isinstance(session.signer, LocalSigner) else None
+        if kept is not None and kept.data == plan.call.data:
+            return plan
+        if given is None or given.data != plan.call.data or plan.expects is None:
+            continue
+        if plan.expects.newest(session.chain, given.from_block) is not None:
+            return plan
+    return None

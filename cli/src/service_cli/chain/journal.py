@@ -25,6 +25,8 @@ from service_cli.ui.output import Waiting
 
 R = TypeVar("R")
 T = TypeVar("T")
+VERDICT_SIGNED, VERDICT_RECORDED = "verdict_transaction", "recorded"
+"""The entries of a Verdict's journal for what was signed, and for what was recorded."""
 ACCOUNT_SECONDS: Final = 120.0
 """How long a command waits while another one of its account is about to sign."""
 
@@ -70,6 +72,10 @@ class Journal:
             return entry.read(self._entries[entry.name])
         except ValueError as error:
             raise self._unreadable() from error
+
+    def has(self, *names: str) -> bool:
+        """Whether a value is noted under one of these names."""
+        return any(name in self._entries for name in names)
 
     def note(self, entry: JournalEntry[R], value: R) -> None:
         """Keep a value; on disk before this returns."""

@@ -89,24 +89,6 @@ def _by_program(sign: SignTypedData, typed_data: Mapping[str, object], summary: 
     return sign(with_integers(typed_data))
 
 
-def prepare(
-    chain: ChainClient,
-    account: Address,
-    calls: Sequence[ContractCall],
-    proof: DoneEvidence,
-    read: Callable[[ChainClient, Receipt], R],
-) -> PreparedAct[R]:
-    """The calls, simulated together; ``read`` makes the result of the transaction in which ``proof`` is found."""
-    since = chain.latest().number
-    simulate_together(chain, account, calls)
-
-    def find(later: ChainClient) -> R | None:
-        found = newest_settled(later, proof, since)
-        return None if found is None else read(later, found)
-
-    return unsent(chain, account, calls, since, find)
-
-
 def unsent(
     chain: ChainClient,
     account: Address,

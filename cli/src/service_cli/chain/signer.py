@@ -27,8 +27,10 @@ from bounty_protocol.types import Address, parse_address
 
 from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import (
+    CLAIMANT_KEY,
     DOTENV,
     PASSPHRASE_FORMS,
+    SOLVER_KEY,
     Environment,
     KeyForm,
     KeySource,
@@ -73,11 +75,9 @@ class LocalSigner:
         return transaction.signed(self._key)
 
 
-GUARDIAN_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
-"""Of a Guardian's account; the Hub and the API know the Guardian by it."""
 _WALLETS: Final = {
-    "SERVICE_SOLVER_PRIVATE_KEY": "--solver-address",
-    "SERVICE_CLAIMANT_PRIVATE_KEY": "--claimant-address",
+    SOLVER_KEY: "--solver-address",
+    CLAIMANT_KEY: "--claimant-address",
 }
 """The option that takes an account whose key stays in a wallet, where there is one instead of the variable."""
 

@@ -24,11 +24,16 @@ from service_cli.ui.local_stack import STACK_VARIABLE
 from service_cli.ui.output import warn
 from service_cli.ui.text import printable
 
+POSTER_KEY: Final = "SERVICE_POSTER_PRIVATE_KEY"
+SOLVER_KEY: Final = "SERVICE_SOLVER_PRIVATE_KEY"
+CLAIMANT_KEY: Final = "SERVICE_CLAIMANT_PRIVATE_KEY"
+GUARDIAN_KEY: Final = "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY"
+"""The variables of the roles' account keys."""
 SECRETS: Final = (
-    "SERVICE_POSTER_PRIVATE_KEY",
-    "SERVICE_SOLVER_PRIVATE_KEY",
-    "SERVICE_CLAIMANT_PRIVATE_KEY",
-    "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY",
+    POSTER_KEY,
+    SOLVER_KEY,
+    CLAIMANT_KEY,
+    GUARDIAN_KEY,
     "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON",
 )
 """The keys of this client's roles, each set in one of the forms of ``KeyForm``."""

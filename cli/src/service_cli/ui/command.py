@@ -74,9 +74,9 @@ def require_supported() -> None:
 
 
 class HelpedCommand(click.Command):
-    """A command whose help wraps, and lists the events of its prefix that are beside its module."""
+    """A command whose help wraps, and lists the events of its prefix."""
 
-    prefix, module = "", ""
+    prefix = ""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         whole = self.help or ""
@@ -99,7 +99,7 @@ class HelpedCommand(click.Command):
     def _prints(self) -> list[tuple[str, str]]:
         from service_cli.ui.event import events_of  # with all that its text takes
 
-        events = events_of(self.module, self.prefix)
+        events = events_of(self.prefix)
         return [("" if at else "Prints", event.synopsis()) for at, event in enumerate(events)]
 
 
@@ -229,7 +229,7 @@ def command(
         for option in (*OUTPUT, QUIET):
             wrapped = option(wrapped)
         made = click.command(name, kind, context_settings={"help_option_names": ["--help"]})(BRIEF(wrapped))
-        made.prefix, made.module = prefix, run.__module__
+        made.prefix = prefix
         return made
 
     return decorate

@@ -2,15 +2,14 @@
 
 A subclass is the one definition of its event. Its docstring is its entry in docs/events.md, its annotations are the
 JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``SAYS`` is its sentence for people, below which a
-terminal shows the other fields (``ui/screen.py``). It stands in the ``events`` module beside the commands that print
-it; their help lists it from there.
+terminal shows the other fields (``ui/screen.py``). It stands in a module of events beside what reports it; a command's
+help lists those with its prefix.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
-from typing import Annotated, ClassVar, cast
+from typing import Annotated, ClassVar, Final, cast
 
 from bounty_protocol.shapes import OMITTED, Note, parts, to_json
 
@@ -41,6 +40,8 @@ class Event:
     """Whether a wallet or another program takes it, so that it is JSON in text mode, too."""
     SAYS: ClassVar[str] = ""
     """Its sentence for people, with the names of fields in braces; empty where the fields say enough."""
+    HIDES: ClassVar[tuple[str, ...]] = ()
+    """Fields that people are not shown: an event before it had them, or only programs take them."""
     TABLE: ClassVar[bool] = False
     """Whether events of this kind that follow each other are the rows of a table."""
 
@@ -103,11 +104,28 @@ class CommandEnding(Event):
         return {name: value for name, value in to_json(self).items() if name not in {"prefix", "is_refusal"}}
 
 
-def events_of(module: str, prefix: str) -> tuple[type[Event], ...]:
-    """The events of a command, in their order: those with its prefix in the ``events`` beside the command's module."""
-    beside = f"{module.rpartition('.')[0]}.events"
-    if find_spec(beside) is None:
-        return ()
-    defined = vars(import_module(beside)).values()
-    events = (each for each in defined if isinstance(each, type) and issubclass(each, Event))
-    return tuple(each for each in events if each.EVENT.partition(".")[0] == prefix)
+_MODULES: Final = (
+    "chain.events",
+    "queries.events",
+    "queries.judgeable_events",
+    "queries.status_events",
+    "work.events",
+    "acts.claim_events",
+    "acts.fee_events",
+    "acts.fund_events",
+    "acts.submit_events",
+    "acts.verdict_events",
+)
+"""Where events are: beside what reports them, in modules that import nothing slow."""
+
+
+def events_of(prefix: str) -> tuple[type[Event], ...]:
+    """The events of a command, in their order: those whose name begins with its prefix."""
+    found = list[type[Event]]()
+    for name in _MODULES:
+        module = import_module(f"service_cli.{name}")
+        defined = (
+            each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__
+        )
+        found += (each for each in defined if issubclass(each, Event) and each.EVENT.partition(".")[0] == prefix)
+    return tuple(found)

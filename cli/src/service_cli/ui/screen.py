@@ -180,7 +180,7 @@ class Screen:
         return short(printable(value, 80))
 
     def _facts(self, event: "Event") -> list[ShownField]:
-        said = set(_names_in(event.says()))
+        said = {*_names_in(event.says()), *event.HIDES}
         facts = event.facts(self._now())
         return [] if facts is None else self._facts_of(facts, said if facts is event else set())
 

@@ -17,16 +17,16 @@ from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
-from service_cli.acts.claims import CLAIMANT_KEY
-from service_cli.bounty.events import ShownVerdict
 from service_cli.chain.journal import note_done, was_done
 from service_cli.client import Client, ToBeSigned
+from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
-from service_cli.guardian.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
-from service_cli.solver.selection import select
-from service_cli.submissions import OF_ITS_CONTENT
+from service_cli.queries.events import ShownVerdict
 from service_cli.ui.event import Event
+from service_cli.work.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
+from service_cli.work.selection import select
+from service_cli.work.submission import OF_ITS_CONTENT
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money

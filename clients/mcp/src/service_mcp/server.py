@@ -16,8 +16,8 @@ from service_cli.client import Client
 from service_cli.config.environment import Environment
 from service_cli.config.settings import load_settings
 from service_cli.errors import CommandRefused
-from service_cli.poster.template import template
 from service_cli.ui.text import withheld_text
+from service_cli.work.template import template
 
 from service_mcp.acting import CLAIMING, Acting
 from service_mcp.policy import Policy, Role, require_here

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
-from service_cli.solver.selection import select
+from service_cli.work.selection import select
 
 from service_mcp.refusals import Refusal
 

@@ -1,0 +1,139 @@
+"""Which bounties an account has funded on a page: by the Hub's log, the API's index, and what this machine saw of both.
+
+What node and API show alike in a final block is remembered, whichever machine made it: it can be hidden from later runs
+by nobody. That they show nothing of it later is a disagreement with this machine, which a person decides.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.chain.blocks import block_before
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.reading import read
+
+from service_cli.api import ApiClient
+from service_cli.chain.agreement import AskedParty, Fact, agreed, disagreement, reconciled
+from service_cli.chain.journal import journals_below, note_done
+from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.errors import CommandRefused
+
+MOST_LISTED: Final = 100
+"""Bounties of one account on one page that the API is asked for."""
+FUNDED_QUERY: Final = (
+    "query Funded($poster: String!, $page: String!, $first: Int!) {"
+    " bounties(where: {poster_address: $poster, spec_commitment: $page}, first: $first)"
+    " { bounty_id authorization_nonce block_number } }"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRow:
+    bounty_id: BountyId
+    authorization_nonce: Bytes32
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class _FundedRows:
+    """The answer to ``FUNDED_QUERY``."""
+
+    bounties: tuple[_FundedRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Escrow:
+    """A bounty on the page, the nonce of the terms that it was created with, and where that was."""
+
+    bounty_id: BountyId
+    nonce: Bytes32
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+
+_Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
+"""The API's fields of each: its id, its nonce, and the block of its creation."""
+
+
+def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> tuple[Escrow, ...]:
+    """Every bounty of this account on this page, oldest first; what is final by all of them is remembered.
+
+    ``sources_disagree`` where the API shows one that an endpoint's log does not have, or endpoints differ: one of them
+    hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
+    """
+    listed = _listed(api, poster, page)
+
+    def ask() -> tuple[Escrow, ...]:
+        return agreed(chain, Fact.UNFUNDED, lambda each: _logged(each, poster, page, listed))
+
+    def fits(logged: tuple[Escrow, ...], shown: _Listed) -> bool:
+        return set(shown) <= {(escrow.bounty_id, escrow.nonce) for escrow in logged}
+
+    of_api = AskedParty(api.peer.named, lambda: _listed(api, poster, page))
+    found = reconciled(Fact.UNFUNDED, AskedParty(chain.named, ask), of_api, fits)
+    for escrow in found:
+        if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
+            note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
+    return found
+
+
+def require_all_seen(
+    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]
+) -> None:
+    """Refuse where an earlier run saw an escrow of this account on this page that is not among the known ones now."""
+    if hidden := hidden_escrows(chain, poster, page, known):
+        here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
+        refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
+        next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
+        raise CommandRefused(refusal.code, refusal.message, next_action=next_action)
+
+
+def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
+    """The bounties that an earlier run saw in a final block, and that nobody shows now."""
+    shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
+    seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
+    return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
+
+
+def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
+    """How the names of the notes begin that remember what was seen."""
+    return "escrow", poster, page
+
+
+def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
+    """Whether every endpoint has it in its finalized block."""
+    for each in chain.everywhere:
+        finalized = each.finalized().number
+        with chain_errors():
+            view = each.hub.bounty(escrow.bounty_id, finalized)
+        if view is None or (view.poster, view.spec_commitment) != (poster, page):
+            return False
+    return True
+
+
+def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed) -> tuple[Escrow, ...]:
+    """By the Hub's log from its begin; where that is not known, by that of the last day, and where the API points."""
+    ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
+    if (start := first_block(chain)) is None:
+        with chain_errors():
+            start = block_before(chain.rpc, chain.latest(), RECENT_SECONDS).number
+        ranges += [(block, block) for block in set(listed.values()) if block < start]
+    found = {}
+    for first, last in [*ranges, (start, None)]:
+        for log, event in hub_events(chain, first, [None, None, account_topic(poster), page], last):
+            if isinstance(event, BountyCreated) and (event.poster, event.spec_commitment) == (poster, page):
+                escrow = Escrow(event.bounty_id, event.authorization_nonce, log.tx_hash, log.block_number)
+                found[escrow.bounty_id] = escrow
+    return tuple(found[bounty_id] for bounty_id in sorted(found))
+
+
+def _listed(api: ApiClient, poster: Address, page: Bytes32) -> _Listed:
+    variables = {"poster": poster, "page": page, "first": MOST_LISTED}
+    answer = api.post_json("/subgraph", {"query": FUNDED_QUERY, "variables": variables}).json()
+    try:
+        rows = read(_FundedRows, answer["data"]).bounties
+        return {(row.bounty_id, row.authorization_nonce): row.block_number for row in rows}
+    except (KeyError, ValueError) as error:
+        raise api.peer.malformed(" answered no list of this account's bounties.") from error

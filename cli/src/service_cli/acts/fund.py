@@ -1,0 +1,478 @@
+"""Funding a published page: once, whatever happens in between.
+
+The path (authorization or allowance) is chosen and written down before anything is signed, and so is every nonce under
+which the Hub may create this page's bounty; before anything new is signed, the Hub's log is searched for all of them,
+and the API's index is compared with it.
+
+Terms that were signed are kept while the Hub honours them: authorizations over the same terms share a nonce, and the
+token takes one of them. That holds between machines, too: the salt follows from the page and the number of its funding,
+so that the same terms are the same authorization on each. Other terms have another nonce, so they are signed only once
+every earlier authorization is over by the finalized block and by this machine's clock; another number is the person's
+decision. On the allowance path the Hub may take the escrow exactly once.
+"""
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
+from bounty_protocol.chain.rpc import Call
+from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
+from bounty_protocol.domain.challenge import ChallengePage
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import (
+    Address,
+    BlockNumber,
+    Bytes32,
+    UnixSeconds,
+    Wei,
+    parse_unix_seconds,
+)
+from bounty_protocol.wire.reading import read
+
+from service_cli.acts.escrows import Escrow
+from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
+from service_cli.acts.pipeline import Plan
+from service_cli.api_session import ApiSession
+from service_cli.chain.journal import Journal, JournalEntry
+from service_cli.chain.outside import GIVEN
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.sender import send
+from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.signer import LocalSigner, Signer
+from service_cli.chain.times import has_passed, latest_moment, signing_time
+from service_cli.chain.token import (
+    AuthorizationState,
+    allowance,
+    authorization_state,
+    calls_for_authorizations,
+    has_code,
+    shown_amount,
+    takes_authorizations,
+    token_of,
+)
+from service_cli.chain.transactions import (
+    AUTHORIZED,
+    ContractCall,
+    HubCall,
+    TokenApproval,
+    Transaction,
+    TransactionStep,
+    calls_for_means,
+    require_means,
+)
+from service_cli.config.settings import ToBeSigned
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.conditions import HubConditions
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import amount, duration, moment
+
+MARGIN_SECONDS: Final = 60
+_MOST_NUMBERS: Final = 64
+"""Fundings of one page that are looked at for one that the token has not as used."""
+
+
+class FundingPath(StrEnum):
+    """How the escrow comes into the Hub."""
+
+    AUTHORIZATION = "authorization"
+    ALLOWANCE = "allowance"
+
+
+CREATION_CALLS: Final = {
+    FundingPath.AUTHORIZATION: (AUTHORIZED,),
+    FundingPath.ALLOWANCE: ("approve", "createBounty"),
+}
+"""The functions that each path calls."""
+
+
+def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
+    """How an account that signed nothing yet funds."""
+    return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
+
+
+def calls_before_funding(chain: ChainClient, poster: Address) -> list[Call]:
+    """What choosing a path and asking for its means reads."""
+    return [*calls_for_authorizations(chain, poster), *calls_for_means(poster)]
+
+
+def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
+    """Why an account funds by an allowance; None where one signature is enough."""
+    if path is FundingPath.AUTHORIZATION:
+        return None
+    why = (
+        "has code, which the token asks instead of its key" if has_code(chain, poster) else "cannot sign for this token"
+    )
+    return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
+
+
+@dataclass(frozen=True, slots=True)
+class Authorization:
+    """A signed token authorization over these terms; until ``valid_before`` anybody may send it to the Hub."""
+
+    terms: Terms
+    valid_before: UnixSeconds
+    signature: bytes
+
+    def call(self, poster: Address, summary: str) -> HubCall:
+        """The call that uses it, whoever sends it."""
+        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, self.signature], summary)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeptAuthorization:
+    """An authorization as a journal keeps it: the terms in the Hub's order, the time in decimal, the signature in hex
+    without 0x."""
+
+    terms: tuple[str, ...]
+    valid_before: str
+    signature: str
+
+    @staticmethod
+    def of(signed: Authorization) -> object:
+        """Its JSON."""
+        kept = _KeptAuthorization(tuple(signed.terms.to_args()), str(signed.valid_before), signed.signature.hex())
+        return to_json(kept)
+
+    @staticmethod
+    def read(value: object) -> Authorization:
+        """The authorization again."""
+        kept = read(_KeptAuthorization, value)
+        terms, until = Terms.from_args(kept.terms), parse_unix_seconds(kept.valid_before)
+        return Authorization(terms, until, bytes.fromhex(kept.signature))
+
+
+FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
+CREATE: Final = TransactionStep("create_transaction")
+APPROVE: Final = TransactionStep("approve_transaction")
+PATH: Final = JournalEntry.of("path", FundingPath)
+TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(read(tuple[str, ...], value)))
+NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
+"""Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
+AUTHORIZATION: Final = JournalEntry("authorization", _KeptAuthorization.of, _KeptAuthorization.read)
+
+
+def creation_of(account: Address, commitment: Bytes32, journal: Journal) -> ExpectedEvent[BountyCreated]:
+    """The creation under one of the nonces that a journal has written down so far."""
+    nonces = journal.get(NONCES) or {}
+    since = min(nonces.values(), default=None)
+    topics = [None, account_topic(account), commitment]
+    return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
+
+
+def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
+    """What earlier runs signed that may still create a bounty, in words; None where nothing of it can any more."""
+    kept = journal.get(AUTHORIZATION)
+    if kept is not None and not has_passed(chain, kept.valid_before):
+        return f"an authorization that is good until {moment(kept.valid_before, latest_moment(chain))}"
+    is_allowed = journal.get(PATH) is FundingPath.ALLOWANCE
+    if is_allowed and (CREATE.was_attempted(journal) or journal.get(GIVEN) is not None):
+        return "a transaction of which the chain does not show what became"
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class NextFunding:
+    """Which funding of the page by this account is to be made."""
+
+    number: int
+    """One more than the bounties that are there."""
+    since: BlockNumber
+    """A block before the look that found these bounties."""
+    again: bool
+    """Whether the person wants a bounty beside whatever became of earlier ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Funding:
+    """One page being funded by one account."""
+
+    session: ApiSession[Signer]
+    page: ChallengePage
+    commitment: Bytes32
+    journal: Journal
+    wanted: FundingPath | None = None
+    """The path as a program wants it; else it is found out by what the account is."""
+    resend: bool = False
+    """Whether a program wants calls again that it was given before."""
+
+    def created(self) -> Receipt | None:
+        """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
+        expected = self._expected()
+        return None if expected.since is None else expected.newest(self.session.chain, expected.since)
+
+    def own(self, known: tuple[Escrow, ...]) -> Escrow | None:
+        """Which of the account's escrows on this page this journal's work led to."""
+        nonces = self.journal.get(NONCES) or {}
+        return next((escrow for escrow in known if escrow.nonce in nonces), None)
+
+    def is_under_way(self, conditions: HubConditions) -> bool:
+        """Whether all that a creation needs was signed by an earlier run, and still does it: nothing else is signed."""
+        terms = self.journal.get(TERMS)
+        if terms is None or not CREATE.was_attempted(self.journal) or not conditions.honour(terms):
+            return False
+        kept = self.journal.get(AUTHORIZATION)
+        return self.journal.get(PATH) is FundingPath.ALLOWANCE or (kept is not None and self._is_good(kept, terms))
+
+    def plan(
+        self,
+        conditions: HubConditions,
+        known: tuple[Escrow, ...],
+        following: NextFunding,
+        result: Callable[[Receipt, Journal], FundedBounty],
+    ) -> Plan[FundedBounty]:
+        """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
+        journal's work.
+
+        A key here signs the authorization, or has the allowance mined, before the creation is planned. A program is
+        given both calls of an allowance: sent twice they are a second escrow, so they are given again only with
+        ``resend``.
+        """
+        if self.own(known) is not None:
+            raise AssertionError("a bounty that exists is not created again")
+        chain, account = self.session.chain, self.session.account
+        is_sent_here = isinstance(self.session.signer, LocalSigner)
+        with chain.prefetched(*calls_before_funding(chain, account)):
+            path = self._chosen_path()
+            if is_sent_here and not CREATE.was_attempted(self.journal):
+                # before an authorization exists or is seen by an endpoint
+                require_means(chain, account, CREATION_CALLS[path])
+        is_out = CREATE.was_attempted(self.journal) or (self.journal.get(GIVEN) is not None and not self.resend)
+        if path is FundingPath.ALLOWANCE and not is_sent_here and is_out:
+            raise self._given_before()
+        terms = self._terms(conditions, following)
+        calls: tuple[ContractCall, ...]
+        if path is FundingPath.AUTHORIZATION:
+            calls = (self._authorized(terms, conditions),)
+        elif is_sent_here:
+            calls = (self._allowed(terms, conditions),)
+        else:
+            allowed = amount(terms.escrow_amount, conditions.constants.token)
+            approval = TokenApproval(chain.hub.address, terms.escrow_amount, f"allow the Hub {allowed}, once")
+            calls = (approval, HubCall("createBounty", [terms.as_tuple()], self._summary(conditions)))
+        is_noted = path is FundingPath.ALLOWANCE
+        return Plan(calls, self._expected(), CREATE, result, is_noted=is_noted)
+
+    def refusal_of_revert(self) -> CommandRefused:
+        """What a revert of the creation means: the Hub names what it refuses, so it is the token's, the only other
+        contract called."""
+        chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
+        if not isinstance(self.session.signer, LocalSigner):
+            return self._not_moved(", or its signature is none that the token takes")
+        is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
+        if is_authorized and kept and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
+            return self._outstanding(kept, "the token takes none of an account with code")
+        return self._not_moved("")
+
+    @property
+    def _sender(self) -> Session[LocalSigner]:
+        """This account with its key here, which alone sends."""
+        signer = self.session.signer
+        if not isinstance(signer, LocalSigner):
+            raise RuntimeError("only a key of this process sends")
+        return Session(self.session.chain, signer)
+
+    def _not_moved(self, or_else: str) -> CommandRefused:
+        message = (
+            f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}{or_else}."
+        )
+        next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
+        return CommandRefused("token_transfer_failed", message, next_action=next_action)
+
+    def _given_before(self) -> CommandRefused:
+        message = "Calls that create this bounty by an allowance were given out or sent before, and none of them shows."
+        next_action = (
+            "See at who sends them what became of them: sent twice, they are two escrows. If they can never be mined, "
+            "prepare them again with resend=True."
+        )
+        return CommandRefused("creation_unknown", message, next_action=next_action)
+
+    def _chosen_path(self) -> FundingPath:
+        """The path of earlier runs while anything of it may still be used; else as the token has it now."""
+        former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
+        if former is FundingPath.ALLOWANCE:
+            journal = self.journal
+            is_given = journal.get(CREATE.given_up) is not None or journal.get(GIVEN) is not None
+            is_bound = CREATE.was_attempted(journal) or is_given
+        else:
+            is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
+        if former is not None and is_bound:
+            return former
+        path = self.wanted or funding_path(self.session.chain, self.session.account)
+        if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
+            self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
+        self.journal.note(PATH, path)
+        return path
+
+    def _expected(self) -> ExpectedEvent[BountyCreated]:
+        return creation_of(self.session.account, self.commitment, self.journal)
+
+    def _authorization(self, terms: Terms, conditions: HubConditions) -> Authorization:
+        """The one of before while it is good for these terms, else a new one."""
+        kept = self.journal.get(AUTHORIZATION)
+        if kept is not None and self._is_good(kept, terms):
+            return kept
+        return self._sign(terms, conditions, signing_time(self.session.chain))
+
+    def _authorized(self, terms: Terms, conditions: HubConditions) -> HubCall:
+        signed = self._authorization(terms, conditions)
+        return signed.call(self.session.account, self._summary(conditions))
+
+    def _is_good(self, kept: Authorization, terms: Terms) -> bool:
+        """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
+        return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + MARGIN_SECONDS
+
+    def _sign(self, terms: Terms, conditions: HubConditions, begins: UnixSeconds) -> Authorization:
+        """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
+        chain, roster, now = self.session.chain, conditions.roster, begins
+        valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
+        if (until := conditions.roster_until) is not None and until < valid_before:
+            if until <= now + MARGIN_SECONDS:
+                message = (
+                    f"Another Guardian roster takes effect at {moment(until, now)}; terms signed now are too late."
+                )
+                raise CommandFailed("roster_changing", message, next_action="Run the command again after that time.")
+            say(f"another Guardian roster takes effect at {moment(until, now)}: this authorization is good until then")
+            valid_before = until
+        token = token_of(chain)
+        typed = authorization_typed_data(
+            token,
+            chain.chain_id,
+            owner=self.session.account,
+            payee=chain.hub.address,
+            value=terms.escrow_amount,
+            valid_after=UnixSeconds(0),
+            valid_before=valid_before,
+            nonce=self._nonce(terms),
+        )
+        summary = (
+            f"let the Hub {chain.hub.address} take {amount(terms.escrow_amount, token)} until "
+            f"{moment(valid_before, now)} for exactly these terms: page {terms.spec_commitment}, submissions until "
+            f"{moment(terms.submission_deadline, now)}, {duration(terms.judging_window)} of judging by a quorum of "
+            f"{roster.quorum} of {len(roster.members)} Guardians, fees of at most "
+            f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
+        )
+        chain.settings.before_signing(ToBeSigned(None, Wei(0)))
+        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
+        self.journal.note(AUTHORIZATION, signed)
+        return signed
+
+    def _terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
+        """The terms written down, while they can still be meant; else new ones, written down before use."""
+        if (terms := self.journal.get(TERMS)) is not None:
+            honoured, state = conditions.honour(terms), self._state_of(terms)
+            if honoured and state is AuthorizationState.UNUSED:
+                return terms
+            if state is AuthorizationState.USED and not following.again:
+                raise _authorization_used()
+            self._require_over(honoured=honoured)
+        former, terms = terms, self._next_terms(conditions, following)
+        if former is not None:
+            say("the Hub's roster or fees changed, or the authorization was cancelled; other terms are signed")
+        self.journal.note(TERMS, terms)
+        return terms
+
+    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
+        """Terms whose nonce the token has as unused; past one that is used or cancelled only as the person decided."""
+        chain, account = self.session.chain, self.session.account
+        for number in itertools.islice(itertools.count(following.number), _MOST_NUMBERS):
+            salt = funding_salt(chain.chain_id, chain.hub.address, account, self.commitment, number)
+            terms = conditions.terms(self.page, self.commitment, salt)
+            nonces = self.journal.get(NONCES) or {}
+            self.journal.note(NONCES, {self._nonce(terms): following.since, **nonces})
+            state = self._state_of(terms)
+            if state is AuthorizationState.UNUSED:
+                return terms
+            if following.again:
+                continue
+            if state is AuthorizationState.USED:
+                raise _authorization_used()
+            message = "The authorization over these terms was cancelled, on this machine or another."
+            next_action = "If this page is to be funded all the same, run the command again with --again."
+            raise CommandRefused("authorization_cancelled", message, next_action=next_action)
+        raise _authorization_used()
+
+    def _state_of(self, terms: Terms) -> AuthorizationState:
+        """The token's state of the terms' nonce; an account that funds by an allowance has none there."""
+        nonce = self._nonce(terms)
+        if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
+            return AuthorizationState.UNUSED
+        since = first_block(self.session.chain) or (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
+        return authorization_state(self.session.chain, self.session.account, nonce, since)
+
+    def _require_over(self, *, honoured: bool) -> None:
+        """Refuse other terms beside an authorization that may still be used, whatever an endpoint says became of it."""
+        chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
+        if kept is None or has_passed(chain, kept.valid_before):
+            return
+        raise self._outstanding(
+            kept, f"{chain.named} has it as spent" if honoured else "the Hub's roster or fees changed"
+        )
+
+    def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:
+        until = moment(kept.valid_before, latest_moment(self.session.chain))
+        message = f"An earlier run signed an authorization that is good until {until}, and {happened}."
+        next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
+        return CommandRefused("authorization_outstanding", message, next_action=next_action)
+
+    def _allowed(self, terms: Terms, conditions: HubConditions) -> HubCall:
+        """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
+        if self.journal.get(GIVEN) is not None:
+            raise self._given_before()
+        if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
+            sent = self.journal.get(CREATE.attempt)
+            last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
+            if last is None and self.journal.get(CREATE.given_up) is not None:
+                raise self._creation_unknown(allowed)  # by a release that kept no nonce
+            self._approve(terms, conditions, last, allowed)
+        return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
+
+    def _creation_unknown(self, allowed: int) -> CommandRefused:
+        message = (
+            f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
+            "units instead of the escrow."
+        )
+        next_action = "Look at the account's transactions on chain before funding."
+        return CommandRefused("creation_unknown", message, next_action=next_action)
+
+    def _approve(self, terms: Terms, conditions: HubConditions, last_nonce: int | None, allowed: int) -> None:
+        """Beside a creation that was signed before, only with a nonce at which that one cannot be mined yet.
+
+        Then either the allowance is there when the creation is mined, or the creation had its place all along and the
+        allowance can never be mined, whatever an endpoint shows of both.
+        """
+        hub = self.session.chain.hub.address
+        summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
+        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last_nonce)
+        try:
+            receipt = send(self._sender, approval, self.journal, APPROVE)
+        except CommandRefused as error:
+            if error.code != "nonce_used":
+                raise
+            raise self._creation_unknown(allowed) from error
+        self.journal.forget(*APPROVE.entries)
+        account = self.session.account
+        approved = ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount)
+        emit(approved)
+
+    def _nonce(self, terms: Terms) -> Bytes32:
+        chain = self.session.chain
+        return authorization_nonce(chain.chain_id, chain.hub.address, self.session.account, terms)
+
+    def _summary(self, conditions: HubConditions) -> str:
+        escrow, token = self.page.escrow_amount, conditions.constants.token
+        award = amount(escrow - sum(conditions.fees(escrow)), token)
+        return f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"
+
+
+def _authorization_used() -> CommandRefused:
+    message = "The token has the authorization as used, but no bounty of it shows."
+    next_action = (
+        "Wait a minute and run the command again: it finds a bounty that another machine made. If none shows then, "
+        "look at the account's transfers on chain before you fund the page once more with --again."
+    )
+    return CommandRefused("authorization_used", message, next_action=next_action)

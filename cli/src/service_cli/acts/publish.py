@@ -1,0 +1,402 @@
+"""From a page to a funded bounty: publication, own derivation, then ``funding``.
+
+Nothing is signed for the Hub or the token before the page was published by the same run, and every field of the answer
+agreed with what is derived here from the page's bytes and the Hub itself. ``check_page`` does all that needs no key.
+
+A page is funded once. Whether it was funded before, from any machine, is read from the Hub's log and compared with the
+API's index; a bounty counts only when the Hub itself names this account and this page. What an earlier run reported is
+looked for again. While a bounty of the same file or title is open, or may still come, ``earlier`` asks.
+"""
+
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.hub_constants import balance_call
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.hub_events import BountyCreated
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei
+
+from service_cli.acts.earlier import note_text, require_no_open_one
+from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
+from service_cli.acts.fund import (
+    CREATE,
+    CREATION_CALLS,
+    FUNDED,
+    Funding,
+    FundingPath,
+    NextFunding,
+    calls_before_funding,
+    funding_path,
+    path_explained,
+    what_may_create,
+)
+from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
+from service_cli.acts.pipeline import Plan, carry_out, prepare
+from service_cli.api_session import ApiSession
+from service_cli.chain.agreement import Fact, agreed
+from service_cli.chain.journal import Journal
+from service_cli.chain.prepared import PreparedAct
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.transactions import most_cost, require_balance, require_means
+from service_cli.config.environment import POSTER_KEY
+from service_cli.config.keys import check_document
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.conditions import HubConditions, check_terms, fees_of, read_conditions, require_same_token
+from service_cli.queries.listing import deployment
+from service_cli.queries.next_steps import for_poster, watching
+from service_cli.queries.state import require_agreement, roster_shown
+from service_cli.ui.consent import typed_yes
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import Token, amount, argument
+from service_cli.work.checking import require_ready, warn_of_issues
+from service_cli.work.template import require_filled
+
+_DISAGREES: Final = (
+    "Run it again in a minute: the Hub's fees or roster may have changed just now, or the API's index is behind "
+    "(service-cli status). If they still disagree, do not fund: check the configuration, then report it."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FundingConsent:
+    """What the person agreed to beforehand."""
+
+    yes: bool = False
+    """That real money moves on mainnet."""
+    again: bool = False
+    """A further bounty of this very page, and beside whatever others there are."""
+
+
+def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
+    """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
+    challenge, commitment = _checked_page(settings, page)
+    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    with _journal(session, commitment, consent) as journal:
+        note_text(session, path, commitment)
+        funding = Funding(session, challenge, commitment, journal)
+        try:
+            plan = _plan(funding, page, path, consent)
+        except CommandRefused as error:
+            if error.code != "authorization_used" or (receipt := funding.created()) is None:
+                raise
+            return _funded(session, commitment, receipt, journal)  # mined after this run had looked for it first
+        try:
+            return carry_out(session, plan, journal)
+        except CommandRefused as error:
+            if error.code != "reverted":
+                raise
+            if (receipt := funding.created()) is None:
+                raise funding.refusal_of_revert() from error
+            # From another machine, in the same moment: the token took one authorization of the two.
+            return _funded(session, commitment, receipt, journal)
+
+
+def prepare_funding(
+    settings: Settings, page: bytes, signer: Signer, consent: FundingConsent, *, authorization: bool, resend: bool
+) -> PreparedAct[FundedBounty]:
+    """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
+
+    The escrow comes in by an allowance, unless with ``authorization`` by a signature that the token takes.
+    """
+    challenge, commitment = _checked_page(settings, page)
+    session = ApiSession.open(settings, signer)
+    wanted = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
+    with _journal(session, commitment, consent) as journal:
+        funding = Funding(session, challenge, commitment, journal, wanted, resend)
+        plan = _plan(funding, page, None, consent)
+        try:
+            return prepare(session, plan, journal)
+        except CommandRefused as error:
+            if error.code != "reverted":
+                raise
+            raise funding.refusal_of_revert() from error
+
+
+def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> Plan[FundedBounty]:
+    """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
+    same run."""
+    session, commitment, journal = funding.session, funding.commitment, funding.journal
+    result = partial(_funded, session, commitment)
+    if (done := journal.get(FUNDED)) is not None:
+        if _is_there(session, done):
+            say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
+            with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
+                escrows_of(session.chain, session.api, session.account, commitment)
+            return _there(session, commitment, done)
+        say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
+    if (receipt := funding.created()) is not None:
+        return Plan((), None, CREATE, result, receipt)
+    since = session.chain.latest().number
+    known = escrows_of(session.chain, session.api, session.account, commitment)
+    if (own := funding.own(known)) is not None:
+        return _there(session, commitment, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
+    hidden = hidden_escrows(session.chain, session.account, commitment, known)
+    following = NextFunding(1 + len(known) + len(hidden), since, consent.again)
+    if not consent.again:
+        require_all_seen(session.chain, session.api, session.account, commitment, known)
+        if known:
+            is_over = session.chain.latest().time >= funding.page.submission_deadline
+            raise _already_funded(session.account, known[-1].bounty_id, is_over=is_over)
+        # an earlier run that signed came past this question
+        if what_may_create(session.chain, journal) is None:
+            require_no_open_one(session, funding.page, commitment, path)
+    conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
+    if not funding.is_under_way(conditions):
+        _publish_on_terms(funding, page, path, conditions, consent)
+    return funding.plan(conditions, known, following, result)
+
+
+def _publish_on_terms(
+    funding: Funding, page: bytes, path: str | None, conditions: HubConditions, consent: FundingConsent
+) -> None:
+    """Check the page's terms and the account's means, publish the page, and ask before real money moves. Only who
+    sends needs ether."""
+    session, challenge, token = funding.session, funding.page, conditions.constants.token
+    chain, account = session.chain, session.account
+    require_same_token(deployment(session.settings, session.api), token)
+    check_terms(chain, conditions, challenge, account)
+    require_ready(page, path, chain.latest().time, conditions)
+    with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
+        check_tokens(chain, account, challenge, token)
+        funded_by = funding_path(chain, account)
+        if isinstance(session.signer, LocalSigner):
+            require_means(chain, account, CREATION_CALLS[funded_by])
+    explained = path_explained(chain, account, funded_by)
+    if explained is not None and funding.wanted is None:
+        say(explained)
+    _publish(session, page, funding.commitment, challenge, conditions)
+    confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
+
+
+def _there(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
+    """The bounty that exists already: nothing is left to be sent."""
+
+    def result(_: Receipt, journal: Journal) -> FundedBounty:
+        return _report(session, commitment, done, journal)
+
+    return Plan((), None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
+
+
+def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
+    """The bounty that the transaction created, remembered as funded."""
+    created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
+    if created is None:
+        raise _not_created(receipt.tx_hash)
+    done = FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment)
+    return _report(session, commitment, done, journal)
+
+
+def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty, journal: Journal) -> FundedBounty:
+    """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
+    try:
+        view = session.chain.bounty(done.bounty_id)
+    except CommandFailed:
+        if journal.get(FUNDED) != done:
+            raise
+        return emit(done, watching(done.bounty_id))  # it is funded, whatever an endpoint can say of it now
+    if (view.poster, view.spec_commitment) != (session.account, commitment):
+        raise _not_created(done.tx_hash)
+    journal.note(FUNDED, done)
+    return emit(done, for_poster(done.bounty_id, view))
+
+
+def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
+    """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
+
+    def has(chain: ChainClient) -> bool:
+        with chain_errors():
+            view = chain.hub.bounty(done.bounty_id)
+        return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
+
+    return agreed(session.chain, Fact.DONE, has)
+
+
+def check_page(
+    settings: Settings, page: bytes, poster: Address | None, path: str | None = None, *, again: bool = False
+) -> FundingPreview:
+    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is.
+
+    What another bounty would need is asked of a page that the account has funded only where one is wanted ``again``.
+    """
+    challenge, commitment = _checked_page(settings, page)
+    chain = ChainClient.checked(settings)
+    conditions = read_conditions(chain)
+    before = funded_as(chain, commitment, poster)
+    is_done = bool(before) and poster is not None and not again
+    if not is_done:
+        check_terms(chain, conditions, challenge, poster)
+    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
+    cost = most_cost(chain, CREATION_CALLS[funded_by])
+    if poster is not None and not is_done:
+        check_tokens(chain, poster, challenge, conditions.constants.token)
+        require_balance(chain, poster, cost)
+    if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
+        say(explained)
+    found = _preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
+    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
+    warn_of_issues(page, path, chain.latest().time)
+    return found
+
+
+def _preview(
+    chain: ChainClient,
+    conditions: HubConditions,
+    page: ChallengePage,
+    commitment: Bytes32,
+    *,
+    byte_length: int,
+    gas_cost: Wei,
+    funded_as: tuple[BountyId, ...] | None,
+) -> FundingPreview:
+    """The terms that funding the page would fix, and its costs, for ``--check``."""
+    fees = fees_of(page.escrow_amount, conditions)
+    reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
+    return FundingPreview(
+        byte_length=byte_length,
+        spec_commitment=commitment,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        escrow_amount=page.escrow_amount,
+        escrow_token=conditions.constants.token.symbol,
+        protocol_fee=fees.protocol,
+        guardian_fee=fees.guardian,
+        winner_award=fees.award,
+        submission_deadline=page.submission_deadline,
+        reveal_at=reveal_at,
+        judging_deadline=UnixSeconds(reveal_at + page.judging_window_seconds),
+        guardian_roster_hash=conditions.roster.guardian_roster_hash,
+        quorum=conditions.roster.quorum,
+        guardians=tuple(
+            ActiveGuardian(member.guardian_address, member.last_active_at or None)
+            for member in conditions.roster.members
+        ),
+        gas_cost_at_most=gas_cost,
+        funded_as=funded_as,
+    )
+
+
+def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
+    """Refuse an account that cannot pay the escrow."""
+    held = chain.token_balance(poster)
+    if held < challenge.escrow_amount:
+        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
+        raise CommandRefused(
+            "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
+        )
+
+
+def confirm(settings: Settings, what: str, *, yes: bool) -> None:
+    """Before real money moves: go on only with consent.
+
+    Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
+    stopped by a question that nobody can answer.
+    """
+    if yes or settings.chain_id != NETWORKS["mainnet"]:
+        return
+    if typed_yes(f"about to {what} on mainnet: real money.", "go on") is False:
+        raise CommandRefused(
+            "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
+        )
+
+
+def _already_funded(poster: Address, bounty_id: BountyId, *, is_over: bool) -> CommandRefused:
+    """The Hub holds a bounty of this account on this page already."""
+    message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
+    once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more {once_more}."
+    return CommandRefused("already_funded", message, next_action=next_action)
+
+
+def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
+    """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
+    if (start := first_block(chain)) is None:
+        return None
+    topics = [None, None if poster is None else account_topic(poster), commitment]
+    created = ExpectedEvent(
+        BountyCreated, topics, lambda one: one.spec_commitment == commitment and poster in {None, one.poster}
+    )
+    return tuple(one.bounty_id for _, one in created.found(chain, start))
+
+
+def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
+    """The page and its commitment, if it holds no key and nothing of the template."""
+    check_document(settings.environment, page, "The page")
+    challenge = parse_challenge(page)
+    require_filled(page)
+    return challenge, spec_commitment(page)
+
+
+@contextmanager
+def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+    """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
+    for number in itertools.count(1):
+        names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
+        with session.journal(*names) as journal:
+            if not consent.again or journal.get(FUNDED) is None:
+                yield journal
+                return
+
+
+def _publish(
+    session: ApiSession[Signer],
+    page: bytes,
+    commitment: Bytes32,
+    challenge: ChallengePage,
+    conditions: HubConditions,
+) -> None:
+    """Publish the exact bytes, and compare every field of the answer with what is derived here."""
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query={"poster_address": session.account},
+        body=page,
+        media_type="text/markdown",
+        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
+        retry=(502, 503),
+    ).json()
+    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
+    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
+    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
+    emit(PublishedPage(commitment, len(page), session.account, *terms))
+
+
+def _expected(
+    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+) -> dict[str, object]:
+    """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
+    terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
+    return {
+        "spec_commitment": commitment,
+        "chain_id": session.chain.chain_id,
+        "hub_address": session.chain.hub.address,
+        "escrow_token_address": session.settings.escrow_token(),
+        "poster_address": session.account,
+        "fee_policy": {
+            "protocol_fee_bps": conditions.protocol_fee_bps,
+            "guardian_fee_bps": conditions.guardian_fee_bps,
+            "protocol_fee_recipient": conditions.protocol_fee_recipient,
+        },
+        "guardian_roster": roster_shown(conditions.roster),
+        "create_bounty": {"function_name": "createBounty", "args": {0: terms}},
+        "create_bounty_with_authorization": {
+            "function_name": "createBountyWithAuthorization",
+            "args": {0: terms, 1: session.account, 2: "0"},
+        },
+    }
+
+
+def _not_created(tx_hash: Bytes32) -> CommandRefused:
+    message = f"Transaction {tx_hash} did not create this bounty."
+    return CommandRefused(
+        "creation_mismatch", message, next_action="Look at the transaction on chain; do not fund again."
+    )

@@ -1,0 +1,196 @@
+"""A sealed Submission's place on chain: which one it may replace, and the call that records it.
+
+Each Solver has one active Submission in a bounty. What is recorded is never taken for granted: it is read from every
+endpoint, and a transaction counts only with its event.
+"""
+
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.domain.hub_events import SubmissionRecorded
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_BYTES32, Bytes32, to_bytes
+
+from service_cli.acts.pipeline import Plan, was_given
+from service_cli.acts.submit_events import SubmittedWork, UnsentSubmission
+from service_cli.chain.agreement import Fact, agreed
+from service_cli.chain.journal import Journal
+from service_cli.chain.outside import GIVEN, ExternalSigner
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
+from service_cli.chain.sender import require_after
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner
+from service_cli.chain.transactions import HubCall, TransactionStep, simulate
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.next_steps import watching
+from service_cli.ui.output import emit, say, warn
+from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, SPARE, Work, drop_spare
+
+_PUT_IT_THERE: Final = "To put this one in its place, add --replace."
+
+
+def submit_call(work: Work, envelope: Envelope) -> HubCall:
+    """The call that records a Submission."""
+    commitment = envelope.commitment()
+    return HubCall(
+        "submit",
+        [work.bounty_id, to_bytes(commitment), to_bytes(envelope.guardian_roster_hash)],
+        f"record Submission {commitment} in bounty {work.bounty_id}",
+    )
+
+
+def unsent_submission(chain: ChainClient, call: HubCall) -> UnsentSubmission:
+    """The call as a wallet outside takes it."""
+    arguments = tuple("0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments)
+    return UnsentSubmission(chain.chain_id, chain.hub.address, "0", call.data, call.function, arguments)
+
+
+def active(work: Work) -> Bytes32:
+    """The commitment that the Hub records of this Solver, by every endpoint; zero when none."""
+
+    def read(chain: ChainClient) -> Bytes32:
+        with chain_errors():
+            return chain.hub.submission(work.bounty_id, work.solver)
+
+    return agreed(work.chain, Fact.DONE, read)
+
+
+def require_place(
+    work: Work, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
+) -> Bytes32 | None:
+    """Refuse to take the place of a Submission that was made elsewhere unasked, and of any but ``in_place_of`` where
+    that is given; return the one that is replaced, if any.
+
+    ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
+    to replace is still recorded until its own transaction is mined.
+    """
+    former, commitment = active(work), mine.commitment() if mine else None
+    if former == commitment:
+        return None
+    if former == ZERO_BYTES32:
+        kept = journal.get(SEALED)
+        is_sent = mine is None and kept is not None and _step(kept.commitment()).was_attempted(journal)
+        sent = kept.commitment() if kept is not None and is_sent else None
+        _require_expected(work, sent, in_place_of)
+        return sent
+    if commitment is not None and _step(commitment).was_attempted(journal):
+        if _in_log(work, commitment, journal) is None or active(work) == commitment:
+            return None  # signed in an earlier run, and still on its way or mined by now
+        if not replace:
+            raise _exists(work, former, f"is recorded, and was put in the place of {commitment}, which was made here")
+        journal.forget(*_step(commitment).entries)  # recorded once, and replaced since
+    elif not replace and not made_here(former, journal):
+        raise _exists(work, former, "is recorded, and was not made here")
+    _require_expected(work, former, in_place_of)
+    return former
+
+
+def _require_expected(work: Work, former: Bytes32 | None, in_place_of: Bytes32 | None) -> None:
+    """Refuse to replace what was not to be replaced when that was decided; zero is nothing."""
+    if in_place_of is not None and former not in {None, in_place_of}:
+        message = f"Your Submission {former} to bounty {work.bounty_id} is recorded, or sent, since this was decided."
+        raise CommandRefused("submission_exists", message, next_action="Decide anew which of them is to count.")
+
+
+def made_here(former: Bytes32, journal: Journal) -> bool:
+    """Whether this machine made it."""
+    kept = journal.get(SEALED)
+    known = {journal.get(PREPARED), kept.commitment() if kept is not None else None, *(journal.get(MADE) or ())}
+    return former in known or _step(former).was_attempted(journal)
+
+
+def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
+    message = (
+        f"Your Submission {former} to bounty {work.bounty_id} {what}. The same files sealed on another machine are "
+        "another Submission, and a replacement counts from its own, later block."
+    )
+    return CommandRefused("submission_exists", message, next_action=_PUT_IT_THERE)
+
+
+def recording(
+    work: Work, envelope: Envelope, journal: Journal, *, replace: bool = False, in_place_of: Bytes32 | None = None
+) -> Plan[SubmittedWork]:
+    """The call that records it, or where it is recorded already; refused where it may not take the place it would."""
+    call, commitment, step = submit_call(work, envelope), envelope.commitment(), _step(envelope.commitment())
+    former = require_place(work, envelope, journal, replace=replace, in_place_of=in_place_of)
+    if former is not None:
+        warn(
+            f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
+            "one counts from its own block"
+        )
+    proof = _recorded(work, commitment)
+    found, is_recorded = None, active(work) == commitment  # read once: a reorg must not change the branch midway
+    if is_recorded:
+        say(f"Submission {commitment} is recorded already")
+    if isinstance(work.session.signer, LocalSigner) and step.was_attempted(journal):
+        pass  # an earlier run's transaction is looked for as it was signed
+    elif is_recorded:
+        if (found := _in_log(work, commitment, journal)) is None:
+            message = f"The Hub records your Submission {commitment}, but the endpoint's log does not show where."
+            next_action = "Run it again, or use another RPC endpoint."
+            raise CommandFailed("transaction_unknown", message, next_action=next_action)
+    elif isinstance(work.session.signer, LocalSigner):
+        others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
+        require_after(work.session, others, "another Submission of yours")
+    elif isinstance(work.session.signer, ExternalSigner):
+        _require_unsent(work, call, proof, commitment, journal)
+    elif was_given(journal, call):
+        say("it was prepared before: if it was sent, wait; sent twice, it moves the Submission to a later place")
+    return Plan((call,), proof, step, partial(_result, work, envelope), found)
+
+
+def _require_unsent(
+    work: Work, call: HubCall, proof: ExpectedEvent[SubmissionRecorded], commitment: Bytes32, journal: Journal
+) -> None:
+    """Look at what a wallet was given: a call that was recorded once, and replaced since, is given anew."""
+    given = journal.get(GIVEN)
+    is_given = was_given(journal, call)
+    if given is not None and is_given and proof.newest(work.chain, given.from_block) is not None:
+        if active(work) == commitment:
+            return
+        journal.forget(GIVEN)
+        is_given = False
+    simulate(work.chain, work.solver, call)
+    if is_given:
+        say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
+
+
+def _result(work: Work, envelope: Envelope, receipt: Receipt, journal: Journal) -> SubmittedWork:
+    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
+    done = emit(SubmittedWork(receipt.tx_hash, receipt.block_number, *names), watching(work.bounty_id))
+    drop_replaced(work, journal)
+    return done
+
+
+def drop_replaced(work: Work, journal: Journal) -> None:
+    """Remove the spare copies of what every endpoint shows replaced. No command fails for it: what cannot be done now
+    is left to a later run."""
+    with suppress(ServiceError):
+        if journal.get(SPARE):
+            drop_spare(journal, active(work))
+
+
+def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:
+    """Whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet or a program."""
+    commitment = envelope.commitment()
+    is_out = _step(commitment).was_attempted(journal) or was_given(journal, submit_call(work, envelope))
+    return is_out or active(work) == commitment
+
+
+def _in_log(work: Work, commitment: Bytes32, journal: Journal) -> Receipt | None:
+    """The newest transaction that recorded it, since it was sealed."""
+    sealed_at = journal.get(SEALED_AT)
+    start = first_block(work.chain) if sealed_at is None else sealed_at
+    return None if start is None else _recorded(work, commitment).newest(work.chain, start)
+
+
+def _recorded(work: Work, commitment: Bytes32) -> ExpectedEvent[SubmissionRecorded]:
+    """The event that shows this Submission recorded."""
+    return ExpectedEvent(SubmissionRecorded, [bounty_topic(work.bounty_id), account_topic(work.solver), commitment])
+
+
+def _step(commitment: Bytes32) -> TransactionStep:
+    """Each Submission has a step of its own: an earlier one may still be on its way."""
+    return TransactionStep(f"submit_{commitment}")

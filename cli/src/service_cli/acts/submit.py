@@ -1,0 +1,364 @@
+"""``solver:submit``: from a directory to a recorded Submission; with ``--check``, what that would seal and cost.
+
+What is sealed stays in the journal (``work/sealing.py``). Only ciphertext leaves this machine. The API's locator,
+commitment and transaction must equal what is derived here (``upload``); without the API the same commitment is recorded
+(``recording``). With ``--check`` nothing is sealed, signed or sent.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
+
+from service_cli.acts.pipeline import Plan, deliver
+from service_cli.acts.recording import (
+    active,
+    drop_replaced,
+    made_here,
+    may_be_recorded,
+    recording,
+    require_place,
+    unsent_submission,
+)
+from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
+from service_cli.acts.upload import upload_and_prepare, upload_late
+from service_cli.api import ApiClient
+from service_cli.api_session import ApiSession
+from service_cli.chain.journal import Journal
+from service_cli.chain.prepared import PreparedAct, ProgramSigner
+from service_cli.chain.signer import LocalSigner, Signer
+from service_cli.chain.times import warn_of_late_chain
+from service_cli.chain.transactions import (
+    HubCall,
+    advise_wallet,
+    calls_before_sending,
+    gas_cost,
+    require_affordable,
+    require_price,
+    require_usual_gas,
+    simulate,
+)
+from service_cli.config.environment import FURTHER_VARIABLE
+from service_cli.config.keys import secrets_among
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.state import check_page, read_state, require_reveal_point, require_same
+from service_cli.ui.consent import require_consent
+from service_cli.ui.output import Progress, emit, say, warn
+from service_cli.ui.text import argument, moment, wei
+from service_cli.work.sealing import (
+    CIPHERTEXT,
+    CONTENT,
+    PREPARED,
+    SEALED,
+    Work,
+    fingerprint,
+    fits,
+    is_held,
+    looks_like_sealed,
+    seal,
+    sealed_before,
+    set_aside,
+)
+from service_cli.work.selection import (
+    IGNORE_FILE,
+    Selection,
+    named,
+    printable_path,
+    report_files,
+    report_left_out,
+    select,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitOptions:
+    """The Solver's options."""
+
+    accept_differences: bool = False
+    """Submit although the page states other terms than the chain."""
+    without_api: bool = False
+    """Record on chain alone."""
+    replace: bool = False
+    """Take the place of the Submission that is recorded."""
+    include_suspicious: bool = False
+    """Seal files that look like secrets without a question."""
+    in_place_of: Bytes32 | None = None
+    """The one Submission of the account that this may replace, zero for none."""
+
+
+def submit(
+    settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
+) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+    """The command ``solver:submit``; None where a wallet outside has still to send the call. Where a program acts for
+    the account, the call is prepared for it instead."""
+    work = open_work(settings, signer, bounty_id)
+    api = None if options.without_api else work.session.api
+    with work.journal() as journal:
+        drop_replaced(work, journal)  # recorded since the last run, as by a wallet
+        if not work.state.is_accepting:
+            return _finish_late(work, api, directory, journal)
+        plan = _plan(work, api, directory, options, journal)
+        until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
+        ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
+        return deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), ask)
+
+
+def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
+    """The bounty as the checked chain has it, and whose work is submitted to it."""
+    session = ApiSession.open(settings, signer)
+    return Work(session, read_state(session.chain, bounty_id))
+
+
+def _plan(
+    work: Work, api: ApiClient | None, directory: Path, options: SubmitOptions, journal: Journal
+) -> Plan[SubmittedWork]:
+    """Seal the directory, or go on with what an earlier run sealed of it, upload it, and plan its recording."""
+    warn_of_late_chain(work.chain, work.state.bounty.submission_deadline, "Your Submission")
+    selection = select(directory)
+    suspicious = _find_secrets(work, selection)
+    content = fingerprint(selection)
+    earlier = sealed_before(journal, content)
+    if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
+        _require_permitted(work)
+    is_decided = options.replace or options.in_place_of is not None
+    if earlier is None and not options.replace and looks_like_sealed(journal, selection):
+        content, is_asked = _content_meant(work, api, journal, content)
+        earlier, is_decided = sealed_before(journal, content), is_decided or is_asked
+    former = require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if earlier is not None and _is_settled(work, earlier, journal, options):
+        return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
+        _confirm_replacing(work, former, journal)
+    with _hint_without_api():
+        _require_vouched_for(work, api, options)
+    if earlier is not None and not fits(earlier, work.state):
+        say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
+        journal.forget(CONTENT)
+        earlier = None
+        require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
+    if earlier is None:
+        report_left_out(selection)
+        _confirm_secrets(suspicious, options)
+    _tell_who_vouches(work, api)
+    envelope = seal(work, selection, content, journal)
+    if api is None:
+        _print_kept(work, envelope, journal)
+    else:
+        with _hint_without_api():
+            upload_and_prepare(work, api, envelope, journal)
+    return recording(work, envelope, journal, replace=options.replace, in_place_of=options.in_place_of)
+
+
+def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
+    """Findings that look like secrets; refused where one is a key of this run."""
+    with Progress("looking for keys") as progress:
+        return secrets_among(
+            work.session.settings.environment,
+            selection.directory,
+            {entry.path: entry.size for entry in selection.entries},
+            open_key_files=isinstance(work.session.signer, LocalSigner),
+            progress=progress,
+        )
+
+
+def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> None:
+    """Before anybody else can read them: a person decides, or an option did."""
+    if not suspicious:
+        return
+    message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
+    next_action = f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
+    refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
+
+
+def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
+    """Before own work no longer counts: a person decides, or an option did."""
+    where = "made on this machine" if made_here(former, journal) else "sent"
+    message = (
+        f"Your Submission {former} to bounty {work.bounty_id}, {where}, would be replaced: it would no longer count, "
+        "and these files count from their own, later block."
+    )
+    next_action = "To put these files in its place, add --replace; to look at it, name the directory it was made of."
+    refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "replace it", refusal, is_given=False)
+
+
+def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content: str) -> tuple[str, bool]:
+    """Of files that look like those that are recorded, before they replace them in a later place: as a person decides,
+    and whether one did. Where the service lacks the bytes of what is recorded, those come first, whatever these files
+    are."""
+    kept, sealed = journal.get(SEALED), journal.get(CONTENT)
+    if kept is None or active(work) != kept.commitment():
+        return content, False
+    if api is not None and sealed is not None and not is_held(journal, kept):
+        warn("these files look like those sealed, but the system has seen a change: those that were are uploaded")
+        return sealed, False
+    message = (
+        f"Your Submission {kept.commitment()} is recorded, and these files have the names, sizes and modification times"
+        " of those that were sealed for it. The system has seen a change since; a backup or other rights make one, too."
+    )
+    next_action = "If their bytes are others, add --replace: they count from their own, later block. Else leave it so."
+    refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
+    require_consent(message, "seal them in its place", refusal, is_given=False)
+    return content, True
+
+
+def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
+    """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
+    if isinstance(work.session.signer, LocalSigner) or options.without_api:
+        return False
+    commitment = envelope.commitment()
+    return journal.get(PREPARED) == commitment == active(work)
+
+
+@contextmanager
+def _hint_without_api() -> Iterator[None]:
+    """Where the API or the storage stays away, a Submission can be recorded without them."""
+    try:
+        yield
+    except CommandFailed as failure:
+        if not failure.code.startswith(("api_", "storage_", "service_", "bounty_projection")):
+            raise
+        next_action = f"{failure.next_action} If the deadline is near, --without-api records it on chain alone."
+        raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
+
+
+def _finish_late(
+    work: Work, api: ApiClient | None, directory: Path, journal: Journal
+) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+    """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
+    are missing. Other files are refused: they came too late."""
+    envelope, recorded = journal.get(SEALED), active(work)
+    since = f"since {moment(work.state.bounty.submission_deadline, work.state.now)}"
+    if recorded == ZERO_BYTES32:
+        message = f"The bounty accepts no Submissions {since}."
+        raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+    is_newest = envelope is not None and envelope.commitment() == recorded
+    if envelope is None or not is_newest or not _are_those_sealed(journal, directory):
+        message = f"The bounty accepts no Submissions {since}. Recorded is your Submission {recorded}: other files."
+        folder = journal.folder if is_newest else set_aside(journal, recorded)
+        copy = str(folder) if folder.exists() else "the folder that its sealed bytes were moved to"
+        next_action = f"Nothing can be changed. If the storage lost what is recorded, give a Guardian {copy}."
+        raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
+    say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
+    plan = recording(work, envelope, journal)
+    done = deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), "")
+    if api is None:
+        _print_kept(work, envelope, journal)
+    else:
+        upload_late(work, api, envelope, journal.folder / CIPHERTEXT)
+    return done
+
+
+def _are_those_sealed(journal: Journal, directory: Path) -> bool:
+    """Whether these files are, or look like, those of the journal; what could not be sealed at all is none of them."""
+    try:
+        selection = select(directory)
+        return fingerprint(selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
+    except SealedDataError:
+        return False
+
+
+def _require_permitted(work: Work) -> None:
+    """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
+    chain, solver, call = work.chain, work.solver, _placeholder(work)
+    with chain.prefetched(*calls_before_sending(chain, solver, call)):
+        simulate(chain, solver, call)
+        if isinstance(work.session.signer, LocalSigner):
+            require_affordable(chain, solver, call)
+        elif isinstance(work.session.signer, ProgramSigner):
+            require_usual_gas(chain, solver, call)
+        else:
+            advise_wallet(chain, solver, call)
+
+
+def _placeholder(work: Work) -> HubCall:
+    """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
+    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
+
+
+def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:
+    """Refuse to seal for a bounty that the API shows otherwise, for a page that states other terms, and until a reveal
+    point that is none. Without the API, a Solver decided to rest on the endpoints."""
+    if api is not None:
+        detail = require_same(work.chain, work.state, api, "the chain has finalized the bounty's creation")
+        if not options.accept_differences:
+            check_page(work.state.bounty, detail)
+    require_reveal_point(work.chain, work.state.bounty)
+
+
+def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
+    """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
+    sources = [each.named for each in work.chain.everywhere]
+    if api is not None:
+        sources.append(api.peer.named_within)
+    alone = len(sources) == 1
+    together = sources[0] if alone else f"{', '.join(sources[:-1])} and {sources[-1]}"
+    message = f"whose keys can open the work, and from when, is the word of {together}"
+    if alone:
+        warn(f"warning: {message} alone: its operator could have put keys of their own in their place")
+    else:
+        say(f"{message}: anyone who runs all of them could read it before; {FURTHER_VARIABLE} adds more")
+
+
+def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
+    """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
+    emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
+    if not is_held(journal, envelope):
+        say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
+
+
+def check_submission(
+    settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions
+) -> SubmissionPreview:
+    """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
+    work = open_work(settings, signer, bounty_id)
+    bounty = work.state.bounty
+    if not work.state.is_accepting:
+        message = f"The bounty accepts no Submissions since {moment(bounty.submission_deadline, work.state.now)}."
+        raise CommandRefused("bounty_not_accepting", message, next_action="Look for bounties that accept Submissions.")
+    selection = select(directory)
+    report_left_out(selection)
+    report_files(selection)
+    secrets, call = _find_secrets(work, selection), _placeholder(work)
+    simulate(work.chain, work.solver, call)
+    cost, balance = gas_cost(work.chain, work.solver, call), work.chain.balance(work.solver)
+    if isinstance(signer, LocalSigner):
+        require_price(work.chain, cost.price)
+    former, api = active(work), None if options.without_api else work.session.api
+    _require_vouched_for(work, api, options)
+    warnings = list[str]()
+    if secrets:
+        warnings.append(f"the Guardians and the Poster would read what looks like secrets: {named(secrets)}")
+    if balance < cost.wei:
+        warnings.append(f"{work.solver} holds {wei(balance)}, less than the gas may cost")
+    if cost.wei > work.chain.agreed_cost and isinstance(signer, LocalSigner):
+        warnings.append(f"recording it may cost {wei(cost.wei)}, which takes a yes or --max-cost")
+    if former != ZERO_BYTES32:
+        warnings.append(
+            f"other files than those recorded would replace your Submission {former}, and count from their own block"
+        )
+    found = SubmissionPreview(
+        bounty_id=bounty_id,
+        solver=work.solver,
+        file_count=len(selection.files),
+        byte_length=selection.byte_length,
+        left_out_count=len(selection.left_out),
+        secret_files=tuple(map(printable_path, secrets)),
+        gas=cost.gas,
+        gas_cost=cost.wei,
+        balance=balance,
+        submission_deadline=bounty.submission_deadline,
+        reveal_at=bounty.reveal_at,
+        award=bounty.award,
+        replaces=None if former == ZERO_BYTES32 else former,
+        warnings=tuple(warnings),
+    )
+    emit(found, f"service-cli solver:submit {bounty_id} {argument(str(directory), 'DIRECTORY')}")
+    _tell_who_vouches(work, api)
+    return found

@@ -1,0 +1,125 @@
+"""Uploading sealed bytes and preparing their envelope with the service.
+
+Only ciphertext leaves this machine. The API's locator, commitment and transaction must equal what is derived here. What
+an earlier run uploaded is uploaded again only where the storage does not hold it any more.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.types import Address
+
+from service_cli.acts.recording import submit_call, unsent_submission
+from service_cli.acts.submit_events import CheckedEnvelope, UploadedCiphertext
+from service_cli.api import ApiClient
+from service_cli.api_session import ApiSession
+from service_cli.chain.journal import Journal
+from service_cli.chain.signer import Signer
+from service_cli.errors import CommandRefused
+from service_cli.queries.state import require_agreement, require_closed
+from service_cli.ui.output import emit, say
+from service_cli.ui.text import size
+from service_cli.work.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
+
+_DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
+
+
+def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
+    """Both, once. A kill in between costs one more look: what the journal has as uploaded is only prepared."""
+    digest = envelope.ciphertext.sha256
+    for last in (False, True):
+        if journal.get(UPLOADED) != digest:
+            _upload(work, api, envelope, journal.folder / CIPHERTEXT)
+            journal.note(UPLOADED, digest)
+        try:
+            _prepare(work, api, envelope)
+        except CommandRefused as refusal:
+            if last or "ciphertext" not in {issue.path for issue in refusal.issues}:
+                raise
+            journal.forget(UPLOADED, PREPARED)
+            say("the storage does not hold the sealed bytes; uploading them again")
+        else:
+            journal.note(PREPARED, envelope.commitment())
+            return
+
+
+def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
+    """Only the storage itself knows whether it has the bytes: it takes them, or not."""
+    signer = _ObservedSigner(work.session.signer)
+    try:
+        if not _upload(replace(work, session=ApiSession(work.chain, signer)), api, envelope, ciphertext):
+            say("the storage holds the sealed bytes already")
+    except CommandRefused as refusal:
+        if not signer.signed:
+            message = f"Your Submission is recorded. The service was not asked for its bytes: {refusal.message}"
+            next_action = f"{refusal.next_action} Nothing else is left to do."
+            raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+        message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
+        next_action = f"Pass the folder {ciphertext.parent} on to a Guardian, who opens it with guardian:open --from."
+        raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
+
+
+@dataclass(slots=True)
+class _ObservedSigner:
+    """A signer that knows whether it has signed."""
+
+    inner: Signer
+    signed: bool = False
+
+    @property
+    def address(self) -> Address:
+        return self.inner.address
+
+    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
+        signature = self.inner.sign_typed_data(typed_data, summary)
+        self.signed = True
+        return signature
+
+
+def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
+    """Whether the storage took the bytes; False where it has them already."""
+    from bounty_protocol.wire.submissions import UploadTarget
+
+    from service_cli.work.storage import read_target, upload
+
+    ciphertext = envelope.ciphertext
+    body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
+    target = api.signed(
+        work.session.signer,
+        "POST",
+        f"{work.path}/artifact-upload-url",
+        body=body,
+        media_type="application/json",
+        summary=f"get an upload URL for {ciphertext.byte_length} sealed bytes of bounty {work.bounty_id}",
+    ).read(UploadTarget)
+    if target.storage_locator != ciphertext.storage_locator:
+        message = "The API names another storage place than the one derived here."
+        raise CommandRefused("locator_mismatch", message, next_action=_DISAGREES)
+    if not upload(read_target(target, work.session.settings.api_base_url()), file):
+        return False
+    emit(UploadedCiphertext(work.bounty_id, work.solver, ciphertext.byte_length))
+    return True
+
+
+def _prepare(work: Work, api: ApiClient, envelope: Envelope) -> None:
+    require_closed(work.chain, envelope.reveal_policy.reveal_at)
+    body = envelope.canonical_bytes()
+    say(f"the service reads the {size(envelope.ciphertext.byte_length)} that were uploaded, and checks them")
+    answer = api.signed(
+        work.session.signer,
+        "POST",
+        f"{work.path}/prepare",
+        body=body,
+        media_type="application/json",
+        summary=f"prepare Submission {envelope.commitment()} for bounty {work.bounty_id}",
+    ).json()
+    expected = {
+        "submission_commitment": envelope.commitment(),
+        "guardian_roster_hash": envelope.guardian_roster_hash,
+        "transaction": unsent_submission(work.chain, submit_call(work, envelope)).json(),
+    }
+    require_agreement(answer, expected, "preparation_mismatch", _DISAGREES)
+    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
+    emit(CheckedEnvelope(envelope.mode, *names, len(body)))

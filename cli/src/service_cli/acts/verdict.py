@@ -1,0 +1,479 @@
+"""``guardian:verdict``: reasons from a file, published, and the same Verdict recorded on chain.
+
+The document is stored, read back by its commitment and compared byte for byte before the transaction that anchors it is
+signed, so no Verdict on chain points at reasons nobody can read. With ``--unpublished`` it is in a file of this machine
+before that, and published by the next run without the option.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from bounty_protocol.chain.blocks import block_before, header_at
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.crypto.output import new_file
+from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.hub_events import VerdictRecorded
+from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei, to_bytes
+
+from service_cli.acts.pipeline import Plan, carry_out, prepare
+from service_cli.acts.verdict_checks import (
+    VerdictOptions,
+    await_pending,
+    confirm_opened,
+    confirm_reasons,
+    refuse_second,
+    require_active,
+    require_judging,
+    require_seat,
+)
+from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict
+from service_cli.api import ApiClient, withheld_verdict
+from service_cli.api_session import ApiSession
+from service_cli.chain.agreement import Fact, agreed
+from service_cli.chain.journal import (
+    VERDICT_RECORDED,
+    VERDICT_SIGNED,
+    Journal,
+    JournalEntry,
+    journals_below,
+    was_opened,
+)
+from service_cli.chain.outside import GIVEN, ExternalSigner
+from service_cli.chain.prepared import PreparedAct, ProgramSigner
+from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
+from service_cli.chain.sender import require_after
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.transactions import (
+    HubCall,
+    TransactionStep,
+    calls_before_sending,
+    gas_cost,
+    require_affordable,
+    simulate,
+)
+from service_cli.config.environment import GUARDIAN_KEY
+from service_cli.config.keys import check_document
+from service_cli.config.settings import Settings
+from service_cli.disk import sync_folder
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.next_steps import for_guardian, watching
+from service_cli.queries.state import BountyState, read_again, read_state, require_same
+from service_cli.queries.submissions import Choice, Pair, submission_named
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import printable
+from service_cli.work.reasons import doubt_of, text_of
+
+_STEP: Final = TransactionStep(VERDICT_SIGNED)
+RECORDED: Final = JournalEntry.of(VERDICT_RECORDED, AnchoredVerdict)
+UNPUBLISHED: Final = JournalEntry.of("unpublished", str)
+"""The file that holds the document of a Verdict that no service was given."""
+_EARLIER_SECONDS: Final = 3_600
+"""How far before its reported block a Verdict is looked for: a reorg may have moved it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A Guardian's Verdict on a bounty as it was read, and the document that it anchors."""
+
+    state: BountyState
+    guardian: Address
+    named: Pair | None
+    """The Solver and Submission of an award."""
+    document: bytes
+
+    @property
+    def bounty_id(self) -> BountyId:
+        return self.state.bounty_id
+
+    @property
+    def kind(self) -> VerdictKind:
+        return VerdictKind.NO_VALID_SUBMISSION if self.named is None else VerdictKind.AWARDED
+
+    @property
+    def report_commitment(self) -> Bytes32:
+        return report_commitment(self.document)
+
+    @property
+    def pair(self) -> Pair:
+        """What the Hub records for it."""
+        return self.named or (ZERO_ADDRESS, ZERO_BYTES32)
+
+    def names(self) -> tuple[BountyId, Address, VerdictKind, Address | None, Bytes32 | None, Bytes32]:
+        """Its names in events."""
+        solver, submission = self.named or (None, None)
+        return self.bounty_id, self.guardian, self.kind, solver, submission, self.report_commitment
+
+    def anchored(self, receipt: Receipt) -> AnchoredVerdict:
+        """The Verdict as recorded, with its transaction and block."""
+        return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
+
+    def call(self) -> HubCall:
+        """The call that records it."""
+        (solver, submission), summary = self.pair, f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
+        if self.named:
+            summary += f" for Submission {submission} of {solver}"
+        arguments = [self.bounty_id, self.kind.number, solver, to_bytes(submission), to_bytes(self.report_commitment)]
+        return HubCall("recordVerdict", arguments, summary)
+
+    def expected(self) -> ExpectedEvent[VerdictRecorded]:
+        """The event that shows it recorded."""
+        topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
+        return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
+
+
+def record_verdict(
+    settings: Settings, bounty_id: BountyId, choice: Choice | None, body: bytes, options: VerdictOptions
+) -> AnchoredVerdict:
+    """The command ``guardian:verdict``: publish these reasons and record the Verdict, once.
+
+    ``choice`` is whom it awards; without one no Submission is valid. What an earlier run reported is looked for again:
+    a reorg may have taken it out, or an endpoint invented it.
+    """
+    session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
+    verdict = _written(session, bounty_id, choice, body, options)
+    with _journal(session, verdict, verdict.report_commitment) as journal:
+        return carry_out(session, _plan(session, verdict, body.decode(), options, journal), journal)
+
+
+def prepare_verdict(
+    settings: Settings,
+    signer: ProgramSigner,
+    bounty_id: BountyId,
+    choice: Choice | None,
+    body: bytes,
+    options: VerdictOptions,
+) -> PreparedAct[AnchoredVerdict]:
+    """The call of ``record_verdict``, once the reasons are published; none where it is this Guardian's Verdict."""
+    session = ApiSession.open(settings, signer)
+    verdict = _written(session, bounty_id, choice, body, options)
+    with _journal(session, verdict, verdict.report_commitment) as journal:
+        return prepare(session, _plan(session, verdict, body.decode(), options, journal), journal)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictPreview:
+    """A Verdict that could be recorded now. ``gas_cost`` is the most that recording it may cost, in wei;
+    ``is_unopened`` where this machine has not opened the work that it awards; ``doubt`` is what lets the reasons look
+    like a mistake."""
+
+    bounty_id: BountyId
+    guardian: Address
+    kind: VerdictKind
+    solver: Address | None
+    submission_commitment: Bytes32 | None
+    report_commitment: Bytes32
+    judging_deadline: UnixSeconds
+    gas_cost: Wei
+    is_unopened: bool
+    doubt: str | None
+
+
+def preview_verdict(
+    settings: Settings, bounty_id: BountyId, choice: Choice | None, body: bytes, guardian: Address | None = None
+) -> VerdictPreview:
+    """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key.
+
+    Refused as that would refuse it. Signs and publishes nothing.
+    """
+    signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
+    session = ApiSession.open(settings, signer)
+    chain, account = session.chain, session.account
+    verdict = _written(session, bounty_id, choice, body, VerdictOptions())
+    require_judging(chain, verdict.state)
+    refuse_second(chain, bounty_id, account)
+    simulate(chain, account, verdict.call())
+    named, hub = verdict.named, chain.hub.address
+    return VerdictPreview(
+        *verdict.names(),
+        judging_deadline=verdict.state.bounty.judging_deadline,
+        gas_cost=gas_cost(chain, account, verdict.call()).wei,
+        is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
+        doubt=doubt_of(body.decode()),
+    )
+
+
+def _written(
+    session: ApiSession[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes, options: VerdictOptions
+) -> Verdict:
+    """The Verdict with the document that this Guardian signs; refused where the Hub would take none of it."""
+    chain = session.chain
+    check_document(session.settings.environment, body, "The Verdict's body")
+    state, named = read_state(chain, bounty_id), None
+    require_seat(state, session.account)
+    if choice is not None:
+        named = submission_named(chain, None if options.unpublished else session.api, bounty_id, choice)
+        require_active(chain, bounty_id, named)
+    written = WrittenVerdict(
+        kind=VerdictKind.NO_VALID_SUBMISSION if named is None else VerdictKind.AWARDED,
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        bounty_id=bounty_id,
+        guardian_address=session.account,
+        solver_address=named[0] if named else None,
+        submission_commitment=named[1] if named else None,
+        body=text_of(body),
+    )
+    return Verdict(state, session.account, named, render_verdict(written))
+
+
+def _plan(
+    session: ApiSession[Signer], verdict: Verdict, reasons: str, options: VerdictOptions, journal: Journal
+) -> Plan[AnchoredVerdict]:
+    """The call that records it, once everything before its transaction is done, by this run or an earlier one."""
+    chain = session.chain
+
+    def result(receipt: Receipt, journal: Journal) -> AnchoredVerdict:
+        done = verdict.anchored(receipt)
+        journal.note(RECORDED, done)
+        return _show(chain, verdict, done)
+
+    plan = Plan(
+        (verdict.call(),),
+        verdict.expected(),
+        _STEP,
+        result,
+        check_anew=lambda: _require_alone(session, verdict, read_again(chain, verdict.state), options),
+    )
+    reported = journal.get(RECORDED)
+    if (found := _on_record(chain, verdict, reported)) is not None:
+        _hand_out(session, verdict, options, journal, is_signed=True)
+        return replace(plan, found=found)
+    if reported is not None:
+        require_judging(chain, verdict.state)
+        _leave(chain, journal, verdict, reported, replace=options.replace)
+    if options.replace:
+        _warn_of_given(session, verdict)
+    if _STEP.was_attempted(journal):
+        if not options.replace:
+            _refuse_beside_another(session, verdict)
+        _hand_out(session, verdict, options, journal, is_signed=True)
+        return plan
+    if (found := _done_meanwhile(session, verdict, verdict.state, options)) is not None:
+        _hand_out(session, verdict, options, journal, is_signed=True)
+        return replace(plan, found=found)
+    with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
+        simulate(chain, session.account, verdict.call())
+        if isinstance(session.signer, LocalSigner):
+            require_affordable(chain, session.account, verdict.call())
+    confirm_opened(session, verdict.bounty_id, verdict.named, options)
+    confirm_reasons(reasons)
+    later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour
+    _hand_out(session, later, options, journal, is_signed=False)
+    return replace(plan, found=_done_meanwhile(session, later, read_again(chain, later.state), options))
+
+
+# --- beside other Verdicts
+
+
+def _done_meanwhile(
+    session: ApiSession[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions
+) -> Receipt | None:
+    """This very Verdict, where a wallet that an earlier run gave it to has recorded it; else it is to be signed."""
+    try:
+        _require_alone(session, verdict, state, options)
+    except CommandRefused as refused:
+        if refused.code == "verdict_already_recorded" and (done := _on_record(session.chain, verdict, None)):
+            return done
+        raise
+    return None
+
+
+def _require_alone(session: ApiSession[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions) -> None:
+    """Refuse to sign what counts no more, or would take the place of another Verdict without that being wanted."""
+    chain, account = session.chain, session.account
+    require_judging(chain, state)
+    if not options.replace:
+        _refuse_beside_another(session, verdict)
+        refuse_second(chain, verdict.bounty_id, account)
+        if await_pending(chain, account):
+            refuse_second(chain, verdict.bounty_id, account)
+    nonces = []
+    for other in _others(session, verdict):
+        with _journal(session, verdict, other) as journal:
+            nonces.append(_STEP.last_nonce(journal))
+    require_after(session, nonces, "another Verdict of yours")
+
+
+def _journal(session: ApiSession[Signer], verdict: Verdict, report: Bytes32 | str) -> AbstractContextManager[Journal]:
+    return session.journal("verdict", str(verdict.bounty_id), session.account, report)
+
+
+def _others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[str]:
+    """The reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
+    chain = session.chain
+    for *_, report in journals_below(
+        chain.chain_id, chain.hub.address, "verdict", str(verdict.bounty_id), session.account
+    ):
+        if report != verdict.report_commitment:
+            yield report
+
+
+def _unseen_others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[tuple[str, bool]]:
+    """The reasons of those that were not seen recorded, and whether each was given out."""
+    for report in _others(session, verdict):
+        with _journal(session, verdict, report) as journal:
+            is_given, is_signed = journal.get(GIVEN) is not None, _STEP.was_attempted(journal)
+            is_seen = journal.get(RECORDED) is not None
+        if (is_given or is_signed) and not is_seen:
+            yield report, is_given
+
+
+def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """Refuse another Verdict while one that was signed or given out may still be recorded: the last one counts."""
+    for report, is_given in _unseen_others(session, verdict):
+        done = "given out" if is_given else "signed"
+        message = f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
+        next_action = "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
+        raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
+
+
+def _warn_of_given(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """A Verdict that a wallet has may come after the one that is to take its place."""
+    for report, is_given in _unseen_others(session, verdict):
+        if is_given:  # what was signed here has a nonce, which is looked at
+            warn(
+                f"warning: another Verdict of yours, with the reasons {report}, was given to a wallet before. "
+                "If it is recorded after this one, it counts instead: watch for it (service-cli "
+                f"bounty:watch {verdict.bounty_id}), and run this command again then"
+            )
+
+
+def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:
+    """Begin again with a Verdict that is not there any more; one that was replaced only where that is wanted."""
+    if _newest(chain, verdict, reported) is None:
+        say("the chain does not have this Verdict, which an earlier run reported as recorded: recording it again")
+        journal.forget(RECORDED)
+        return
+    if not replace:
+        message = "This Verdict was recorded, and you put another one in its place later."
+        raise CommandRefused("verdict_replaced", message, next_action="To put this one back, add --replace.")
+    journal.forget(RECORDED, *_STEP.entries)
+
+
+# --- on record
+
+
+def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
+    """What recorded it, where it is this Guardian's last one: by every endpoint's Hub and log."""
+
+    def read(each: ChainClient) -> Receipt | None:
+        with chain_errors():
+            recorded = each.hub.verdict(verdict.bounty_id, verdict.guardian)
+        if (recorded.kind, recorded.solver, recorded.submission_commitment) != (verdict.kind, *verdict.pair):
+            return None
+        newest = _newest(each, verdict, reported)
+        return newest if newest is not None and verdict.expected().proven_by(newest) else None
+
+    return agreed(chain, Fact.DONE, read)
+
+
+def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
+    """The log of this Guardian's last Verdict, looked for from about where one was reported; else in the last day."""
+    head = chain.latest()
+    with chain_errors():
+        if reported is None:
+            start = block_before(chain.rpc, head, RECENT_SECONDS)
+        else:
+            at = header_at(chain.rpc, min(head.number, reported.block_number))
+            start = block_before(chain.rpc, at, _EARLIER_SECONDS)
+    topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
+    return ExpectedEvent(VerdictRecorded, topics).newest(chain, start.number)
+
+
+def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
+    """Report the recorded Verdict, and where the Hub holds a later one of this Guardian by now, that."""
+    try:
+        bounty, newest = chain.bounty(verdict.bounty_id), _newest(chain, verdict, done)
+    except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
+        return emit(done, watching(verdict.bounty_id))
+    emit(done, for_guardian(verdict.bounty_id, bounty, has_judged=True))
+    if newest is not None and newest.tx_hash != done.tx_hash and newest.block_number >= done.block_number:
+        back = "" if bounty.outcome is not None else "; to put this one back, run the command again with --replace"
+        warn(f"warning: the Hub holds another Verdict of yours by now, and that one counts{back}")
+    return done
+
+
+# --- its document
+
+
+def _hand_out(
+    session: ApiSession[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal, *, is_signed: bool
+) -> None:
+    """Put the document where others get it: with the service, or in the file of ``--unpublished``.
+
+    Of a Verdict that was signed before it is published only where the service does not have it.
+    """
+    if options.unpublished is not None:
+        sources = [each.named for each in session.chain.everywhere]
+        alone = " alone" if len(sources) == 1 else ""
+        what = f"no API is asked: what bounty {verdict.bounty_id} is, is the word of"
+        warn(f"warning: {what} {' and '.join(sources)}{alone}")
+        _keep_unpublished(options.unpublished, verdict.document)
+        journal.note(UNPUBLISHED, str(options.unpublished.absolute()))
+    elif not is_signed or journal.get(UNPUBLISHED) is not None or not _is_published(session.api, verdict):
+        _publish(session, verdict)
+        journal.forget(UNPUBLISHED)
+
+
+def _is_published(api: ApiClient, verdict: Verdict) -> bool:
+    """Whether the service has the document; one that does not answer is no reason to sign anything again."""
+    try:
+        api.get(f"/api/written-verdicts/{verdict.report_commitment}", patient=False)
+    except CommandRefused as refused:
+        return refused.code != "written_verdict_not_found"
+    except CommandFailed:
+        pass
+    return True
+
+
+def _publish(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """Store the document, and read it back by its commitment as anyone reads it; where the operator withholds it, as
+    its Guardian does."""
+    api, path = session.api, f"/api/written-verdicts/{verdict.report_commitment}"
+    require_same(session.chain, verdict.state, api)
+    api.signed(
+        session.signer,
+        "POST",
+        path,
+        body=verdict.document,
+        media_type="text/markdown",
+        summary=f"publish the written Verdict {verdict.report_commitment} of bounty {verdict.bounty_id}",
+    )
+    emit(PublishedVerdict(*verdict.names()))
+    try:
+        stored = api.get(path).body
+    except CommandRefused as refused:
+        if refused.code != "written_verdict_withheld":
+            raise
+        warn(f"warning: {printable(refused.message, 1_000)} Your Verdict counts all the same")
+        stored = withheld_verdict(api, session.signer, path, "read your written Verdict back")
+    if stored != verdict.document:
+        message = "The written Verdict reads back differently from what was sent."
+        raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
+    emit(ReadBackVerdict(*verdict.names()))
+
+
+def _keep_unpublished(path: Path, document: bytes) -> None:
+    """Write the document to a new file, or find it in the one that an earlier run wrote."""
+    try:
+        with new_file(path) as file:
+            file.write(document)
+            os.fsync(file.fileno())
+        sync_folder(path.absolute().parent)
+    except SealedDataError as error:
+        if path.is_file() and path.read_bytes() == document:
+            return
+        message = f"The Verdict's document cannot be written to {path}: {error.message}."
+        next_action = "Name a file that is new, after --unpublished."
+        raise CommandRefused("file_exists", message, next_action=next_action) from None
+    warn(
+        f"nobody else has your reasons yet: give {path} to anyone who asks; once a service answers, the same command "
+        "without --unpublished publishes them"
+    )

@@ -1,0 +1,168 @@
+"""What is refused or asked before a Verdict is recorded: by whom, of which Submission, when, and what may be a mistake.
+
+The Hub would refuse the most of it, too. Here it is said before the reasons are written, and in words.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32
+
+from service_cli.api_session import ApiSession
+from service_cli.chain.agreement import Fact, agreed, disagreement
+from service_cli.chain.journal import was_opened
+from service_cli.chain.sender import keep_looking
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import Signer
+from service_cli.chain.times import warn_of_late_chain
+from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.state import BountyState
+from service_cli.queries.submissions import Pair, listing
+from service_cli.ui.consent import require_consent
+from service_cli.ui.output import say
+from service_cli.ui.text import moment
+from service_cli.work.reasons import doubt_of
+
+_POLL_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictOptions:
+    """The person's earlier decision."""
+
+    replace: bool = False
+    """Put it in the place of an earlier Verdict."""
+    unopened: bool = False
+    """Award a Submission that was not opened on this machine."""
+    unpublished: Path | None = None
+    """Write the document to this file instead of publishing it: no service is there to take it."""
+
+
+def require_seat(state: BountyState, guardian: Address) -> None:
+    """Refuse accounts outside the pinned roster before anything is sent."""
+    if guardian not in state.roster.accounts:
+        message = f"{guardian} is not on the roster that bounty {state.bounty_id} pinned."
+        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+
+
+def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None:
+    """Refuse a Submission that is not what every endpoint has as the Solver's."""
+
+    def read(each: ChainClient) -> Bytes32:
+        with chain_errors():
+            return each.hub.submission(bounty_id, named[0])
+
+    if agreed(chain, Fact.NUMBER, read) != named[1]:
+        message = "The named Submission is not that Solver's active one."
+        raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
+
+
+def require_judging(chain: ChainClient, state: BountyState) -> None:
+    """Refuse outside the time of judging, with the moment as people read it."""
+    bounty, now = state.bounty, state.now
+    if bounty.outcome is not None:
+        message = f"Bounty {state.bounty_id} is final: no Verdict counts any more."
+        next_action = f"See service-cli bounty:show {state.bounty_id}; guardian:claim-fee pays a recorded Verdict."
+        raise CommandRefused("bounty_final", message, next_action=next_action)
+    if now < bounty.reveal_at:
+        message = f"Judging starts at the reveal point, {moment(bounty.reveal_at, now)}."
+        raise CommandRefused("judging_not_started", message, next_action="Wait until then and try again.")
+    warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
+
+
+def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
+    """Refuse to replace a Verdict by accident: one that a single endpoint shows is asked about."""
+    for each in chain.everywhere:
+        with chain_errors():
+            recorded = each.hub.verdict(bounty_id, guardian)
+        if recorded.kind is not None:
+            message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
+            raise CommandRefused(
+                "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
+            )
+
+
+def await_pending(chain: ChainClient, account: Address) -> bool:
+    """Wait while an endpoint knows a transaction of the account that is in no block: it may be a Verdict from another
+    machine, in whose place the next one would come. Return whether there was one."""
+
+    def has_pending(each: ChainClient) -> bool:
+        known = next_nonce(each, account)
+        with chain_errors():
+            return known > nonce_of(account_nonce(each, account, "latest"))
+
+    def is_clear() -> Literal[True] | None:
+        return None if any(map(has_pending, chain.everywhere)) else True
+
+    if is_clear():
+        return False
+    say("a transaction of this account is in no block yet; nothing is signed before it is")
+    if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
+        message = f"A transaction of {account} is in no block yet: it may be a Verdict from another machine."
+        next_action = (
+            "Wait until it is, then run the command again; to sign beside it add --replace: of two Verdicts, the last "
+            "one counts."
+        )
+        raise CommandFailed("nonce_contended", message, next_action=next_action)
+    return True
+
+
+def confirm_opened(session: ApiSession[Signer], bounty_id: BountyId, named: Pair | None, opts: VerdictOptions) -> None:
+    """Ask about work that was not opened on this machine: by mistake a Guardian should judge nothing that it never
+    saw, and find nobody's work invalid that may be fine, or one that nobody can open."""
+    chain = session.chain
+    if named is None:
+        if not opts.unopened:
+            _confirm_none_is_valid(session, bounty_id, opts)
+    elif not was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
+        message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
+        next_action = (
+            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+            "machine, add --unopened."
+        )
+        _ask(message, "award it unopened", next_action, is_given=opts.unopened)
+
+
+def _confirm_none_is_valid(session: ApiSession[Signer], bounty_id: BountyId, opts: VerdictOptions) -> None:
+    chain, api = session.chain, None if opts.unpublished is not None else session.api
+    try:
+        found = listing(chain, api, bounty_id)
+        if api is not None and found.api_agrees is False:
+            raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
+    except ServiceError as error:  # a list that is missing keeps nobody from judging, and is no list without any
+        message = (
+            f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "
+            f"{error.message}"
+        )
+        next_action = "Run the command again once it is; to record that none is valid without knowing, add --unopened."
+        _ask(message, "record it without knowing", next_action)
+        return
+    recorded, hub = found.submissions, chain.hub.address
+    unopened = [one for one in recorded if not was_opened(chain.chain_id, hub, bounty_id, one.solver, one.commitment)]
+    if unopened:
+        message = (
+            f"{len(unopened)} of {len(recorded)} Submissions of bounty {bounty_id} were not opened on this machine, "
+            "and you are about to record that none is valid."
+        )
+        next_action = (
+            f"Open them: service-cli guardian:open {bounty_id}. If nobody can open them, or you judged them on another "
+            "machine, add --unopened."
+        )
+        _ask(message, "record it unopened", next_action)
+
+
+def _ask(message: str, what: str, next_action: str, *, is_given: bool = False) -> None:
+    refusal = CommandRefused("work_not_opened", f"{message} Nothing was signed.", next_action=next_action)
+    require_consent(message, what, refusal, is_given=is_given)
+
+
+def confirm_reasons(text: str) -> None:
+    """Ask about what looks like a mistake: reasons stay on the record for good."""
+    if (problem := doubt_of(text)) is not None:
+        message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
+        next_action = "Write them as Markdown text, then run the command again."
+        refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
+        require_consent(message, "record them as they are", refusal, is_given=False)

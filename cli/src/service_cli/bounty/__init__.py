@@ -1,1 +1,0 @@
-"""Bounties as anyone can look at them."""

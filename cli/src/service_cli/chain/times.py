@@ -1,0 +1,64 @@
+"""The time, and deadlines that have passed: by the chain, and by this machine's clock."""
+
+import time
+
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
+from bounty_protocol.types import UnixSeconds
+
+from service_cli.chain.session import ChainClient
+from service_cli.errors import CommandRefused
+from service_cli.ui.output import warn
+from service_cli.ui.text import clock_off, duration, moment
+
+_SET_THE_CLOCK = (
+    "Nothing was signed. Set this machine's clock, or use another RPC endpoint; if the chain itself stands still, wait."
+)
+
+
+def signing_time(chain: ChainClient) -> UnixSeconds:
+    """From when an authorization's hour is counted: the earlier one of the newest block's time and this machine's.
+
+    ``time_disagrees`` where they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
+    """
+    is_moved, times = chain.settings.has_moved_time(), []
+    for each in chain.everywhere:
+        newest, clock = each.latest().time, int(time.time())
+        is_idle = chain.is_local and newest < clock  # a local chain may make a block only for a transaction
+        off = clock_off(newest, clock, f"the newest block of {each.named}")
+        if off is not None and not (is_moved or is_idle):
+            raise CommandRefused("time_disagrees", f"{off[0].upper()}{off[1:]}.", next_action=_SET_THE_CLOCK)
+        times.append(newest if is_moved else min(newest, clock))
+    return UnixSeconds(min(times))
+
+
+def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:
+    """Whether a moment lies behind the finalized block, and behind this machine's clock, where that says anything."""
+    return finalized >= moment and (clock is None or clock >= moment)
+
+
+def latest_moment(chain: ChainClient) -> UnixSeconds:
+    """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
+    clock = () if chain.settings.has_moved_time() else (int(time.time()),)
+    return UnixSeconds(max(*(each.latest().time for each in chain.everywhere), 0, *clock))
+
+
+def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> None:
+    """A line before ``what`` is signed, where every endpoint's newest block is old: it may be in no block in time.
+
+    One endpoint that is behind says nothing of the chain, so the youngest of the newest blocks counts.
+    """
+    if chain.is_local:  # a local chain may make a block only for a transaction
+        return
+    newest = max(each.latest().time for each in chain.everywhere)
+    if (behind := int(time.time()) - newest) > STANDS_STILL_SECONDS:
+        warn(
+            f"warning: the chain's newest block is {duration(behind)} old by this machine's clock. {what} counts only "
+            f"in a block before {moment(deadline, newest)}; if the chain stands still until then, it comes too late. "
+            "docs/client.md has the way by the settlement layer"
+        )
+
+
+def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
+    """Whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
+    clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
+    return all(is_over(moment, each.finalized().time, clock) for each in chain.everywhere)

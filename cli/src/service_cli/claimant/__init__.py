@@ -1,1 +1,0 @@
-"""The Claimant's commands: claim an award or a refund."""

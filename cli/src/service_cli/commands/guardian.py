@@ -1,0 +1,362 @@
+"""The Guardian's commands. What a command does is imported when it runs."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+from bounty_protocol.types import Address, BountyId, Bytes32, parse_address, parse_bytes32
+
+from service_cli.config.environment import GUARDIAN_KEY
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, Value, read_document
+from service_cli.ui.command import argument_error, command
+
+if TYPE_CHECKING:
+    from service_cli.queries.submissions import Choice, SubmissionChoice
+
+
+def _choice(text: str) -> "SubmissionChoice":
+    from service_cli.queries.submissions import SubmissionChoice
+
+    return SubmissionChoice.parse(text)
+
+
+SUBMISSION: Final = Value("a Submission", _choice, "N|0x…")
+
+
+@command("guardian:judgeable", "guardian_judgeable", api=True)
+@click.option("--guardian-address", type=ADDRESS, help="The Guardian's account; without it that of your key.")
+def guardian_judgeable(guardian_address: Address | None, network: str | None, api_base_url: str | None) -> None:
+    """List open bounties past their reveal point whose pinned roster names this Guardian.
+
+    Advisory: decrypts and sends nothing. Bounties past their judging deadline are listed until someone settles them.
+    Deliveries owed (awarded bounties whose winning key is not handed over) are listed, too.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), only for its account and only
+              without --guardian-address
+    Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
+    Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
+    Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
+    """
+    from service_cli.config.environment import Environment
+    from service_cli.config.settings import load_settings
+    from service_cli.queries.judgeable import list_judgeable
+
+    needs = ("SERVICE_SUBGRAPH_ENDPOINT", "SERVICE_API_BASE_URL")
+    if guardian_address is not None:
+        list_judgeable(load_settings(network, api_base_url, needs), guardian_address)
+        return
+    from service_cli.chain.signer import account_of
+
+    environment = Environment.of_process()
+    if environment.source(GUARDIAN_KEY) is None:
+        raise argument_error("--guardian-address", f"Name the account; {GUARDIAN_KEY} is not set either.")
+    settings = load_settings(network, api_base_url, needs, environment)
+    list_judgeable(settings, account_of(settings, GUARDIAN_KEY))
+
+
+@command("guardian:open", "guardian_open", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("solver", type=ADDRESS, required=False)
+@click.argument("submission_commitment", type=COMMITMENT, required=False)
+@click.option("--submission", type=SUBMISSION, help="Only this one: its number in the list, or 0x… as it begins.")
+@click.option(
+    "--output", "output", type=click.Path(path_type=Path), metavar="DIR",
+    help="Where the files go: with one Submission DIR itself, else a directory below it for each.",
+)  # fmt: skip
+@click.option(
+    "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
+    help="Take what DIR holds of envelope.json and ciphertext.age.",
+)  # fmt: skip
+@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
+@click.option("--limit", type=click.IntRange(1), metavar="COUNT", help="Open at most this many in this run.")
+@click.argument("output_dir", type=click.Path(path_type=Path), required=False)
+def guardian_open(
+    bounty_id: BountyId,
+    solver: Address | None,
+    submission_commitment: Bytes32 | None,
+    submission: "SubmissionChoice | None",
+    output: Path | None,
+    output_dir: Path | None,
+    source: Path | None,
+    original_names: bool,
+    limit: int | None,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Open the Submissions of a bounty after its reveal point, on this machine only.
+
+    \b
+    service-cli guardian:open BOUNTY_ID [--submission N]
+    service-cli guardian:open BOUNTY_ID \\
+        SOLVER SUBMISSION_COMMITMENT [OUTPUT_DIR]
+
+    The first form lists the Submissions from the Hub's log, numbered in the order of the chain, and opens all of them,
+    or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
+    what is left. Files go to submissions/<bounty_id>/1-0x3719ea/, named by the number and the begin of the commitment,
+    in the second form by the whole commitment, unless --output or OUTPUT_DIR names a directory, which must be new or
+    empty. They stay there, readable by you, until you remove them.
+    --limit leaves some out; run again without it, it opens the rest.
+
+    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    .git is laid out as inert_.git_. --original-names keeps the names.
+
+    Bytes of one Submission may also come from anywhere else, with --from: each is checked against the commitment on
+    chain, and the API is asked, with a signed request, only for an envelope or ciphertext that DIR does not hold.
+
+    Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
+    it with the beacon's signature and your encryption key.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
+    Refuses:  an output directory that holds something; a Submission that the contract does not record; an envelope that
+              does not hash to the commitment; a reveal point not reached; a sealed file that does not open, or that
+              names another bounty or Solver, saying why in plain words; ends refused where one of a whole bounty could
+              not be opened
+    Examples: service-cli guardian:open 7
+              service-cli guardian:open 7 --submission 1 --output opened/
+              service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
+    """
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.work.opening import default_output, guardian_open, open_chosen, open_submissions
+
+    if output is not None and output_dir is not None:
+        raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
+    if solver is not None and submission is not None:
+        raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+    if solver is None and submission is None and source is not None:
+        raise argument_error("--from", "goes with one Submission; add --submission N.")
+    if solver is not None and submission_commitment is None:
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
+    if limit is not None and (solver is not None or submission is not None):
+        raise argument_error("--limit", "goes with a whole bounty: name no Submission.")
+    settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
+    if solver is not None and submission_commitment is not None:
+        target = output_dir or output or default_output(bounty_id) / submission_commitment
+        pair = (solver, submission_commitment)
+        guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
+    elif submission is not None:
+        open_chosen(settings, bounty_id, submission, output, source, original_names=original_names)
+    else:
+        below = output or default_output(bounty_id)
+        open_submissions(settings, bounty_id, below, limit, original_names=original_names)
+
+
+@command("guardian:verdict", "guardian_verdict", api=True, sends=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
+@click.option(
+    "--submission", type=SUBMISSION, help="With awarded, instead of both names: its number, or 0x… as it begins."
+)
+@click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
+@click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
+@click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
+@click.option(
+    "--unpublished", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="Write your Verdict to FILE (new) instead of publishing it: for when no service is there.",
+)  # fmt: skip
+@click.argument("rest", nargs=-1, type=DOCUMENT, metavar="[SOLVER SUBMISSION_COMMITMENT] [VERDICT_BODY_PATH]")
+def guardian_verdict(
+    bounty_id: BountyId,
+    kind: str,
+    rest: tuple[str, ...],
+    submission: "SubmissionChoice | None",
+    template: bool,
+    replace: bool,
+    unopened: bool,
+    unpublished: Path | None,
+    network: str | None,
+    api_base_url: str | None,
+    max_cost: int | None,
+) -> None:
+    """Publish your written Verdict, read it back by its commitment, and record the same Verdict on chain.
+
+    \b
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        SOLVER SUBMISSION_COMMITMENT [VERDICT_BODY_PATH]
+    service-cli guardian:verdict BOUNTY_ID awarded \\
+        --submission N [VERDICT_BODY_PATH]
+    service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
+        [VERDICT_BODY_PATH]
+
+    VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
+    --template prints one made of the page's criteria. An award of work that was not opened on this machine, no award
+    while some was not, and reasons that look like a mistake are recorded only after a typed yes at a terminal; the
+    first two also with --unopened.
+    Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
+
+    --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
+    until the same command without it publishes them.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), but for --template
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
+              not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
+              one; a document that reads back differently; a second Verdict without --replace; without consent a
+              Verdict on unopened work, and reasons that are HTML or hold no word
+    Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
+              service-cli guardian:verdict 7 awarded --submission 1 --template
+              service-cli guardian:verdict 7 no_valid_submission why.md --replace
+    """
+    from bounty_protocol.domain.lifecycle import VerdictKind
+
+    from service_cli.config.settings import CHAIN, load_settings
+
+    choice, path = _named(kind, rest, submission)
+    if path is None and not template:
+        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; --template prints how to begin it.")
+    settings = load_settings(network, api_base_url, None if unpublished is None else CHAIN, max_cost=max_cost)
+    if template:
+        from service_cli.work.reasons import print_template
+
+        print_template(settings, bounty_id, VerdictKind(kind), choice)
+    elif path is not None:
+        body = read_document(path)
+        from service_cli.acts.verdict import record_verdict
+        from service_cli.acts.verdict_checks import VerdictOptions
+        from service_cli.work.reasons import filled_in
+
+        options = VerdictOptions(replace, unopened, unpublished)
+        record_verdict(settings, bounty_id, choice, filled_in(body), options)
+
+
+def _named(
+    kind: str, rest: tuple[str, ...], submission: "SubmissionChoice | None"
+) -> "tuple[Choice | None, str | None]":
+    """The Submission that an awarded Verdict names, and the body's path, each where it is given."""
+    if kind == "no_valid_submission":
+        if len(rest) > 1 or submission is not None:
+            raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")
+        return None, rest[0] if rest else None
+    if submission is not None:
+        if len(rest) > 1:
+            raise argument_error("--submission", "SOLVER is given already; name one of the two.")
+        return submission, rest[0] if rest else None
+    if len(rest) not in {2, 3}:
+        problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission N, and VERDICT_BODY_PATH."
+        raise argument_error("SOLVER", problem)
+    try:
+        return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2] if len(rest) == 3 else None
+    except ValueError as error:
+        raise argument_error("SOLVER", f"{error}.") from None
+
+
+@command("guardian:deliver-key", "guardian_deliver_key", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("solver", type=ADDRESS, required=False)
+@click.argument("submission_commitment", type=COMMITMENT, required=False)
+def guardian_deliver_key(
+    bounty_id: BountyId,
+    solver: Address | None,
+    submission_commitment: Bytes32 | None,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Wrap the winning Submission's content key to the deployment's delivery key, for the Poster.
+
+    Only for the finalized winner, whom the contract names, and only to the delivery key that the Hub publishes on
+    chain. With SOLVER and SUBMISSION_COMMITMENT it is delivered only if they are the winner's. Idempotent.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
+    Refuses:  a bounty that is not awarded, or not to the pair given; a delivery key that is not in effect on the Hub;
+              a Hub whose delivery key was withdrawn, until another one is in effect
+    Examples: service-cli guardian:deliver-key 7
+              service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
+    """
+    from service_cli.acts.deliver import deliver_key
+    from service_cli.config.settings import BEACON, CHAIN_AND_API, load_settings
+
+    named = None if solver is None or submission_commitment is None else (solver, submission_commitment)
+    if solver is not None and named is None:
+        raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes together with SUBMISSION_COMMITMENT.")
+    deliver_key(load_settings(network, api_base_url, (*CHAIN_AND_API, *BEACON)), bounty_id, named)
+
+
+@command("guardian:new-key", "guardian_new_key", network=False)
+@click.option("--rotate", is_flag=True, help="Put a new key before those that the file holds; none is removed.")
+@click.argument("file", type=click.Path(dir_okay=False, path_type=Path), required=False)
+def guardian_new_key(file: Path | None, rotate: bool) -> None:
+    """Make an encryption key and write it to FILE, readable by its owner only.
+
+    FILE is what SERVICE_GUARDIAN_PRIVATE_KEYS_JSON_FILE names, unless given. Only the public half is printed: it goes
+    into the next roster. Keys are kept after a rotation, since older bounties are sealed to them.
+
+    \b
+    Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
+    Refuses: a FILE that exists, unless --rotate; with --rotate one that does not; a FILE that holds something else
+    Examples: service-cli guardian:new-key guardian-keys.json
+              service-cli guardian:new-key --rotate guardian-keys.json
+    """
+    from service_cli.config.environment import Environment
+    from service_cli.work.keyring import add_key
+
+    add_key(Environment.of_process(), file, rotate=rotate)
+
+
+@command("guardian:keys", "guardian_keys")
+@click.option("--roster", is_flag=True, help="Look for each key in the Hub's current roster.")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
+def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
+    """Show the public half of each encryption key, newest first. No secret is printed.
+
+    With --roster it says which of them the current roster holds: new bounties are sealed to that one.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
+    Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
+    Examples: service-cli guardian:keys --roster
+    """
+    from service_cli.config.environment import Environment
+    from service_cli.config.settings import CHAIN, load_settings
+    from service_cli.work.keyring import show_keys
+
+    if not roster:
+        show_keys(Environment.of_process(), file, None)
+        return
+    from service_cli.chain.session import ChainClient
+
+    settings = load_settings(network, None, CHAIN)
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    show_keys(settings.environment, file, chain.current_roster().encryption_public_keys)
+
+
+@command("guardian:heartbeat", "guardian_heartbeat", sends=True)
+def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
+    """Record on chain that this Guardian is active, so that Posters see a living roster before they fund.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Refuses:  an account that was never on a roster
+    Examples: service-cli guardian:heartbeat
+    """
+    from service_cli.acts.heartbeat import heartbeat
+    from service_cli.config.settings import CHAIN, load_settings
+
+    heartbeat(load_settings(network, None, CHAIN, max_cost=max_cost))
+
+
+@command("guardian:claim-fee", "guardian_claim_fee", sends=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int | None) -> None:
+    """Claim your share of the Guardian fee of a final bounty in which your Verdict was recorded.
+
+    An outcome whose block the chain has not finalized is waited for, half an hour at most.
+
+    \b
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
+    Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
+    Examples: service-cli guardian:claim-fee 7
+    """
+    from service_cli.acts.claims import claim_fee
+    from service_cli.config.settings import CHAIN, load_settings
+
+    claim_fee(load_settings(network, None, CHAIN, max_cost=max_cost), bounty_id)

@@ -1,0 +1,48 @@
+"""Commands about your accounts and this machine: ``status`` and ``doctor``."""
+
+import click
+from bounty_protocol.types import Address
+
+from service_cli.ui.arguments import ADDRESS
+from service_cli.ui.command import command
+
+
+@command("status", "status", api=True)
+@click.option("--address", "addresses", multiple=True, type=ADDRESS, help="This account, too; may be given often.")
+def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
+    """Show your accounts, and what waits for them in every role: judging, claiming, opening.
+
+    Open bounties that an account funded, submitted to, or will judge once the reveal point is reached are shown below
+    that, each with its stage and until when; so is an award whose key no Guardian has delivered yet.
+
+    \b
+    Reads:    the keys that are configured, to know their accounts; nothing is signed
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Refuses:  an API or a Hub of another deployment
+    Examples: service-cli status
+              service-cli status --address $ACCOUNT
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.queries.status import show_status
+
+    show_status(load_settings(network, api_base_url), addresses)
+
+
+@command("doctor", "doctor", api=True)
+@click.option("--address", type=ADDRESS, help="An account whose gas and tokens to check, too.")
+def doctor(address: Address | None, network: str | None, api_base_url: str | None) -> None:
+    """Check RPC, Hub, clock, roster, delivery key, API, subgraph and beacon, and say what fixes each.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS,
+              SERVICE_BEACON_URLS
+    Refuses:  a deployment in which any check fails (after all of them): exit code 1
+    Examples: service-cli doctor --address $ACCOUNT
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.queries.doctor import examine
+
+    examine(load_settings(network, api_base_url, None), address)

@@ -1,0 +1,272 @@
+"""The Poster's commands: ``poster:new``, ``poster:publish-fund``, ``poster:open-winning-submission``, and
+``spec-commitment``. What a command does is imported when it runs.
+"""
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds
+
+from service_cli.config.environment import POSTER_KEY
+from service_cli.ui.arguments import (
+    ADDRESS,
+    BOUNTY_ID,
+    DOCUMENT,
+    OUTPUT_DIR,
+    PATH,
+    Value,
+    read_document,
+)
+from service_cli.ui.command import argument_error, command
+from service_cli.ui.output import emit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenAmount:
+    """An amount as somebody wrote it: in smallest units, and the token's name beside it."""
+
+    value: TokenAmount
+    token: str | None
+
+
+def _amount(text: str) -> WrittenAmount:
+    from bounty_protocol.domain.shorthand import named_token, read_amount
+
+    if text.strip().isdecimal():
+        text = f"{text.strip()}.0"  # on a page it could be smallest units; here it is whole tokens, and shown
+    return WrittenAmount(read_amount(text), named_token(text))
+
+
+def _deadline(text: str) -> UnixSeconds:
+    from bounty_protocol.domain.shorthand import read_moment
+
+    return read_moment(text, int(time.time()))
+
+
+def _judging(text: str) -> int:
+    from bounty_protocol.domain.shorthand import read_span
+
+    if text.strip().isdigit():
+        raise ValueError(f"a time with its unit, such as {text.strip()} days")
+    return read_span(text)
+
+
+AWARD = Value("an award", _amount, "AMOUNT")
+ESCROW = Value("an escrow", _amount, "AMOUNT")
+DEADLINE = Value("a deadline", _deadline, "TIME")
+JUDGING = Value("a judging time", _judging, "TIME")
+
+
+@command("poster:new", "poster_new")
+@click.option("--award", type=AWARD, help='What the winner gets: "400 USDC"; the fees are read from the Hub and added.')
+@click.option("--escrow", type=ESCROW, help='What you pay in, fees included: "25 USDC" or 25.00.')
+@click.option("--deadline", type=DEADLINE, help='For Submissions: 2027-01-31, 2027-01-31T18:00Z or "10 days".')
+@click.option("--judging", type=JUDGING, help='How long Guardians have after the reveal point: "3 days".')
+@click.argument("path", type=PATH, default="bounty_challenge.md")
+def poster_new(
+    path: "Path",
+    award: WrittenAmount | None,
+    escrow: WrittenAmount | None,
+    deadline: UnixSeconds | None,
+    judging: int | None,
+    network: str | None,
+) -> None:
+    """Write a template of a challenge page, to be filled in. PATH defaults to bounty_challenge.md.
+
+    A date without a time is its last second, UTC. What was understood is shown; on the page itself only exact numbers
+    count. With --award the escrow
+    is worked out from the Hub's fees, and terms that the Hub would refuse are refused at once; without it no network is
+    used.
+
+    \b
+    Reads:    nothing
+    Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
+    Examples: service-cli poster:new my_bounty.md
+              service-cli poster:new --escrow "25 USDC" small_bounty.md
+    """
+    from dataclasses import replace
+
+    from service_cli.ui.new_files import require_no_file, write_new
+    from service_cli.ui.text import argument, moment
+    from service_cli.work.events import WrittenTemplate
+    from service_cli.work.template import TemplateTerms, template
+
+    now = int(time.time())
+    if str(path) == "-":
+        raise argument_error("PATH", "It is the name of a file to write: elsewhere - is the standard input.")
+    if award is not None and escrow is not None:
+        raise argument_error("--award", "--escrow is given already; name one of the two.")
+    if deadline is not None and award is None and deadline <= now:
+        raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
+    require_no_file(path)
+    paid_in = None if escrow is None else escrow.value
+    terms = TemplateTerms(paid_in, deadline, judging)
+
+    fees: tuple[TokenAmount | None, TokenAmount | None, TokenAmount | None] = (None, None, None)
+    if award is None:
+        text = template(now, terms)
+    else:
+        from service_cli.config.settings import CHAIN, load_settings
+        from service_cli.queries.conditions import escrow_for, fees_of, require_accepted
+
+        chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
+        now, fees = chain.latest().time, fees_of(paid_in, conditions)
+        text = template(now, replace(terms, escrow=paid_in))
+        require_accepted(chain, conditions, text)
+    write_new(path, text)
+    written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
+    emit(written, f"service-cli poster:check {argument(str(path), 'PAGE')}")
+
+
+@command("poster:check", "poster_check", api=True)
+@click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
+@click.option("--service", is_flag=True, help="Send the page to the service, unsigned, and show what it finds.")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
+def poster_check(page: str, offline: bool, service: bool, network: str | None, api_base_url: str | None) -> None:
+    """Review a challenge page on this machine, line by line, before you publish it.
+
+    The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known.
+    Each finding has its line, its field, what is wrong and what to do. A page that
+    passes may still be refused by a review that reads, and only publishing charges a review. With --service the text
+    leaves this machine, to be read by the rules and bounds that the service has now; it keeps nothing of it.
+    BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:    nothing secret
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known; with --service SERVICE_API_BASE_URL
+    Refuses:  a page that would be refused: exit code 1; a page that holds a private key
+    Examples: service-cli poster:check bounty_challenge.md
+              service-cli poster:check --offline bounty_challenge.md
+              service-cli poster:check --service bounty_challenge.md
+    """
+    from service_cli.config.settings import load_settings
+    from service_cli.work.checking import STDIN, check_page_file
+
+    if offline and service:
+        raise argument_error("--service", "--offline is given already; name one of the two.")
+    name = STDIN if page == "-" else page
+    content = read_document(page)
+    settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",) if service else None)
+    check_page_file(settings, content, name, offline=offline, service=service)
+
+
+@command("poster:publish-fund", "publish_fund", api=True, sends=True)
+@click.option("--check", is_flag=True, help="Only check page and balance, and show what funding costs; needs no key.")
+@click.option("--poster-address", type=ADDRESS, help="With --check: whose balance and role; else the key's account.")
+@click.option("--yes", is_flag=True, help="Do not ask before mainnet money moves.")
+@click.option("--again", is_flag=True, help="Fund this page once more: a further bounty with an escrow of its own.")
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
+def poster_publish_fund(
+    page: str,
+    check: bool,
+    poster_address: Address | None,
+    yes: bool,
+    again: bool,
+    network: str | None,
+    api_base_url: str | None,
+    max_cost: int | None,
+) -> None:
+    """Publish a challenge page and fund its bounty from your account.
+
+    Publishes the exact bytes, checks the answer against what it derives itself from the page and the Hub, signs one
+    token authorization that binds every term, and sends createBountyWithAuthorization. A token without
+    authorizations, or an account with code, is funded by an allowance of exactly the escrow instead. Run it again
+    after an interruption: it continues, and once the page is funded it shows the bounty. A page that was funded on
+    another machine is refused unless --again is given. Another page is refused while a bounty that was funded from the
+    same file, or that has the same title, is open or may still come, since a typo cannot be corrected in a funded page;
+    at a terminal you are asked instead. A page that the rules of poster:check have issues with is refused before it is
+    sent. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (required; or SERVICE_POSTER_PRIVATE_KEY_FILE); with --check, where it is
+              set, to know its account
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
+              SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
+    Refuses:  a page that holds a private key; without --again a page that was funded on another machine; one
+              beside an open bounty of the same file or title; a page that is not ready; an answer that
+              differs from its own derivation in any field; terms that the Hub would refuse; a balance below the escrow
+              or the gas;
+              new terms while an earlier authorization may still be used, or after a cancelled one;
+              terms signed less than a minute before an announced roster takes effect
+    Examples: service-cli poster:publish-fund --check bounty_challenge.md
+              service-cli poster:publish-fund bounty_challenge.md
+    """
+    from service_cli.acts.publish import FundingConsent, check_page, publish_and_fund
+    from service_cli.config.settings import CHAIN, load_settings
+
+    if poster_address is not None and not check:
+        raise argument_error("--poster-address", "goes with --check; funding is by the account of the key.")
+    if check:
+        from service_cli.chain.signer import account_of
+
+        settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+        if poster_address is None and settings.environment.source(POSTER_KEY) is not None:
+            poster_address = account_of(settings, POSTER_KEY)
+        check_page(settings, read_document(page), poster_address, page, again=again)
+    else:
+        settings, path = load_settings(network, api_base_url, max_cost=max_cost), None if page == "-" else page
+        publish_and_fund(settings, read_document(page), FundingConsent(yes, again), path)
+
+
+@command("poster:open-winning-submission", "open_winning_submission", api=True)
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
+@click.argument("output_dir", type=OUTPUT_DIR, required=False)
+def poster_open_winning_submission(
+    bounty_id: BountyId,
+    output_dir: "Path | None",
+    original_names: bool,
+    network: str | None,
+    api_base_url: str | None,
+) -> None:
+    """Open the winning Submission of your bounty.
+
+    Makes a one-time key, retrieves the content key sealed to it, checks the envelope against the chain, and writes
+    the files only to OUTPUT_DIR (default winning-submission/<bounty_id>/<submission_commitment>/, which must be
+    new or empty). The server never sees the one-time private key, the content key or the files.
+
+    What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
+    .git is laid out as inert_.git_. --original-names keeps the names.
+
+    \b
+    Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, a keystore)
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
+    Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
+              does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
+              or Solver
+    Examples: service-cli poster:open-winning-submission 7 winning-work
+    """
+    from service_cli.config.settings import CHAIN_AND_API, load_settings
+    from service_cli.work.winning import open_winning_submission
+
+    settings = load_settings(network, api_base_url, CHAIN_AND_API)
+    open_winning_submission(settings, bounty_id, output_dir, original_names=original_names)
+
+
+@command("spec-commitment", "spec_commitment", network=False)
+@click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
+def spec_commitment(page: str) -> None:
+    """Hash the exact bytes of a challenge page with the canonical commitment function.
+
+    No network, wallet or configuration. BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
+
+    \b
+    Reads:   nothing
+    Refuses: a file that cannot be read, or over 256 KiB
+    Examples: service-cli spec-commitment bounty_challenge.md
+              service-cli spec-commitment - < bounty_challenge.md
+    """
+    from bounty_protocol.domain.commitments import spec_commitment
+
+    from service_cli.work.events import DerivedCommitment
+
+    data = read_document(page)
+    emit(DerivedCommitment(spec_commitment(data), len(data)))

@@ -1,0 +1,82 @@
+"""The Solver's command, ``solver:submit``. What it does is imported when it runs."""
+
+from pathlib import Path
+
+import click
+from bounty_protocol.types import Address, BountyId
+
+from service_cli.config.environment import SOLVER_KEY
+from service_cli.ui.arguments import ADDRESS, BOUNTY_ID
+from service_cli.ui.command import command
+
+
+@command("solver:submit", "submit", api=True, sends=True)
+@click.option("--solver-address", type=ADDRESS, help="Sign in an external wallet; no key enters this process.")
+@click.option("--accept-term-differences", is_flag=True, help="Submit although the page states other terms.")
+@click.option("--without-api", is_flag=True, help="Record the commitment on chain alone; upload later, or by hand.")
+@click.option("--replace", is_flag=True, help="Put this Submission in the place of the one that is recorded.")
+@click.option("--check", is_flag=True, help="Only show what would be sealed, and what it costs; sends nothing.")
+@click.option("--include-suspicious", is_flag=True, help="Seal files that look like secrets, too, without a question.")
+@click.argument("bounty_id", type=BOUNTY_ID)
+@click.argument("artifact_dir", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def solver_submit(
+    bounty_id: BountyId,
+    artifact_dir: Path,
+    solver_address: Address | None,
+    accept_term_differences: bool,
+    without_api: bool,
+    replace: bool,
+    check: bool,
+    include_suspicious: bool,
+    network: str | None,
+    api_base_url: str | None,
+    max_cost: int | None,
+) -> None:
+    """Seal a directory for the bounty's Guardians, upload it, and record the Submission.
+
+    Only ciphertext leaves this machine. Nobody can read it before the reveal point. Run it again after an
+    interruption: it continues with the same sealed bytes, and tells what is recorded. A changed directory is a new
+    Submission, which counts from its own, later block. It takes the place of yours after a question on a terminal, or
+    with --replace; the place of one that was made on another machine only with --replace. While the API is down,
+    --without-api records the same commitment; the page's terms are then not compared. After the deadline it tells what
+    is recorded, and uploads those bytes again if the storage lost them.
+
+    What .bountyignore at the top of the directory names, as .gitignore does, is left out and listed. What looks like a
+    secret (.env, .git, *.pem, a private key) is sealed only after a question on a terminal, or --include-suspicious.
+
+    With --solver-address an external wallet signs and sends: what it signs and the call are printed. Running the
+    command again finds what was sent.
+
+    \b
+    Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, a keystore), unless --solver-address is given
+    Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
+    Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
+              look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
+              accept Submissions; without --replace, where other work of yours is recorded; a roster that does
+              not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
+              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
+    Examples: service-cli solver:submit --check 7 work/
+              service-cli solver:submit 7 work/
+              service-cli solver:submit --without-api 7 work/
+              service-cli solver:submit --replace 7 work/
+    """
+    from service_cli.acts.submit import SubmitOptions, submit
+    from service_cli.chain.outside import external_signer
+    from service_cli.chain.signer import Signer, local_signer
+    from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
+    from service_cli.ui.output import print_json
+
+    if solver_address is not None:  # a program reads what the wallet is to sign
+        print_json()
+    needs = (*(CHAIN if without_api else CHAIN_AND_API), *BEACON)
+    settings = load_settings(network, api_base_url, needs, max_cost=max_cost)
+    options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
+    wallet = None if solver_address is None else external_signer(settings, solver_address)
+    signer: Signer = wallet or local_signer(settings, SOLVER_KEY)
+    if check:
+        from service_cli.acts.submit import check_submission
+
+        check_submission(settings, signer, bounty_id, artifact_dir, options)
+    else:
+        submit(settings, signer, bounty_id, artifact_dir, options)

@@ -1,1 +1,0 @@
-"""The Guardian's commands: open work, judge it, deliver the winning key."""

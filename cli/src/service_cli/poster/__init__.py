@@ -1,1 +1,0 @@
-"""The Poster's commands: write a page, publish and fund it, open the winning work."""

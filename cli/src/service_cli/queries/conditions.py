@@ -1,0 +1,157 @@
+"""The Hub's conditions for a bounty created now: what a page would cost on them, and the escrow that an award needs.
+
+Every figure is read from the Hub itself and computed here; terms that the Hub would refuse are named all at once,
+before anything is signed. Nothing here needs a key.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from bounty_protocol.chain.hub_constants import (
+    EscrowToken,
+    HubConstants,
+    constant_calls,
+    read_hub_constants,
+    term_issues,
+)
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.money import fee_amount
+from bounty_protocol.domain.roster import Roster
+from bounty_protocol.domain.terms import Terms
+from bounty_protocol.errors import Issue
+from bounty_protocol.types import Address, Bytes32, TokenAmount, UnixSeconds
+from bounty_protocol.wire.deployment import Deployment
+
+from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
+from service_cli.config.settings import Settings
+from service_cli.errors import COHERENT, CommandRefused
+from service_cli.ui.output import warn
+from service_cli.ui.text import moment, printable
+
+
+@dataclass(frozen=True, slots=True)
+class HubConditions:
+    """Roster, fee policy and limits of the Hub."""
+
+    roster: Roster
+    roster_until: UnixSeconds | None
+    """When an announced roster takes this one's place; terms that name this one are refused from then on."""
+    protocol_fee_bps: int
+    guardian_fee_bps: int
+    protocol_fee_recipient: Address
+    constants: HubConstants
+
+    def fees(self, escrow: TokenAmount) -> tuple[TokenAmount, TokenAmount]:
+        """Protocol and guardian fee of an escrow."""
+        return fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
+
+    def terms(self, page: ChallengePage, commitment: Bytes32, salt: Bytes32) -> Terms:
+        """The page's terms on these conditions."""
+        protocol_fee, guardian_fee = self.fees(page.escrow_amount)
+        return Terms(
+            spec_commitment=commitment,
+            expected_roster_hash=self.roster.guardian_roster_hash,
+            escrow_amount=page.escrow_amount,
+            submission_deadline=page.submission_deadline,
+            judging_window=page.judging_window_seconds,
+            max_protocol_fee=protocol_fee,
+            max_guardian_fee=guardian_fee,
+            salt=salt,
+        )
+
+    def honour(self, terms: Terms) -> bool:
+        """Whether the Hub would still create a bounty on these terms."""
+        protocol_fee, guardian_fee = self.fees(terms.escrow_amount)
+        fits = protocol_fee <= terms.max_protocol_fee and guardian_fee <= terms.max_guardian_fee
+        return fits and terms.expected_roster_hash == self.roster.guardian_roster_hash
+
+
+def read_conditions(chain: ChainClient) -> HubConditions:
+    """The Hub's current conditions."""
+    current = map(chain.hub.call, ("currentRosterVersion", "announcedRoster", "feePolicy"))
+    with chain.prefetched(*current, *constant_calls(chain.hub, chain.settings.escrow_token())), chain_errors():
+        roster, roster_until = chain.current_roster(), chain.roster_until()
+        protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
+        constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
+    chain.require_recorded(constants.token)
+    return HubConditions(roster, roster_until, protocol_bps, guardian_bps, recipient, constants)
+
+
+def require_same_token(served: Deployment, token: EscrowToken) -> None:
+    """Refuse a token that the API describes otherwise than the chain: what is paid is read with its decimals."""
+    shown = served.escrow_token
+    if shown.address != token.address:
+        message = f"The API's escrow token is {shown.address}, not {token.address} as on the chain."
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+    if shown.decimals != token.decimals:
+        raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": shown.decimals})
+
+
+def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:
+    """Refuse terms that the Hub would refuse, with every reason."""
+    now = chain.latest().time
+    issues = term_issues(page, conditions.constants, now, lambda at: moment(at, now))
+    if poster is not None and poster in conditions.roster.accounts:
+        issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
+    if issues:
+        message = "The Hub would not create a bounty on this page's terms."
+        next_action = "Change the page where the issues point and run the command again."
+        raise CommandRefused("terms_refused", message, issues=issues, next_action=next_action)
+
+
+_DECIMALS = 6
+"""The arithmetic context for amounts of whole tokens."""
+
+
+def escrow_for(
+    settings: Settings, award: TokenAmount, named: str | None
+) -> tuple[ChainClient, HubConditions, TokenAmount]:
+    """The least escrow that leaves ``award`` for the winner.
+
+    ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
+    """
+    chain = ChainClient.checked(settings)
+    conditions = read_conditions(chain)
+    token = conditions.constants.token
+    if token.decimals != _DECIMALS:
+        message = f"The escrow token has {token.decimals} decimals, not {_DECIMALS}: the award cannot be read safely."
+        raise CommandRefused("award_unclear", message, next_action="Write escrow_amount in smallest units by hand.")
+    if named is not None and named.casefold() != token.symbol.casefold():
+        warn(f"note: this Hub pays in {printable(token.symbol)}; the award is read as that, not as {named}")
+    escrow = least_escrow(award, conditions)
+    return chain, conditions, escrow
+
+
+class Shares(NamedTuple):
+    """Who gets what of an escrow that is awarded."""
+
+    award: TokenAmount
+    guardian: TokenAmount
+    protocol: TokenAmount
+
+
+def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
+    """The shares of an escrow, by the Hub's present fees."""
+    protocol, guardian = conditions.fees(escrow)
+    return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
+
+
+def require_accepted(chain: ChainClient, conditions: HubConditions, page: str) -> None:
+    """Refuse terms that the Hub would refuse before a page with them is written."""
+    check_terms(chain, conditions, parse_challenge(page.encode()), None)
+
+
+def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:
+    """The smallest escrow whose award is at least ``award``."""
+    share = 10_000 - conditions.protocol_fee_bps - conditions.guardian_fee_bps
+    if share <= 0:
+        message = "The Hub's fees would take the whole escrow."
+        raise CommandRefused("fees_refused", message, next_action="Check SERVICE_RPC_URL and SERVICE_HUB_ADDRESS.")
+    escrow = -(-award * 10_000 // share)
+    while escrow > 1 and _award(escrow - 1, conditions) >= award:
+        escrow -= 1
+    return TokenAmount(escrow)
+
+
+def _award(escrow: int, conditions: HubConditions) -> int:
+    return escrow - sum(conditions.fees(TokenAmount(escrow)))

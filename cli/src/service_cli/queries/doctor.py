@@ -1,0 +1,197 @@
+"""``doctor``: whether everything that a command needs is there and belongs together, one check after the other.
+
+Each check is one event with what was found and, where it fails, what to do. Nothing is signed and no key is read. A
+check imports what it needs when it runs, so that help is there at once.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Final
+
+from bounty_protocol.chain.deployment import network_named
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ZERO_BYTES32, Address
+
+from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
+from service_cli.config.settings import Settings
+from service_cli.errors import COHERENT, CommandRefused
+from service_cli.queries.status_events import DoctorCheck
+from service_cli.ui.output import emit
+from service_cli.ui.text import duration, moment
+from service_cli.ui.text import wei as in_wei
+
+_SKEW_SECONDS: Final = 60
+_ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}
+"""Checks that mean nothing where the RPC endpoint or the Hub is the wrong one."""
+_META: Final = "{ _meta { block { number } hasIndexingErrors } }"
+
+
+def examine(settings: Settings, account: Address | None) -> None:
+    """The command ``doctor``."""
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("settings", lambda: _settings(settings)),
+        ("chain", lambda: _chain(settings)),
+        *([("further_endpoints", lambda: _further(settings))] if _has_further(settings) else []),
+        ("clock", lambda: _clock(settings)),
+        ("roster", lambda: _roster(settings)),
+        ("delivery_key", lambda: _delivery(settings)),
+        ("api", lambda: _api(settings)),
+        ("subgraph", lambda: _subgraph(settings)),
+        ("beacon", lambda: _beacon(settings)),
+    ]
+    if account is not None:
+        checks.append(("balance", lambda: _balance(settings, account)))
+    failed: list[str] = []
+    for name, check in checks:
+        if name in _ON_THE_CHAIN and "chain" in failed:
+            _print(name, "skipped, because the chain check failed", "Fix the chain check first, then run it again.")
+        elif not _report(name, check):
+            failed.append(name)
+    if failed:
+        message = f"These checks failed: {', '.join(failed)}."
+        raise CommandRefused("unhealthy", message, next_action="Do what the failed checks name, then run it again.")
+
+
+def _report(name: str, check: Callable[[], str]) -> bool:
+    try:
+        detail, fix = check(), None
+    except ServiceError as error:
+        detail, fix = error.message, error.next_action
+    return _print(name, detail, fix)
+
+
+def _print(name: str, detail: str, fix: str | None) -> bool:
+    emit(DoctorCheck(name, fix is None, detail, fix))
+    return fix is None
+
+
+def _settings(settings: Settings) -> str:
+    """Whether every value that is set would be taken, also those that only some commands need."""
+    refused = [(error.message, error.next_action) for error in settings.problems()]
+    refused += [problem for name in SECRETS if (problem := settings.environment.problem(name)) is not None]
+    if refused:
+        problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))
+        raise CommandRefused("configuration_malformed", problems, next_action=actions)
+    return "each that is set has the form that it is to have"
+
+
+def _chain(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    chain = ChainClient(settings)
+    chain.check_deployment()
+    return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
+
+
+def _has_further(settings: Settings) -> bool:
+    is_good = settings.problem(FURTHER_VARIABLE) is None and settings.problem("SERVICE_RPC_URL") is None
+    return is_good and bool(settings.further_rpc_urls())
+
+
+def _further(settings: Settings) -> str:
+    """Whether each further endpoint has the block that the first one has finalized."""
+    from bounty_protocol.chain.blocks import header_at
+
+    from service_cli.chain.agreement import Fact, disagreement
+    from service_cli.chain.session import ChainClient, chain_errors
+
+    chain = ChainClient(settings)
+    final = chain.finalized()
+    for other in chain.further:
+        with chain_errors():
+            if header_at(other.rpc, final.number).hash != final.hash:
+                raise disagreement(Fact.TIME, chain.named, other.named)
+    return f"{', '.join(other.named for other in chain.further)}: the same block {final.number}"
+
+
+def _clock(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    skew = int(time.time()) - ChainClient(settings).latest().time
+    if abs(skew) > _SKEW_SECONDS:
+        message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
+        raise CommandRefused(
+            "clock_skewed", message, next_action="Set the clock, or use an RPC endpoint that keeps up."
+        )
+    return f"this machine's clock and the newest block are {duration(abs(skew))} apart"
+
+
+def _roster(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient
+
+    chain = ChainClient(settings)
+    roster, until = chain.current_roster(), chain.roster_until()
+    active = sum(bool(member.last_active_at) for member in roster.members)
+    agree = f"{roster.quorum} of {len(roster.members)} Guardians must agree"
+    found = f"version {roster.version}; {agree}; {active} have been active"
+    return found if until is None else f"{found}; another takes effect at {moment(until, chain.latest().time)}"
+
+
+def _delivery(settings: Settings) -> str:
+    from service_cli.chain.session import ChainClient, chain_errors
+
+    chain = ChainClient(settings)
+    with chain_errors():
+        key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
+    next_key = None
+    if announced is not None:
+        next_key = f"{announced[0]} takes effect at {moment(announced[1], chain.latest().time)}"
+    if key == ZERO_BYTES32:
+        message = f"The Hub has no delivery key, so no winning work is delivered; {next_key or 'none is announced'}."
+        raise CommandRefused(
+            "delivery_key_missing", message, next_action="Wait until the operator's next key is in effect."
+        )
+    return key if next_key is None else f"{key}; {next_key}"
+
+
+def _api(settings: Settings) -> str:
+    from bounty_protocol.wire.deployment import Deployment
+
+    from service_cli.api import api_of
+
+    served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
+    named = (served.chain_id, served.hub_address, served.escrow_token.address)
+    if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
+        pairs = (
+            ("chain", network_named(served.chain_id), network_named(settings.chain_id)),
+            ("Hub", served.hub_address, settings.hub_address()),
+            ("token", served.escrow_token.address, settings.escrow_token()),
+        )
+        differing = [f"{what} {theirs} instead of {ours}" for what, theirs, ours in pairs if theirs != ours]
+        message = f"The API is another deployment's: {', '.join(differing)}."
+        raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+    return settings.api_base_url()
+
+
+def _subgraph(settings: Settings) -> str:
+    from service_cli.api import subgraph_of
+
+    client, path = subgraph_of(settings)
+    data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
+    meta = data.get("_meta") if isinstance(data, dict) else None
+    block = meta.get("block") if isinstance(meta, dict) else None
+    if not isinstance(meta, dict) or not isinstance(block, dict) or meta.get("hasIndexingErrors"):
+        message = "The subgraph endpoint reports errors or does not answer as one."
+        raise CommandRefused("subgraph_unusable", message, next_action="Check SERVICE_SUBGRAPH_ENDPOINT.")
+    return f"indexed to block {block.get('number')}"
+
+
+def _beacon(settings: Settings) -> str:
+    from service_cli.chain.beacon import beacon_of, round_signature
+
+    info = beacon_of(settings)
+    newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
+    round_signature(settings, info, newest)
+    return f"round {newest} verified"
+
+
+def _balance(settings: Settings, account: Address) -> str:
+    from service_cli.chain.session import ChainClient
+    from service_cli.chain.token import shown_amount
+
+    chain = ChainClient(settings)
+    wei, tokens = chain.balance(account), chain.token_balance(account)
+    if wei == 0:
+        message = f"{account} holds no ether for gas."
+        raise CommandRefused("gas_insufficient", message, next_action="Add ether to the account.")
+    return f"{in_wei(wei)}, {shown_amount(chain, tokens)}"

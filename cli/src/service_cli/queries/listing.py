@@ -1,0 +1,142 @@
+"""Bounties as the API lists and shows them.
+
+Public reads only: nothing is signed and nothing of the chain is imported. An API of another deployment than the one
+configured is refused before anything of it is shown. Facts of another shape are reported as unreadable.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId
+
+from service_cli.api import ApiClient, api_of, bounty_detail
+from service_cli.config.settings import Settings
+from service_cli.errors import COHERENT, CommandRefused
+from service_cli.queries.events import FetchedRecord, ListedBounty, ShownBounty, UnavailableRecord
+from service_cli.queries.next_steps import for_reader
+from service_cli.ui.output import emit, is_text, say, show_by, warn
+from service_cli.ui.text import duration
+
+LAG_SECONDS = 60
+"""How far the index may be behind before it is reported beside what it shows."""
+
+if TYPE_CHECKING:
+    from bounty_protocol.wire.bounties import BountyDetail
+    from bounty_protocol.wire.deployment import Deployment
+
+
+def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
+    """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
+    api = api_of(settings)
+    _show_by(settings, api)
+    shown = [emit(ListedBounty(item)) for item in listed(api, filters, limit)]
+    if not shown:
+        say("no bounties match")
+    elif len(shown) == limit and is_text():
+        say(f"the first {limit} are shown; --limit {2 * limit} shows more")
+    return tuple(shown)
+
+
+def _show_by(settings: Settings, api: ApiClient) -> None:
+    """Refuse an API of another deployment; at a terminal show amounts in its token and moments by its time."""
+    token = deployment(settings, api).escrow_token
+    if is_text():
+        show_by(token=lambda: token, now=_time_shown(settings, api))
+
+
+def _time_shown(settings: Settings, api: ApiClient) -> int:
+    """The time from which what is left is counted, when people read it: the later one of the index's newest block and
+    the API's ``Date``, never this machine's clock. An index that lags is reported."""
+    from bounty_protocol.wire.deployment import DeploymentStatus
+
+    try:
+        index = api.get("/api/status", patient=False).read(DeploymentStatus).position
+    except ServiceError:  # an API that cannot say how far it is shows its bounties all the same
+        return api.now()
+    return api.now() if index is None else present_time(settings, api, index.block_time)
+
+
+def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
+    """The later one of an index's newest block and the API's ``Date``; an index that lags is reported."""
+    now = max(api.now(), indexed)
+    if lags(settings, now, indexed):
+        warn(f"note: the index is {duration(now - indexed)} behind: what happened since is not shown yet")
+    return now
+
+
+def lags(settings: Settings, now: int, indexed: int) -> bool:
+    """Whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
+    return now - indexed > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID
+
+
+def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:
+    """At most ``limit`` items of the public list."""
+    cursor, seen = None, 0
+    while seen < limit:
+        query = {**filters, "limit": str(min(limit - seen, 100)), **({"cursor": cursor} if cursor else {})}
+        page = api.get("/api/bounties", query).json()
+        items, following = page.get("items"), page.get("next_cursor")
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            raise api.peer.malformed("'s list has no items.")
+        yield from items[: limit - seen]
+        seen += len(items)
+        if not isinstance(following, str) or not items:
+            return
+        cursor = following
+
+
+def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
+    """The command ``bounty:show``."""
+    from bounty_protocol.wire.bounties import BountyDetail
+
+    api = api_of(settings)
+    answer = bounty_detail(api, bounty_id)
+    detail = answer.read(BountyDetail)
+    _require_same(settings, api, detail)
+    shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
+    if is_text():
+        _show_by(settings, api)
+    is_final = detail.facts.outcome is not None
+    return emit(shown, for_reader(bounty_id, is_final=is_final, accepting=detail.facts.accepting))
+
+
+def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | UnavailableRecord:
+    """The command ``verification-record``."""
+    from bounty_protocol.wire.bounties import BountyDetail
+
+    api = api_of(settings)
+    detail = bounty_detail(api, bounty_id).read(BountyDetail)
+    _require_same(settings, api, detail)
+    record, error = detail.verification_record, detail.verification_record_error
+    if record is not None:
+        if is_text():
+            _show_by(settings, api)
+        return emit(FetchedRecord(record))
+    return emit(UnavailableRecord("bounty_open" if error is None else error.code))
+
+
+def require_deployment(settings: Settings, api: ApiClient) -> Address:
+    """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
+    return deployment(settings, api).hub_address
+
+
+def deployment(settings: Settings, api: ApiClient) -> "Deployment":
+    """The API's own description; refused where it is of another deployment."""
+    from bounty_protocol.wire.deployment import Deployment
+
+    answer = api.get("/api/deployment").read(Deployment)
+    _require_same(settings, api, answer)
+    return answer
+
+
+def _require_same(settings: Settings, api: ApiClient, answer: "Deployment | BountyDetail") -> None:
+    where, problem = api.peer.named, None
+    if answer.chain_id != settings.chain_id:
+        named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
+        problem = f"{where} serves {named}."
+    elif settings.knows("SERVICE_HUB_ADDRESS") and answer.hub_address != settings.hub_address():
+        problem = f"{where} serves the Hub {answer.hub_address}, and this run is for {settings.hub_address()}."
+    if problem is not None:
+        raise CommandRefused("deployment_mismatch", problem, next_action=COHERENT)

@@ -1,0 +1,182 @@
+"""One bounty's events, followed on the chain itself.
+
+What is printed comes from the Hub's own log and view; the API only names the block to start at. Blocks that are not
+final are read again at each look: an event that a reorg takes back is reported, too. An endpoint that does not answer
+is retried for ``PATIENCE_SECONDS``, and so is one that no longer has the bounty. Ends once the outcome is in a
+finalized block.
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.events import Log
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_of
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import BlockNumber, BountyId, Bytes32
+
+from service_cli.api import api_of, bounty_detail
+from service_cli.chain.receipts import bounty_topic, hub_events
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.events import AwaitedStep, FinalBounty, RevertedEvent, WatchedEvent
+from service_cli.queries.next_steps import after_the_end
+from service_cli.queries.submissions import first_blocks
+from service_cli.ui.output import Waiting, emit, say
+from service_cli.ui.progress import NextStep, next_step
+
+PATIENCE_SECONDS: Final = 900.0
+_PASSES: Final = {"chain_unavailable", "bounty_not_found"}
+"""A bounty that was there is gone with a reorg that may take its creation up again, or at a node that is behind."""
+POLL_SECONDS: Final = 2.0
+_MOST_SECONDS: Final = 30.0
+
+
+def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
+    """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
+    chain = ChainClient.checked(settings)
+    chain.bounty(bounty_id)
+    outage = Outage()
+    watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id))
+    with Waiting(f"bounty {bounty_id}") as waiting:
+        while True:
+            try:
+                if (end := watch.look()) is not None:
+                    break
+                outage.end()
+            except (CommandFailed, CommandRefused) as failure:
+                if failure.code not in _PASSES:
+                    raise
+                outage.note(failure)
+            waiting.tick(watch.seconds_left)
+            time.sleep(outage.pause)
+    return _print_end(bounty_id, end)
+
+
+@dataclass
+class Outage:
+    """How long who is asked has not answered: said once, asked ever more seldom, and given up in the end."""
+
+    pause: float = POLL_SECONDS
+    began: float | None = None
+
+    def note(self, failure: CommandFailed | CommandRefused) -> None:
+        """One more question without an answer; raises the failure after ``PATIENCE_SECONDS``."""
+        if self.began is None:
+            self.began = time.monotonic()
+            say(f"{failure.message} Asking again until it answers.")
+        elif time.monotonic() - self.began > PATIENCE_SECONDS:
+            raise failure
+        self.pause = min(2 * self.pause, _MOST_SECONDS)
+
+    def end(self) -> None:
+        """There is an answer."""
+        if self.began is not None:
+            say("It answers again.")
+        self.pause, self.began = POLL_SECONDS, None
+
+
+@dataclass
+class _Watch:
+    """The state of a bounty's printed log: of blocks from ``first`` on, each log by its block and place."""
+
+    chain: ChainClient
+    bounty_id: BountyId
+    first: BlockNumber
+    printed: dict[tuple[Bytes32, int], Log] = field(default_factory=dict)
+    upcoming: NextStep | None = None
+    seconds_left: int | None = None
+
+    def look(self) -> BountyView | None:
+        """Print what is new; the bounty once its end is final."""
+        head = self.chain.latest()
+        final = self.chain.finalized().number
+        self._print_news(head.number)
+        bounty = self.chain.bounty(self.bounty_id)
+        if bounty.outcome and self._is_final(final):
+            return bounty
+        is_final = bounty.outcome is not None
+        step = next_step(bounty.schedule, head.time, has_submissions=bounty.has_submissions, is_final=is_final)
+        self._print_step(step, head.time)
+        self._let_go(final)
+        return None
+
+    def _print_news(self, head: BlockNumber) -> None:
+        """Logs that were not there at the last look, and those whose block is there no more."""
+        found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
+        missing = {place: log for place, log in self.printed.items() if place not in found}
+        replaced = {place: log for place, log in missing.items() if self._is_replaced(log, head)}
+        for log in replaced.values():
+            emit(RevertedEvent(self.bounty_id, log.tx_hash, log.block_number))
+        for place, (log, what) in found.items():
+            if place not in self.printed:
+                with chain_errors():
+                    fields = _fields(what)
+                emit(WatchedEvent(type(what).__name__, self.bounty_id, log.tx_hash, log.block_number, fields))
+        unknown = {place: log for place, log in missing.items() if place not in replaced}
+        self.printed = unknown | {place: log for place, (log, _) in found.items()}
+
+    def _is_replaced(self, log: Log, head: BlockNumber) -> bool:
+        """Whether the chain has another block in the place of a log's. Above this look's head that is not known: of an
+        endpoint's several nodes one may be behind."""
+        if log.block_number > head:
+            return False
+        with chain_errors():
+            return header_at(self.chain.rpc, log.block_number).hash != log.block_hash
+
+    def _print_step(self, upcoming: NextStep, now: int) -> None:
+        self.seconds_left = None if upcoming.at is None else upcoming.at - now
+        if upcoming != self.upcoming:
+            self.upcoming = upcoming
+            emit(AwaitedStep(self.bounty_id, upcoming.step, upcoming.at))
+
+    def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
+        for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
+            if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
+                yield log, what
+
+    def _let_go(self, final: BlockNumber) -> None:
+        """Drop the blocks that are final from what is read again."""
+        self.printed = {place: log for place, log in self.printed.items() if log.block_number > final}
+        self.first = BlockNumber(max(self.first, final + 1))
+
+    def _is_final(self, final: BlockNumber) -> bool:
+        with chain_errors():
+            view = self.chain.hub.bounty(self.bounty_id, final)
+        return view is not None and view.outcome is not None
+
+
+def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) -> BlockNumber:
+    """Where the bounty's log is read from: the Hub's first block, or where that is far back the creation by the index.
+
+    Where neither is known it is the block that last changed the bounty: what happened before is then left out.
+    """
+    from bounty_protocol.wire.bounties import BountyDetail
+
+    api = api_of(settings)
+    try:
+        return first_blocks(chain, api, bounty_id)[0]
+    except CommandRefused:
+        return bounty_detail(api, bounty_id).read(BountyDetail).block.number
+
+
+def _fields(found: HubEvent) -> dict[str, object]:
+    """An event's fields for programs."""
+    values = to_json(found)
+    if isinstance(found, BountyFinalized) and found.outcome is not Outcome.AWARDED:
+        values |= {"winner": None, "submission_commitment": None}
+    return values
+
+
+def _print_end(bounty_id: BountyId, bounty: BountyView) -> FinalBounty:
+    outcome, reason = bounty.outcome, bounty.reason
+    if outcome is None or reason is None:
+        raise ValueError("an open bounty has no end")
+    awarded = outcome is Outcome.AWARDED
+    won = (bounty.winner, bounty.winning_submission) if awarded else (None, None)
+    return emit(FinalBounty(bounty_id, outcome, reason, *won), after_the_end(bounty_id, bounty))

@@ -1,1 +1,0 @@
-"""The Solver's commands: submit sealed work."""

@@ -1,0 +1,207 @@
+"""``poster:check``: a page reviewed on this machine or, where that is wanted, by the service, as a linter shows it.
+
+The rules are those of the service's own readiness review, of the same release as this client; the Hub's bounds are
+checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent to the
+API unless ``--service`` is given: then the page is, unsigned, and the rules are those that the service has now. No key
+is needed.
+"""
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.chain.hub_constants import term_issues
+from bounty_protocol.chain.rollup import STATED_OUTAGES
+from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.commitments import spec_commitment
+from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
+from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
+from bounty_protocol.types import ChainId, UnixSeconds
+
+from service_cli.chain.session import ChainClient
+from service_cli.config.keys import check_document
+from service_cli.config.settings import CHAIN, Settings
+from service_cli.errors import CommandRefused
+from service_cli.queries.conditions import HubConditions, read_conditions
+from service_cli.ui.output import emit, say, warn
+from service_cli.ui.text import argument, counted, duration, moment, printable
+from service_cli.work.events import CheckedPage, PageIssue
+from service_cli.work.template import leftovers
+
+_ENTRY: Final = re.compile(r"(?P<key>[a-z_]+)\[(?P<index>[0-9]{1,4})\]")
+_IN_BODY: Final = re.compile(r"Line (?P<line>[0-9]{1,7}): ")
+
+
+STDIN: Final = "<stdin>"
+"""The name of a page that was piped in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that keeps a page from being published, and the line where it is."""
+
+    line: int
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class PageReview:
+    """The findings, by the Hub's bounds, too, where ``online``."""
+
+    findings: tuple[Finding, ...]
+    online: bool
+
+
+def review_page(settings: Settings, page: bytes, *, offline: bool = False, service: bool = False) -> PageReview:
+    """The reasons against publishing a page: by this release's rules, or with ``service`` by the service's own."""
+    check_document(settings.environment, page, "The page")
+    online = service or (not offline and all(settings.knows(value) for value in CHAIN))
+    conditions, now = None, UnixSeconds(int(time.time()))
+    if online and not service:
+        chain = ChainClient.checked(settings)
+        conditions, now = read_conditions(chain), chain.latest().time
+    return PageReview(tuple(dict.fromkeys(_served(settings, page) if service else find(page, now, conditions))), online)
+
+
+def check_page_file(
+    settings: Settings, page: bytes, name: str, *, offline: bool = False, service: bool = False
+) -> CheckedPage:
+    """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+    review = review_page(settings, page, offline=offline, service=service)
+    found, online = review.findings, review.online
+    for one in found:
+        emit(PageIssue(one.line, one.field, one.message))
+    checked = CheckedPage(spec_commitment(page), len(page), len(found), online)
+    page_argument = argument(None if name == STDIN else name, "PAGE")
+    emit(checked, None if found else f"service-cli poster:publish-fund --check {page_argument}")
+    if found:
+        message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
+        next_action = "Change each line named above, then check again."
+        if any(one.field == "document" and "carriage return" not in one.message for one in found):
+            next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
+        raise CommandRefused("page_not_ready", message, next_action=next_action)
+    for advice in outage_advice(page, UnixSeconds(int(time.time())), settings.chain_id):
+        warn(f"advice: {advice}")
+    return checked
+
+
+def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[str]:
+    """A sentence for each window that an outage of the network's sequencer could take; advice, and no issue.
+
+    ``page`` is one that the rules have no issue with. Nothing is known of the local network, which has no sequencer.
+    """
+    if (seen := STATED_OUTAGES.get(chain_id)) is None:
+        return
+    challenge, longest = parse_challenge(page), duration(LONGEST_INCLUSION_SECONDS)
+    windows = (
+        ("submission_deadline", challenge.submission_deadline - now, "a Solver"),
+        ("judging_window_seconds", challenge.judging_window_seconds, "a Guardian"),
+    )
+    for field, seconds, who in windows:
+        if seconds <= LONGEST_INCLUSION_SECONDS:
+            outage = duration(seen)
+            yield (
+                f"{field} leaves {duration(max(0, seconds))}. Its chain may stand still, as Base did for {outage}, and "
+                f"{who} may then need up to {longest} to be in a block by way of the settlement layer: leave more"
+            )
+
+
+def require_ready(page: bytes, path: str | None, now: UnixSeconds, conditions: HubConditions) -> None:
+    """Refuse a page that the rules have issues with, before it is sent: its review would be charged for the same."""
+    if found := list(dict.fromkeys(find(page, now, conditions))):
+        issues = [Issue(one.field, f"Line {one.line}: {one.message}") for one in found]
+        message = f"The page has {counted(len(found), 'issue')}; its publication would be refused. Nothing was sent."
+        next_action = f"Change each line named above, then check it: service-cli poster:check {argument(path, 'PAGE')}"
+        raise CommandRefused("page_not_ready", message, issues=issues, next_action=next_action)
+
+
+def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
+    """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
+    if count := len(list(find(page, now, None))):
+        issues = counted(count, "issue")
+        check = f"service-cli poster:check {argument(path, 'PAGE')}"
+        warn(f"the service's review would refuse this page for {issues}: {check}")
+
+
+def _served(settings: Settings, page: bytes) -> Iterator[Finding]:
+    """The issues that the service finds: its release of the rules, its Hub's bounds."""
+    from bounty_protocol.wire.publication import PageFindings
+
+    from service_cli.api import api_of
+
+    api = api_of(settings)
+    say(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
+    answer = api.post("/api/bounty-challenge-specs/check", page, "text/markdown")
+    return _placed(page.decode("utf-8", "replace"), answer.read(PageFindings).issues)
+
+
+def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
+    """The issues found: the form alone where it is, then what is left of the template, then terms and rules."""
+    text = page.decode("utf-8", "replace")
+    try:
+        challenge = parse_challenge(page)
+    except ServiceError as error:
+        yield from _placed(text, error.issues)
+        return
+    if left := list(leftovers(page)):
+        yield from (Finding(line, "template", message) for line, message in left)
+    else:
+        yield from _placed(text, _review(challenge, page, now, conditions))
+    if conditions is not None:
+        yield from _placed(text, term_issues(challenge, conditions.constants, now, lambda at: moment(at, now)))
+
+
+def _review(
+    challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
+) -> tuple[Issue, ...]:
+    from bounty_protocol.readiness.material import Material
+    from bounty_protocol.readiness.review import review
+
+    if conditions is None:
+        return review(Material(challenge, page, now)).issues
+    hub = conditions.constants
+    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)).issues
+
+
+def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+    lines = text.splitlines()
+    for issue in issues:
+        if stated := _IN_BODY.match(issue.message):
+            yield Finding(
+                int(stated["line"]), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message[stated.end() :])
+            )
+        else:
+            yield Finding(line_of(lines, issue.path), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message))
+
+
+def _plain(message: str) -> str:
+    return printable(message, 1_500)
+
+
+def line_of(lines: list[str], path: str) -> int:
+    """The line, from 1, of a frontmatter field, of an entry of a list, or of the body's begin; 1 where none has it."""
+    ends = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), len(lines))
+    if path == "body":
+        return min(ends + 2, max(1, len(lines)))
+    entry = _ENTRY.match(path)
+    key, wanted = (entry["key"], int(entry["index"])) if entry else (path, -1)
+    for number, line in enumerate(lines[:ends]):
+        if line.startswith(f"{key}:"):
+            return number + 1 if wanted < 0 else _entry_line(lines[:ends], number, wanted)
+    return 1
+
+
+def _entry_line(lines: list[str], start: int, wanted: int) -> int:
+    """The line of a list's entry; the key's where it is written in another way."""
+    seen = -1
+    for number in range(start + 1, len(lines)):
+        if lines[number][:1] not in {" ", "-", "\t", ""}:
+            break
+        if lines[number].lstrip().startswith("- "):
+            seen += 1
+            if seen == wanted:
+                return number + 1
+    return start + 1

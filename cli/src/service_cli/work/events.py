@@ -1,0 +1,204 @@
+"""Events of what is done with files of this machine: pages, keys, what is selected, sealed and opened."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from bounty_protocol.shapes import OMITTED, Note
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds
+
+from service_cli.chain.events import OpenedFiles
+from service_cli.ui.event import Code, Count, Event, Position
+from service_cli.ui.text import counted
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSubmission(Event):
+    """Where no Submission was named by Solver and commitment: one of the bounty, by the Hub's log, oldest first.
+    `number` is what `--submission` takes, `of` how many there are."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_listed"
+    SAYS: ClassVar[str] = "Submission {number} of {of} by {solver}"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    number: Position
+    of: Count
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedSubmission(Event):
+    """Envelope, commitment and contract agree, and the key fits."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_verified"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
+    SAYS: ClassVar[str] = "The Submission of {solver} is the one on chain, and your key opens it."
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedSubmission(OpenedFiles):
+    __doc__ = OpenedFiles.__doc__
+    EVENT: ClassVar[str] = "guardian_open.artifact_opened"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
+    SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
+
+
+@dataclass(frozen=True, slots=True)
+class UnopenedSubmission(Event):
+    """Of a whole bounty: this Submission could not be opened, and why, with the fields of a refusal; the others are
+    opened."""
+
+    EVENT: ClassVar[str] = "guardian_open.submission_not_opened"
+    SAYS: ClassVar[str] = "Not opened: Submission {number}. {message}"
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+    number: Position
+    code: Code
+    message: str
+    next_action: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedBounty(Event):
+    """Of a whole bounty: how many Submissions this run opened, an earlier one had opened, and could not be opened.
+    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit` left out."""
+
+    EVENT: ClassVar[str] = "guardian_open.finished"
+    WHEN: ClassVar[str] = "for a whole bounty"
+    bounty_id: BountyId
+    output_dir: str
+    opened: Count
+    opened_before: Count
+    not_opened: Count
+    left_out: tuple[int, ...]
+
+    def says(self) -> str:
+        if not (self.opened or self.opened_before or self.not_opened or self.left_out):
+            return "Bounty {bounty_id} has no Submission: there is nothing to open or to judge."
+        return f"Done. {counted(self.opened, 'Submission')} of bounty {{bounty_id}} opened below {{output_dir}}."
+
+
+@dataclass(frozen=True, slots=True)
+class NewEncryptionKey(Event):
+    """`recipient` is the public key as age writes it; `key_count` counts the keys of the file, the new one
+    included."""
+
+    EVENT: ClassVar[str] = "guardian_new_key.written"
+    SAYS: ClassVar[str] = "Done. A new encryption key is in {path}. Back it up and keep older keys."
+    path: str
+    public_key: Bytes32
+    recipient: Annotated[str, Note(pattern="^age1[0-9a-z]{58}$")]
+    key_count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionKey(Event):
+    """One for each key; `position` 0 is the newest; `in_roster` is null without `--roster`."""
+
+    EVENT: ClassVar[str] = "guardian_keys.key"
+    position: Count
+    public_key: Bytes32
+    recipient: Annotated[str, Note(pattern="^age1[0-9a-z]{58}$")]
+    in_roster: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenTemplate(Event):
+    """The template is at `path`. What an option was taken for stands beside it, null without the option; with
+    `--award` the escrow and who gets what of it, by the Hub's fees."""
+
+    EVENT: ClassVar[str] = "poster_new.written"
+    SAYS: ClassVar[str] = "A template of a challenge page is in {path}. Fill in what is in angle brackets."
+    path: str
+    escrow_amount: TokenAmount | None
+    submission_deadline: UnixSeconds | None
+    judging_window_seconds: Annotated[int | None, Note(minimum=1)]
+    winner_award: Annotated[TokenAmount | None, OMITTED] = None
+    guardian_fee: Annotated[TokenAmount | None, OMITTED] = None
+    protocol_fee: Annotated[TokenAmount | None, OMITTED] = None
+
+
+@dataclass(frozen=True, slots=True)
+class PageIssue(Event):
+    """One thing that keeps the page from being published: the line where it is, from 1, the field (`body` below the
+    frontmatter, `template` for what is left of one), and what to change."""
+
+    EVENT: ClassVar[str] = "poster_check.issue"
+    WHEN: ClassVar[str] = "one for each"
+    SAYS: ClassVar[str] = "line {line}, {field}: {message}"
+    line: Position
+    field: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedPage(Event):
+    """How many there are. `hub_checked` is whether the terms were held against the Hub's own bounds, too. Where there
+    are any, `poster_check.refused` follows."""
+
+    EVENT: ClassVar[str] = "poster_check.finished"
+    spec_commitment: Bytes32
+    byte_length: Count
+    issues: Count
+    hub_checked: bool
+
+    def says(self) -> str:
+        if self.issues:
+            return f"Not ready: {counted(self.issues, 'thing')} to change."
+        return "Nothing found. The service's review may still see what no rule does."
+
+
+@dataclass(frozen=True, slots=True)
+class FittingKey(Event):
+    """The content key came and is the envelope's."""
+
+    EVENT: ClassVar[str] = "open_winning_submission.key_retrieved"
+    HIDES: ClassVar[tuple[str, ...]] = ("solver", "submission_commitment")
+    SAYS: ClassVar[str] = "The key of the winning work of bounty {bounty_id} is here, and it fits."
+    bounty_id: BountyId
+    solver: Address
+    submission_commitment: Bytes32
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedWinningWork(OpenedFiles):
+    __doc__ = OpenedFiles.__doc__
+    EVENT: ClassVar[str] = "open_winning_submission.artifact_opened"
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
+    SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOutPath(Event):
+    """Not sealed, since `.bountyignore` names it. A path that ends with a
+    slash is a directory with everything in it."""
+
+    EVENT: ClassVar[str] = "submit.left_out"
+    WHEN: ClassVar[str] = "once for each name that is left out"
+    TABLE: ClassVar[bool] = True
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SealableFile(Event):
+    """Only with `--check`: a file that would be sealed."""
+
+    EVENT: ClassVar[str] = "submit.file"
+    WHEN: ClassVar[str] = "once for each file, with --check"
+    TABLE: ClassVar[bool] = True
+    path: str
+    byte_length: Count
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedCommitment(Event):
+    """keccak256 of the exact bytes."""
+
+    EVENT: ClassVar[str] = "spec_commitment.derived"
+    SAYS: ClassVar[str] = "The commitment is the keccak256 of exactly these {byte_length}."
+    spec_commitment: Bytes32
+    byte_length: Count

@@ -1,0 +1,138 @@
+"""A Guardian's encryption keys: made, rotated with the old ones kept, and shown by their public halves only.
+
+No secret is printed, returned to a command's output or put into a message; the file is private to its owner
+(0600) and replaced in one step, read back before that, so that no interruption loses a key; a second run at the same
+time waits. A key that is in the file stays in it: bounties pin the roster, and with it the key, of their day.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from bounty_protocol.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, recipient_text
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Bytes32
+
+from service_cli.config.environment import DOTENV, Environment, KeyForm, KeySource
+from service_cli.config.small_files import Unusable, read_small
+from service_cli.disk import sync_folder
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.ui.output import emit, say, warn
+from service_cli.work.events import EncryptionKey, NewEncryptionKey
+
+VARIABLE: Final = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
+_FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
+
+
+def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> None:
+    """The command ``guardian:new-key``: a new key before all others, in the keyring file."""
+    target = _target(environment, path)
+    with _held(target):
+        kept = _kept(environment, target, rotate=rotate)
+        if len(kept) == MAX_KEYRING:
+            message = f"{target} holds {MAX_KEYRING} keys, as many as a keyring takes."
+            raise CommandRefused(
+                "keyring_full", message, next_action="Take out keys that no open bounty's roster holds."
+            )
+        added = Identity.generate()
+        _replace(target, [added, *kept])
+    emit(NewEncryptionKey(str(target), added.public_key, recipient_text(added.public_key), len(kept) + 1))
+    say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
+    say("give the public key to the Hub's owner, who publishes a roster with it")
+
+
+def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:
+    """The command ``guardian:keys``: the public half of each key, newest first, and whether ``roster`` holds it."""
+    text = environment.secret(VARIABLE) if path is None else _read(path)
+    if text is None:
+        next_action = f"Set {_FILE_VARIABLE}, name a file, or make one with guardian:new-key."
+        raise CommandRefused("key_missing", f"{VARIABLE} is not set.", next_action=next_action)
+    keys = [identity.public_key for identity in _parsed(text, VARIABLE if path is None else str(path))]
+    for position, key in enumerate(keys):
+        in_roster = None if roster is None else key in roster
+        emit(EncryptionKey(position, key, recipient_text(key), in_roster))
+    if roster is not None and keys[0] not in roster:
+        other = "an older key of this keyring is" if set(keys) & set(roster) else "no key of this keyring is"
+        warn(f"the newest key is not in the current roster; {other}: ask the Hub's owner for a new version")
+
+
+def _target(environment: Environment, path: Path | None) -> Path:
+    sources = [found for found in environment.sources(VARIABLE) if found.level != DOTENV]  # it may be somebody else's
+    named = path or next((found.value for found in sources if found.form is KeyForm.FILE), None)
+    if named is None:
+        message = "No file is named for the keys."
+        raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
+    return Path(named).absolute().resolve()
+
+
+def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
+    """The keys there are already: in the file, or where that is new, wherever they are set now."""
+    if not os.path.lexists(target):
+        if rotate:
+            message = f"{target} is not there: there is nothing to rotate."
+            next_action = "Check the path; to make a first key leave --rotate out."
+            raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
+        sources = [found for found in environment.sources(VARIABLE) if not _is_file(found, target)]
+        return _parsed(environment.read_source(sources[0]), sources[0].variable) if sources else ()
+    if not rotate:
+        message = f"{target} is there already."
+        raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
+    return _parsed(_read(target), str(target))
+
+
+def _is_file(source: KeySource, target: Path) -> bool:
+    return source.form is KeyForm.FILE and Path(source.value).absolute().resolve() == target
+
+
+def _read(path: Path) -> str:
+    try:
+        return read_small(path)[0]
+    except (OSError, Unusable) as error:
+        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+        raise CommandRefused("file_unreadable", f"{path} {reason}.", next_action="Check its path and rights.") from None
+
+
+def _parsed(text: str, source: str) -> tuple[Identity, ...]:
+    try:
+        return parse_keyring(text.strip())
+    except ServiceError as error:
+        message = f"{source} is not a keyring: {error.message}"
+        raise CommandRefused("key_malformed", message, next_action="Correct it by hand; nothing was changed.") from None
+
+
+def _replace(target: Path, keys: Sequence[Identity]) -> None:
+    draft = target.with_name(f".{target.name}.new")
+    try:
+        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            os.fchmod(file.fileno(), 0o600)
+            json.dump([key.to_text() for key in keys], file, indent=1)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        if parse_keyring(draft.read_text(encoding="utf-8")) != tuple(keys):
+            raise OSError("it reads back differently")
+        draft.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        message = f"{target} cannot be written: {error.strerror or error}."
+        raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
+
+
+@contextmanager
+def _held(target: Path) -> Iterator[None]:
+    """One run at a time in this folder."""
+    try:
+        folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        message = f"{target.parent} is not a directory that can be used."
+        raise CommandRefused("file_not_written", message, next_action="Make it first, or name another file.") from None
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)

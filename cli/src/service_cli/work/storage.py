@@ -1,0 +1,254 @@
+"""Uploading and downloading ciphertext, streamed.
+
+A storage address that the API names is an https address (http only beside an API that is http itself, as on
+one machine), and what it requests is a PUT with plain headers, or nothing is sent. An upload sends exactly the
+announced bytes; an object that is already there counts as done (``prepare`` verifies it). A download is bounded by
+the committed length, continues what an earlier run left, and ends with the committed digest. Either has to move at
+``LEAST_RATE``, so that each has an end.
+"""
+
+import hashlib
+import os
+import re
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import IO, Final
+from urllib.parse import urlsplit
+
+import urllib3
+from bounty_protocol.crypto.artifact import ciphertext_mismatch
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.timely import AnswerTooLong, Opened, TimelyHttp
+from bounty_protocol.types import Bytes32
+from bounty_protocol.wire.submissions import UploadTarget
+
+from service_cli.errors import MALFORMED, CommandFailed
+from service_cli.ui.output import Progress, say
+from service_cli.work.downloads import folder_of, not_kept
+
+_CHUNK: Final = 1024 * 1024
+_PIECE: Final = 256 * 1024
+"""The most that a killed download loses."""
+BEGIN_SECONDS: Final = 120.0
+"""How long a storage may take before anything moves, and with what moves later too slowly, in all."""
+LEAST_RATE: Final = 16 * 1024
+"""Bytes a second: a gibibyte takes less than 19 hours, and what drips two minutes."""
+_MOST_OF_UPLOAD: Final = 64 * 1024
+"""Bytes of what the storage answers to an upload."""
+_HEADER: Final = re.compile(r"[A-Za-z0-9-]{1,100}")
+_OWN_HEADERS: Final = {"authorization", "connection", "content-length", "cookie", "host", "transfer-encoding"}
+_AGAIN: Final = "Run the command again: it continues here."
+
+
+@dataclass(frozen=True, slots=True)
+class UploadAddress:
+    """Where ciphertext goes."""
+
+    url: str
+    headers: Mapping[str, str]
+
+
+def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
+    """The file's blocks, with how much of it is on its way; ``TimeoutError`` where the storage takes it too slowly."""
+    done, begun = 0, time.monotonic()
+    while block := file.read(_CHUNK):
+        if time.monotonic() - begun > BEGIN_SECONDS + done / LEAST_RATE:
+            raise TimeoutError("the storage takes the bytes too slowly")
+        yield block
+        done += len(block)
+        progress(done, size)
+
+
+def read_target(answer: UploadTarget, api_url: str) -> UploadAddress:
+    """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
+    for name, value in answer.upload_headers.items():
+        if (
+            _HEADER.fullmatch(name) is None
+            or name.lower() in _OWN_HEADERS
+            or not (value.isascii() and value.isprintable())
+        ):
+            raise _malformed_address("upload")
+    return UploadAddress(storage_url(answer.upload_url, api_url), answer.upload_headers)
+
+
+def storage_url(url: object, api_url: str) -> str:
+    """An address of the storage as the API names it."""
+    try:
+        parts = urlsplit(url if isinstance(url, str) else "")
+        allowed = {"https", urlsplit(api_url).scheme}
+        if parts.scheme in allowed and parts.hostname and not parts.username and str(url).isascii():
+            return str(url)
+    except ValueError:
+        pass
+    raise _malformed_address("storage")
+
+
+def _malformed_address(what: str) -> CommandFailed:
+    message = f"The API's {what} address is none that this client would use."
+    return CommandFailed(MALFORMED, message, next_action="Check SERVICE_API_BASE_URL; report it if it persists.")
+
+
+def upload(target: UploadAddress, file: Path) -> bool:
+    """PUT the file; False when an object is there already. Of the answer, which may have no end, no body is read."""
+    size, headers = file.stat().st_size, dict(target.headers)
+    headers["Content-Length"] = str(size)
+    try:
+        with _storage() as http, file.open("rb") as source, Progress("uploading") as progress:
+            body = _reporting(source, size, progress)
+            request = {"body": body, "headers": headers}
+            with http.opened("PUT", target.url, request, most_bytes=_MOST_OF_UPLOAD) as response:
+                status = response.status
+    except urllib3.exceptions.HTTPError as error:
+        message = "The upload broke off, or was too slow to ever end."
+        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
+    if status == 412:
+        return False
+    if not 200 <= status < 300:
+        raise CommandFailed("storage_refused", f"The storage refused the upload ({status}).", next_action=_AGAIN)
+    return True
+
+
+def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
+    """Make the file the ciphertext of this length and digest; what an earlier run left in it is continued.
+
+    Kept are bytes that may be its begin. Where they turn out not to be, or the storage answers other bytes than those
+    that are missing, all of it is requested once.
+    """
+    part = _Part(file, byte_length, sha256)
+    try:
+        part.read_back()
+        if part.is_whole:
+            return
+        if part.size:
+            say(f"continuing at {part.size / byte_length:.0%} what an earlier run downloaded")
+        with _storage() as http:
+            _download(http, url, part)
+    except urllib3.exceptions.HTTPError as error:
+        message = "The download broke off, or was too slow to ever end."
+        raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
+    except OSError as error:
+        raise not_kept(byte_length, folder_of(file), error) from None
+
+
+class _NotOfIt(Exception):
+    """Bytes that are not of the ciphertext; ``error`` is what it means where none were kept from before."""
+
+    def __init__(self, error: ServiceError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
+class _Part:
+    """The part of a ciphertext that is here."""
+
+    def __init__(self, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
+        self._file, self._wanted = file, sha256
+        self._digest = hashlib.sha256()
+        self.byte_length, self.size = byte_length, 0
+        self.continues = False
+        """Whether an earlier run left some of it."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is all of it, with the right digest."""
+        return self.size == self.byte_length and f"0x{self._digest.hexdigest()}" == self._wanted
+
+    def read_back(self) -> None:
+        """Take what an earlier run left, unless it cannot be a begin."""
+        kept = os.fstat(self._file.fileno()).st_size
+        if not kept:
+            return
+        if kept <= self.byte_length:
+            self._file.seek(0)
+            with Progress("checking") as progress:
+                while block := self._file.read(_CHUNK):
+                    self._count(block)
+                    progress(self.size, kept)
+            self.continues = True
+        if kept >= self.byte_length and not self.is_whole:
+            self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Throw away what is here."""
+        if os.fstat(self._file.fileno()).st_size:
+            self._file.truncate(0)
+            self._file.seek(0)
+        self._digest, self.size, self.continues = hashlib.sha256(), 0, False
+
+    def take(self, piece: bytes) -> None:
+        """More of it, in the file when this returns."""
+        if self.size + len(piece) > self.byte_length:
+            raise _NotOfIt(_wrong_length())
+        view = memoryview(piece)
+        while view:  # a nearly full disk takes less at a time
+            view = view[self._file.write(view) :]
+        self._count(piece)
+
+    def _count(self, piece: bytes) -> None:
+        self._digest.update(piece)
+        self.size += len(piece)
+
+
+def _download(http: TimelyHttp, url: str, part: _Part) -> None:
+    """The missing part; all of it, once, where that does not make the ciphertext with what is here."""
+    while True:
+        try:
+            _receive(http, url, part)
+        except _NotOfIt as found:
+            continued = part.continues
+            part.begin_anew()
+            if not continued:
+                raise found.error from None
+            say("that is not the committed ciphertext: downloading all of it again")
+        else:
+            return
+
+
+def _receive(http: TimelyHttp, url: str, part: _Part) -> None:
+    headers = {"Range": f"bytes={part.size}-"} if part.size else {}
+    try:
+        with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
+            _require_begin(response, part)
+            with Progress("downloading", part.size) as progress:
+                for piece in response.pieces(_PIECE):
+                    part.take(piece)
+                    progress(part.size, part.byte_length)
+    except AnswerTooLong:
+        raise _NotOfIt(_wrong_length()) from None
+    if part.size < part.byte_length:  # as an interrupted answer without a length looks, too
+        raise _wrong_length()
+    if not part.is_whole:
+        raise _NotOfIt(ciphertext_mismatch())
+
+
+def _require_begin(response: Opened, part: _Part) -> None:
+    """Refuse an answer whose body does not begin where the part ends; one that has it all replaces the part."""
+    if response.status == 200:
+        part.begin_anew()
+        return
+    if part.size and response.status in {206, 416}:
+        expected = f"bytes {part.size}-{part.byte_length - 1}/{part.byte_length}"
+        if response.status == 206 and response.headers.get("Content-Range", "").strip() == expected:
+            return
+        raise _NotOfIt(_wrong_length())
+    message = f"The storage refused the download ({response.status})."
+    raise CommandFailed("storage_refused", message, next_action=_AGAIN)
+
+
+def _wrong_length() -> CommandFailed:
+    message = "The stored ciphertext is not of the committed length."
+    return CommandFailed("storage_mismatch", message, next_action=_AGAIN)
+
+
+@contextmanager
+def _storage() -> Iterator[TimelyHttp]:
+    """Connections of one transfer."""
+    http = TimelyHttp(BEGIN_SECONDS, least_rate=LEAST_RATE, timeout=urllib3.Timeout(connect=10.0, read=BEGIN_SECONDS))
+    try:
+        yield http
+    finally:
+        http.clear()

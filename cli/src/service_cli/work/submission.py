@@ -1,0 +1,248 @@
+"""Submissions that the contract records: where their bytes are, whether they are the committed ones, what opens them.
+
+The envelope must hash to the commitment on chain and fit the bounty, roster and reveal point of the contract; the
+ciphertext must have the committed length and digest. The API is only one place where bytes come from. Files are written
+only below the given directory, and only when everything was authentic and nothing in it names another bounty or Solver.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Final, TypeVar
+
+from bounty_protocol.crypto.artifact import open_artifact
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.commitments import submission_commitment
+from bounty_protocol.domain.envelope import Envelope, parse_envelope
+from bounty_protocol.domain.envelope_checks import ExpectedEnvelope, envelope_differences
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.submissions import SubmissionContent
+
+from service_cli.api import ApiClient
+from service_cli.chain.events import OpenedFiles
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import Signer
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.queries.state import BountyState
+from service_cli.ui.output import Progress, emit, warn
+from service_cli.ui.text import printable
+from service_cli.work.downloads import Download, download_file
+from service_cli.work.storage import download, storage_url
+
+F = TypeVar("F", bound=OpenedFiles)
+
+
+_NOT_SERVED: Final = "submission_not_found"
+_MALFORMED: Final = "The Submission itself is malformed: a Guardian says so in the Verdict."
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A Submission on chain, and what is behind it."""
+
+    bounty_id: BountyId
+    solver: Address
+    commitment: Bytes32
+    envelope: Envelope
+    source: str | Path
+    """Where the ciphertext is: the storage's address, or a file of this machine."""
+
+    def names(self) -> tuple[BountyId, Address, Bytes32]:
+        """How events name it."""
+        return self.bounty_id, self.solver, self.commitment
+
+
+def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
+    """The envelope behind the commitment, read with a signed request and checked against the commitment."""
+    commitment = pair[1]
+    try:
+        answer = api.signed(
+            signer,
+            "GET",
+            f"/api/bounties/{bounty_id}/submissions/{commitment}/content",
+            summary=f"read Submission {commitment} of bounty {bounty_id}",
+        ).read(SubmissionContent)
+    except CommandRefused as refusal:
+        if refusal.code != _NOT_SERVED:
+            raise
+        raise _not_served() from refusal
+    return _served(api, bounty_id, pair, answer)
+
+
+def _served(
+    api: ApiClient, bounty_id: BountyId, pair: tuple[Address, Bytes32], content: SubmissionContent
+) -> Submission:
+    source = partial(storage_url, content.download_url, api.base_url)
+    return checked_submission(content.envelope.encode(), bounty_id, pair, source)
+
+
+def _not_served() -> CommandRefused:
+    message = (
+        "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
+        "commitment is a copy of another Solver's."
+    )
+    next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
+    return CommandRefused(_NOT_SERVED, message, next_action=next_action)
+
+
+def checked_submission(
+    content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
+) -> Submission:
+    """The envelope of these bytes, if they are the committed ones and an envelope at all."""
+    solver, commitment = pair
+    if submission_commitment(content) != commitment:
+        message = "The envelope does not hash to the commitment on chain."
+        raise CommandRefused(
+            "envelope_mismatch", message, next_action="Get the envelope from the Solver or another source."
+        )
+    try:
+        envelope = parse_envelope(content)
+    except ServiceError as error:
+        raise CommandRefused(
+            "envelope_malformed", error.message, issues=error.issues, next_action=_MALFORMED
+        ) from error
+    return Submission(bounty_id, solver, commitment, envelope, source())
+
+
+def check_envelope(chain: ChainClient, submission: Submission, state: BountyState, info: BeaconInfo | None) -> None:
+    """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and, by the beacon, reveal point.
+
+    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. What the
+    bounty is, and which beacon, somebody has said: that comes before the Solver's fault.
+    """
+    expected = ExpectedEnvelope(
+        chain_id=chain.chain_id,
+        hub_address=chain.hub.address,
+        bounty_id=submission.bounty_id,
+        solver_address=submission.solver,
+        spec_commitment=state.bounty.spec_commitment,
+        roster=state.roster,
+        reveal_policy=info.reveal_policy(state.bounty.reveal_at) if info else submission.envelope.reveal_policy,
+    )
+    if issues := envelope_differences(submission.envelope, expected):
+        message = f"The envelope does not fit the bounty it was submitted to, as {chain.named} has that."
+        next_action = (
+            "Compare the bounty with another RPC endpoint, and SERVICE_BEACON_CHAIN_HASH where it is set with another "
+            f"Guardian. If both are right: {_MALFORMED}"
+        )
+        raise CommandRefused("envelope_refused", message, issues=issues, next_action=next_action)
+
+
+@contextmanager
+def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
+    """The ciphertext: where it is here, its digest is checked on opening; where it is downloaded, before.
+
+    A download that is interrupted is kept, and continued by the next run.
+    """
+    if isinstance(submission.source, Path):
+        yield submission.source
+        return
+    envelope = submission.envelope
+    part = Download(envelope.chain_id, envelope.hub_address, *submission.names())
+    with download_file(part, envelope.ciphertext.byte_length) as file:
+        download(submission.source, file, envelope.ciphertext.byte_length, envelope.ciphertext.sha256)
+        with open(file.fileno(), "rb", closefd=False) as ciphertext:
+            ciphertext.seek(0)
+            yield ciphertext
+
+
+_THE_SOLVERS: Final = {
+    Failure.AGE_MALFORMED: "its artifact is not an age file of the form that Submissions have",
+    Failure.AGE_RECIPIENTS_REFUSED: "its artifact is not sealed to exactly one X25519 key",
+    Failure.AGE_NO_MATCHING_KEY: "its artifact is not sealed to the content key that its envelope names",
+    Failure.AGE_TAMPERED: "its artifact was damaged before the Solver committed to it",
+    Failure.AGE_TRUNCATED: "its artifact was cut short before the Solver committed to it",
+    Failure.AGE_TRAILING_DATA: "its artifact goes on after its end",
+    Failure.TIMELOCK_MALFORMED: "its key capsule is not a timelock file",
+    Failure.TIMELOCK_WRONG_CHAIN: "its key capsule is locked to another beacon",
+    Failure.TIMELOCK_WRONG_ROUND: "its key capsule is locked to another round",
+    Failure.TIMELOCK_TAMPERED: "its key capsule was damaged before the Solver committed to it",
+    Failure.CAPSULE_MALFORMED: "what its key capsule holds is not one sealed content key",
+    Failure.CAPSULE_WRONG_RECIPIENTS: "its key capsule is not sealed to this bounty's roster",
+    Failure.CAPSULE_WRONG_IDENTITY: "its key capsule holds another key than its envelope names",
+    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver",
+    Failure.SEALED_FOR_ANOTHER: "what it sealed names another bounty or another Solver than its envelope",
+    Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
+    Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
+}
+OF_ITS_CONTENT: Final = frozenset({_NOT_SERVED, "envelope_malformed", "envelope_refused", *_THE_SOLVERS})
+"""Codes that say why no Guardian can open a Submission, and nothing of this machine, its keys or this moment."""
+_EVIDENCE: Final = (
+    "All of it hashes to the commitment on chain, so the Solver alone can have caused it: this is evidence for a "
+    "Verdict. Compare with another Guardian, and quote it."
+)
+
+
+@contextmanager
+def sealed_data_errors() -> Iterator[None]:
+    """Turn a refusal of the sealed data itself into a sentence that fits a Verdict.
+
+    Called malformed is only what the Solver alone can have caused, since every byte behind it hashes to the commitment
+    on chain; a bad download, a key that does not fit or a silent beacon keep their own message. A full disk is a
+    failure, which keeps what was downloaded and ends a run that would open more.
+    """
+    try:
+        yield
+    except OutputFailed as error:
+        next_action = "Make room or check its rights, then run the command again: it continues here."
+        raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from None
+    except SealedDataError as error:
+        reason = _THE_SOLVERS.get(error.failure)
+        if reason is None:
+            raise
+        message = f"The Submission is malformed: {reason} ({error.message})."
+        raise CommandRefused(error.code, message, next_action=_EVIDENCE) from None
+
+
+_NAMED: Final = 3
+"""Names that a sentence has."""
+
+
+def _inert(paths: tuple[str, ...]) -> str:
+    """Which names were changed, and how to get the original ones."""
+    named = ", ".join(printable(path, 80) for path in paths[:_NAMED])
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return (
+        f"tools would obey some of its names, so they were laid out as inert_…_: {named}{more}; "
+        "--original-names lays them out as they are"
+    )
+
+
+def write_artifact(
+    submission: Submission,
+    identity: Identity,
+    output_dir: Path,
+    kind: type[F],
+    *,
+    original_names: bool,
+    ready: Callable[[Path], None] = lambda _directory: None,
+    following: str | None = None,
+) -> F:
+    """Fetch and open the work below ``output_dir``, and print it as an event of this ``kind``.
+
+    ``ready`` is called with the directory that holds all of it, before that gets its name.
+    """
+    ciphertext = submission.envelope.ciphertext
+    output_dir.parent.mkdir(parents=True, exist_ok=True)
+    with fetched_ciphertext(submission) as file, sealed_data_errors(), Progress("opening") as progress:
+        opened = open_artifact(
+            file,
+            identity,
+            output_dir,
+            sha256=ciphertext.sha256,
+            byte_length=ciphertext.byte_length,
+            expected=submission.envelope.binding,
+            progress=progress,
+            original_names=original_names,
+            ready=ready,
+        )
+    counts = (opened.file_count, opened.byte_length)
+    done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)), following)
+    if opened.inert:
+        warn(_inert(opened.inert))
+    return done

@@ -1,0 +1,106 @@
+"""``poster:open-winning-submission``: the winning work, opened by the Poster who paid for it.
+
+The content key comes sealed to a one-time key that lives in this process only; envelope and ciphertext are checked
+against the winning commitment on chain before anything is written.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.delivery import RetrievedKey
+
+from service_cli.api_session import ApiSession
+from service_cli.chain.journal import note_done, was_done, winning_work_name
+from service_cli.chain.signer import LocalSigner, local_signer
+from service_cli.config.environment import POSTER_KEY
+from service_cli.config.settings import Settings
+from service_cli.errors import CommandRefused
+from service_cli.queries.next_steps import STATUS, for_poster
+from service_cli.queries.state import BountyState, read_state, require_same
+from service_cli.ui.arguments import require_new
+from service_cli.ui.output import emit
+from service_cli.work.events import FittingKey, OpenedWinningWork
+
+if TYPE_CHECKING:  # ciphers, which only a winner's work needs
+    from bounty_protocol.crypto.x25519 import Identity
+
+
+def open_winning_submission(
+    settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
+) -> OpenedWinningWork:
+    """The command ``poster:open-winning-submission``."""
+    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    chain = session.chain
+    state = read_state(chain, bounty_id)
+    bounty = state.bounty
+    if bounty.outcome is not Outcome.AWARDED:
+        what = "is not awarded yet" if bounty.outcome is None else "ended without a winner"
+        message = f"Bounty {bounty_id} {what}: there is no winning work to open."
+        raise CommandRefused("not_awarded", message, next_action=f"Next: {for_poster(bounty_id, bounty)}")
+    if bounty.poster != session.account:
+        message = f"{session.account} is not the Poster of bounty {bounty_id}."
+        raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
+    target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
+    opened = winning_work_name(str(bounty_id), bounty.winning_submission)
+    try:
+        require_new(target)
+    except CommandRefused:
+        if not (was_done(chain.chain_id, chain.hub.address, *opened) and target.is_dir()):
+            raise
+        message = f"The winning work of bounty {bounty_id} was opened on this machine before; {target} is not empty."
+        next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
+        raise CommandRefused("output_refused", message, next_action=next_action) from None
+    require_same(chain, state, session.api)
+
+    from bounty_protocol.crypto import sealed_box
+    from bounty_protocol.crypto.x25519 import Identity
+
+    from service_cli.work.submission import check_envelope, fetch_submission, write_artifact
+
+    winner = (bounty.winner, bounty.winning_submission)
+    fresh = Identity.generate()
+    try:
+        wrapped_key = _retrieve(session, bounty_id, winner, fresh)
+    except CommandRefused as refused:
+        raise _with_guardians(state, refused) from None
+    submission = fetch_submission(session.api, session.signer, bounty_id, winner)
+    check_envelope(chain, submission, state, None)
+    identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
+    emit(FittingKey(*submission.names()))
+    done = write_artifact(
+        submission, identity, target, OpenedWinningWork, original_names=original_names, following=STATUS
+    )
+    note_done(chain.chain_id, chain.hub.address, *opened)
+    return done
+
+
+def _with_guardians(state: BountyState, refused: CommandRefused) -> CommandRefused:
+    """Where no key was delivered yet: who can do it, and how."""
+    if refused.code != "winning_solution_key_not_found":
+        return refused
+    bounty, guardians = state.bounty, ", ".join(state.roster.accounts)
+    message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
+    command = f"service-cli guardian:deliver-key {state.bounty_id} {bounty.winner} {bounty.winning_submission}"
+    return CommandRefused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
+
+
+def _retrieve(
+    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
+) -> str:
+    """The content key sealed to a fresh key; the answer must name the contract's winner."""
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        f"/api/bounties/{bounty_id}/delivery/retrieve",
+        body=f'{{"poster_ephemeral_public_key":"{fresh.public_key}"}}'.encode(),
+        media_type="application/json",
+        summary=f"retrieve the winning key of bounty {bounty_id}, sealed to a one-time key",
+    ).read(RetrievedKey)
+    if (answer.solver_address, answer.submission_commitment) != winner:
+        message = "The API delivers another Submission than the winner on chain."
+        raise CommandRefused(
+            "winner_mismatch", message, next_action="Do not use the answer; report it to the operator."
+        )
+    return answer.wrapped_key

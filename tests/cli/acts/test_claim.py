@@ -1,0 +1,373 @@
+"""``claim`` for each party and each refusal, with the API stopped: it needs the chain and nothing else."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from service_cli.chain import finality
+from service_cli.main import COMMANDS
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import run_killed, spawn
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.servers import Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+GUARDIAN_FEE = ESCROW * 300 // 10_000
+AWARD = ESCROW * 96 // 100
+
+
+@pytest.fixture
+def claimants(ledger: Ledger, rpc: RpcProxy, tmp_path: Path) -> dict[str, Terminal]:
+    """Everyone, with an API that is gone."""
+    api = ApiTwin(ledger)
+    api.close()
+    names = ("poster", "solver-1", "solver-2")
+    return {name: person(ledger, api, rpc, tmp_path / name, name) for name in names}
+
+
+def submitted(ledger: Ledger) -> tuple[int, str]:
+    """A bounty past its reveal point, and the first Solver's commitment."""
+    bounty, _ = ledger.fund(judging=5_000)
+    commitment = ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    ledger.reveal(bounty)
+    return bounty, commitment
+
+
+def judge(ledger: Ledger, bounty: int, number: int, solver: str | None, commitment: str) -> None:
+    """One Guardian's Verdict: for the Solver's work, or for nobody's."""
+    guardian = ledger.people.guardians[number - 1].wallet
+    guardian.forget_nonce()
+    named = (1, solver, bytes.fromhex(commitment[2:])) if solver else (2, "0x" + "00" * 20, bytes(32))
+    ledger.contract.transact(guardian, "recordVerdict", bounty, *named, bytes([number]) * 32)
+    ledger.node.mine(2)
+
+
+def settled(ledger: Ledger) -> int:
+    """A bounty that nobody judged, settled by somebody."""
+    bounty, _ = submitted(ledger)
+    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
+    anyone = ledger.people.solvers[1].wallet
+    anyone.forget_nonce()
+    ledger.contract.transact(anyone, "settle", bounty)
+    ledger.node.mine(2)
+    return bounty
+
+
+def balance(ledger: Ledger, account: str) -> int:
+    return int(ledger.token.call("balanceOf", account))
+
+
+@pytest.mark.spec(8, 95, 106, 218, 220, 264, 266, 276)
+def test_claim__of_the_poster_after_silence__takes_the_whole_escrow_back_once(
+    ledger: Ledger, claimants: dict[str, Terminal]
+) -> None:
+    bounty, poster = settled(ledger), ledger.people.poster.address
+    before = balance(ledger, poster)
+    ran = claimants["poster"].run("claim", str(bounty))
+    assert ran.events[0]["function_name"] == "claimRefund"
+    assert (ran.events[0]["claimable_amount"], ran.last["claimable_amount"]) == (str(ESCROW), str(ESCROW))
+    assert balance(ledger, poster) - before == ESCROW
+    assert claimants["poster"].run("claim", str(bounty), code=1).last["code"] == "refund_already_claimed"
+    assert balance(ledger, poster) - before == ESCROW
+
+
+@pytest.mark.spec(7, 93, 105, 264, 267, 272)
+def test_claim__of_an_award__pays_the_winner_and_the_poster_what_no_guardian_earned(
+    ledger: Ledger, claimants: dict[str, Terminal]
+) -> None:
+    bounty, commitment = submitted(ledger)
+    winner = ledger.people.solvers[0].address
+    for number in (1, 2):
+        judge(ledger, bounty, number, winner, commitment)
+    before = balance(ledger, winner)
+    award = claimants["solver-1"].run("claim", str(bounty))
+    assert (award.events[0]["claimable_amount"], award.last["claimable_amount"]) == (str(AWARD), str(AWARD))
+    assert balance(ledger, winner) - before == AWARD
+    share = claimants["poster"].run("claim", str(bounty))
+    assert (share.events[0]["function_name"], share.last["claimable_amount"]) == ("claimRefund", str(GUARDIAN_FEE // 3))
+    again = claimants["solver-1"].run("claim", str(bounty), code=1).last
+    assert (again["code"], "transaction 0x" in str(again["message"])) == ("award_already_claimed", True)
+
+
+@pytest.mark.spec(106, 273)
+def test_claim__where_every_guardian_earned_its_share__leaves_the_poster_nothing(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, commitment = submitted(ledger)
+    judge(ledger, bounty, 1, None, commitment)
+    for number in (2, 3):
+        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
+    assert claimants["poster"].run("claim", str(bounty), code=1).last["code"] == "nothing_queued"
+    assert rpc.sent() == 0
+
+
+@pytest.mark.spec(104, 271)
+def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty = settled(ledger)
+    for name in ("solver-1", "solver-2"):
+        assert claimants[name].run("claim", str(bounty), code=1).last["code"] == "not_entitled"
+    stranger = ("--claimant-address", ledger.people.guardians[0].address, str(bounty))
+    assert claimants["poster"].run("claim", *stranger, code=1).last["code"] == "not_entitled"
+    assert rpc.sent() == 0
+
+
+@pytest.mark.spec(24, 103, 270)
+def test_claim__of_what_anybody_could_settle__does_not_settle_it(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, _ = submitted(ledger)
+    ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
+    assert claimants["poster"].run("claim", str(bounty), code=1).last["code"] == "bounty_open"
+    assert rpc.sent() == 0
+    assert not [name for name in COMMANDS if "settle" in name]
+
+
+def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
+    """The same person with the keys of these roles alone, each of somebody."""
+    people = ledger.people
+    wallets = {"poster": people.poster, "solver": people.solvers[0], "other": people.solvers[1]}
+    keyless = {name: value for name, value in terminal.environment.items() if "PRIVATE_KEY" not in name}
+    given = {f"SERVICE_{role}_PRIVATE_KEY": wallets[whose].wallet.private_key for role, whose in keys.items()}
+    return Terminal(terminal.home, keyless | given)
+
+
+@pytest.mark.spec(103, 219, 270)
+def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty_owes(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, commitment = submitted(ledger)
+    somebody = claimants["solver-1"]
+    both = with_keys(ledger, somebody, SOLVER="solver", POSTER="poster", GUARDIAN_ACCOUNT="other")
+    assert both.run("claim", str(bounty), code=1).last["code"] == "bounty_open"
+    for number in (1, 2):
+        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
+    others = with_keys(ledger, somebody, CLAIMANT="other", SOLVER="solver")
+    assert others.run("claim", str(bounty), code=1).last["code"] == "not_entitled"
+    strangers = with_keys(ledger, somebody, SOLVER="other")
+    assert strangers.run("claim", str(bounty), code=1).last["code"] == "not_entitled"
+    assert with_keys(ledger, somebody).run("claim", str(bounty), code=1).last["code"] == "key_missing"
+    assert rpc.sent() == 0
+    assert both.run("claim", str(bounty)).last["claimable_amount"] == str(AWARD)
+    assert both.run("claim", str(bounty)).last["claimable_amount"] == str(GUARDIAN_FEE // 3)
+    assert both.run("claim", str(bounty), code=1).last["code"] == "award_already_claimed"
+
+
+def test_claim__of_a_solver_with_no_other_key__is_what_status_says(
+    ledger: Ledger, api: ApiTwin, claimants: dict[str, Terminal]
+) -> None:
+    bounty, commitment = submitted(ledger)
+    for number in (1, 2):
+        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
+    api.listed = {"items": [api.item(bounty)], "next_cursor": None}
+    solver = with_keys(ledger, claimants["solver-1"], SOLVER="solver")
+    shown = solver.run("status", SERVICE_API_BASE_URL=api.url).event("status.task")
+    _, *words = str(shown["command"]).split()
+    assert solver.run(*words).last["claimable_amount"] == str(AWARD)
+
+
+@pytest.mark.spec(219, 268, 269, 288)
+def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty = settled(ledger)
+    words = ("claim", "--claimant-address", ledger.people.poster.address, str(bounty))
+    not_a_key = "this is not a key and would be refused"
+    ran = claimants["solver-1"].run(*words, SERVICE_CLAIMANT_PRIVATE_KEY=not_a_key)
+    assert ran.names == ["claim.prepared", "claim.transaction_prepared"]
+    assert ran.last["data"] == "0x" + ledger.contract.encode("claimRefund", bounty).hex()
+    assert "signing" not in ran.words
+    sender = ledger.people.poster.address
+    reverts: dict[str, object] = {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
+    rpc.before = lambda method, params: (
+        reverts if method == "eth_call" and isinstance(params[0], dict) and params[0].get("from") == sender else None
+    )
+    refused = claimants["solver-1"].run(*words, code=1)
+    assert "claim.transaction_prepared" not in refused.names
+    assert rpc.sent() == 0
+
+
+Awarded = tuple[str, int]
+"""A bounty, and the block of its outcome."""
+
+
+@pytest.fixture
+def awarded(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Awarded:
+    """Won by the first Solver, with looks that follow each other at once."""
+    monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)
+    monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
+    bounty, commitment = submitted(ledger)
+    ledger.award(bounty, ledger.people.solvers[0].address, commitment)
+    return str(bounty), ledger.node.w3.eth.block_number - 2
+
+
+def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Callable[[], object] = lambda: None) -> None:
+    """The chain has finalized no more than ``block`` for so many looks; ``then`` happens at the last of them."""
+    early = ledger.node.rpc.call("eth_getBlockByNumber", hex(block), False)
+    seen: list[int] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method != "eth_getBlockByNumber" or params[0] != "finalized" or len(seen) == looks:
+            return result
+        seen.append(1)
+        if len(seen) == looks:
+            then()
+        return early
+
+    rpc.after = after
+
+
+@pytest.mark.spec(263)
+def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_then(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    bounty, block = awarded
+    sent: list[int] = []
+    hold_back(rpc, ledger, block - 1, 3, lambda: sent.append(rpc.sent()))
+    before = ledger.time()
+    ran = claimants["solver-1"].run("claim", bounty)
+    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
+    waiting = ran.events[0]
+    assert (waiting["block_number"], waiting["finalized_block_number"]) == (block, block - 1)
+    assert before <= int(str(waiting["final_at"])) < before + 100
+    assert sent == [0]
+
+
+def test_claim__of_an_outcome_that_does_not_become_final__fails_and_may_be_run_again(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, block = awarded
+    for words in ((), ("--claimant-address", ledger.people.solvers[0].address)):
+        with monkeypatch.context() as impatient:
+            impatient.setattr(finality, "PATIENCE_SECONDS", 0.0)
+            hold_back(rpc, ledger, block - 1, 1)
+            failed = claimants["solver-1"].run("claim", *words, bounty, code=1)
+        assert failed.names == ["claim.waiting", "claim.failed"]
+        assert failed.last["code"] == "not_finalized"
+        assert failed.last["retry_not_before"]
+    assert rpc.sent() == 0
+    assert claimants["solver-1"].run("claim", bounty).last["claimable_amount"] == str(AWARD)
+
+
+@pytest.mark.spec(103, 263, 270)
+def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_nothing(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)
+    monkeypatch.setattr(finality, "_LEAST_SECONDS", 0.01)
+    bounty, commitment = submitted(ledger)
+    block, open_then = ledger.node.w3.eth.block_number, ledger.node.rpc.call("evm_snapshot")
+    ledger.award(bounty, ledger.people.solvers[0].address, commitment)
+    hold_back(rpc, ledger, block, 2, lambda: ledger.node.rpc.call("evm_revert", open_then))
+    ran = claimants["solver-1"].run("claim", str(bounty), code=1)
+    assert (ran.names, ran.last["code"]) == (["claim.waiting", "claim.refused"], "bounty_open")
+    assert rpc.sent() == 0
+
+
+def test_claim__whose_endpoint_is_silent_while_it_waits__looks_again(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    bounty, block = awarded
+    busy: list[dict[str, object]] = []
+
+    def before(method: str, _params: Params) -> dict[str, object] | None:
+        return busy.pop() if busy and method == "eth_call" else None
+
+    rpc.before = before
+    answer: dict[str, object] = {"error": {"code": -32000, "message": "too busy"}}
+    hold_back(rpc, ledger, block - 1, 3, lambda: busy.append(answer))
+    ran = claimants["solver-1"].run("claim", bounty)
+    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
+    assert (busy, "Looking again." in ran.words) == ([], True)
+
+
+def test_claim__by_the_wrong_party_before_the_outcome_is_final__is_refused_without_a_wait(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
+) -> None:
+    hold_back(rpc, ledger, awarded[1] - 1, 1_000_000)
+    assert claimants["solver-2"].run("claim", awarded[0], code=1).names == ["claim.refused"]
+
+
+def test_claim__on_a_chain_without_a_finalized_tag__counts_blocks(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(finality, "PATIENCE_SECONDS", 0.0)
+    unknown: dict[str, object] = {"error": {"code": -32602, "message": "unknown block tag"}}
+    rpc.before = lambda method, params: (
+        unknown if method == "eth_getBlockByNumber" and params[0] == "finalized" else None
+    )
+    words, solver = ("claim", awarded[0]), claimants["solver-1"]
+    for depth, code in (
+        ("", "chain_unavailable"),
+        ("0", "configuration_malformed"),
+        ("-1", "configuration_malformed"),
+        ("3", "not_finalized"),
+    ):
+        assert solver.run(*words, code=1, SERVICE_FINALITY_DEPTH=depth).last["code"] == code
+    assert solver.run(*words, SERVICE_FINALITY_DEPTH="2").last["event"] == "claim.claimed"
+
+
+def test_claim_fee__before_the_outcome_is_final__waits_too(
+    ledger: Ledger, rpc: RpcProxy, guardian: Terminal, awarded: Awarded
+) -> None:
+    hold_back(rpc, ledger, awarded[1] - 1, 2)
+    ran = guardian.run("guardian:claim-fee", awarded[0])
+    assert ran.names == ["guardian_claim_fee.waiting", "guardian_claim_fee.claimed"]
+
+
+def test_claim__of_what_was_claimed__names_the_transaction(
+    ledger: Ledger, poster: Terminal, guardian: Terminal, ended: int
+) -> None:
+    bounty = str(ledger.ended_in_silence())
+    claimed = poster.run("claim", bounty).last
+    for words in ((), ("--claimant-address", ledger.people.poster.address)):
+        again = poster.run("claim", *words, bounty, code=1)
+        assert again.last["code"] == "refund_already_claimed"
+        assert str(claimed["tx_hash"]) in str(again.last["message"])
+        assert f"block {claimed['block_number']}" in str(again.last["message"])
+
+
+@pytest.mark.parametrize("missing", [None, "eth_maxPriorityFeePerGas"])
+def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, missing: str | None
+) -> None:
+    wallet = ledger.people.solvers[0].wallet
+    bounty = ledger.awarded(wallet)
+    refusal: dict[str, object] = {"error": {"code": -32601, "message": "the method does not exist"}}
+    rpc.before = lambda method, _params: refusal if method == missing else None
+    rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result
+    ran = solver.run("claim", "--claimant-address", wallet.address, str(bounty))
+    assert ran.last["event"] == "claim.transaction_prepared"
+    assert ("holds 0 ether" in ran.words) is (missing is None)
+
+
+def test_claim_that_was_killed_once_it_was_paid_is_reported(
+    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
+) -> None:
+    bounty, poster = str(settled(ledger)), claimants["poster"]
+    run_killed(poster, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=True)
+    ran = poster.run("claim", bounty)
+    assert (ran.names, ran.last["claimable_amount"]) == (["claim.claimed"], str(ESCROW))
+    assert rpc.sent() == 1
+
+
+def test_second_claim_at_once_is_refused(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
+    bounty = ledger.awarded(ledger.people.solvers[0].wallet)
+    codes: list[object] = []
+
+    def meanwhile(method: str, _params: list[object]) -> dict[str, object] | None:
+        if method == "eth_estimateGas" and not codes:
+            codes.append(None)
+            with spawn(solver, "claim", str(bounty)) as second:
+                out, _ = second.communicate(timeout=60)
+            codes[0] = b'"already_running"' in out
+        return None
+
+    rpc.before = meanwhile
+    with spawn(solver, "claim", str(bounty)) as first:
+        out, _ = first.communicate(timeout=60)
+    assert (first.returncode, codes, rpc.sent()) == (0, [True], 1)
+    assert b'"claim.claimed"' in out

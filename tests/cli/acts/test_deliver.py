@@ -1,0 +1,126 @@
+"""The winning key's delivery: only the finalized winner's, only to the key that the Hub publishes."""
+
+from collections.abc import Iterator
+
+import pytest
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.types import to_bytes
+from service_cli.chain import agreement
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.liar import view_with
+from tests.cli.lies import lie_at
+from tests.cli.servers import RpcProxy
+from tests.cli.submitted import Submitted, load
+from tests.cli.terminal import Terminal
+
+
+@pytest.mark.parametrize(
+    ("route", "path", "code"),
+    [
+        ("detail", ("facts", "guardian_roster_hash"), "read_model_mismatch"),
+        ("detail", ("facts", "poster_address"), "read_model_mismatch"),
+        ("delivery_key", ("delivery_public_key",), "delivery_key_mismatch"),
+    ],
+)
+def test_deliver_key__an_api_that_lies__gets_no_signature(
+    api: ApiTwin, guardian: Terminal, won: Submitted, route: str, path: tuple[str | int, ...], code: str
+) -> None:
+    load(api, won)
+    api.lies[route] = lie_at(*path)
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == code
+    assert not api.approvals()
+    assert not api.wraps
+
+
+@pytest.mark.attack
+def test_deliver_key__to_a_key_that_the_api_and_one_endpoint_name__is_not_sent_while_another_names_the_hubs(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(agreement, "LAG_SECONDS", 0.01)
+    load(api, won)
+    rpc.after = view_with("deliveryKey", word0=0xBAD)
+    api.lies["delivery_key"] = lie_at("delivery_public_key", value=f"0x{0xBAD:064x}")
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1, SERVICE_RPC_URLS=ledger.node.url)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.refused", "sources_disagree")
+    assert not api.approvals()
+
+
+@pytest.mark.spec(234)
+def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signature_whatever_the_api_says(
+    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    logs = [log for log in api.ledger.logs("BountyFinalized") if isinstance(log, dict)]
+    (end,) = [log for log in logs if int(log["topics"][1], 16) == int(won.bounty)]
+    early = api.rpc.call("eth_getBlockByNumber", hex(int(end["blockNumber"], 16) - 1), False)
+    rpc.after = lambda method, params, result: (
+        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
+    )
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "not_finalized")
+    assert not api.approvals()
+
+
+@pytest.mark.spec(100, 234, 236)
+def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    for names in (judged.names, (judged.bounty,), (won.bounty, judged.solver, judged.commitment)):
+        assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "not_the_winner"
+    assert not api.approvals()
+
+
+def test_deliver_key__without_the_winner_named__is_for_the_one_that_the_contract_names(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    stored = guardian.run("guardian:deliver-key", won.bounty).last
+    assert (stored["solver"], stored["submission_commitment"]) == (won.solver, won.commitment)
+    assert list(api.wraps) == [won.commitment]
+    half = guardian.run("guardian:deliver-key", won.bounty, won.solver, code=2)
+    assert (half.events, "goes together with" in half.words) == ((), True)
+
+
+@pytest.fixture
+def own_key(ledger: Ledger) -> Iterator[bytes]:
+    """The deployment's delivery key, in effect again afterwards."""
+    key = to_bytes(ledger.delivery.public_key)
+    yield key
+    if ledger.contract.call("deliveryKey") != key:
+        ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", key)
+        ledger.await_publication()
+
+
+def test_deliver_key__while_the_key_is_withdrawn__waits_for_the_next_and_gets_no_signature(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted, own_key: bytes
+) -> None:
+    load(api, won)
+    owner = ledger.people.owner.wallet
+    ledger.contract.transact(owner, "withdrawDeliveryKey", own_key)
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.refused", "delivery_key_missing")
+    ledger.contract.transact(owner, "publishDeliveryKey", own_key)
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "delivery_paused")
+    assert not api.approvals()
+    ledger.await_publication()
+    assert guardian.run("guardian:deliver-key", *won.names).last["event"] == "guardian_deliver_key.stored"
+
+
+@pytest.mark.usefixtures("own_key")
+def test_deliver_key__just_after_another_takes_effect__is_run_again_and_later_a_lie_of_the_api(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    other = to_bytes(Identity.generate().public_key)
+    ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", other)
+    _, effective = ledger.contract.call("announcedDeliveryKey")
+    ledger.node.rpc.call("evm_setNextBlockTimestamp", effective)
+    ledger.node.mine(1)  # not final yet
+    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "delivery_key_changing")
+    ledger.node.mine(3)
+    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == "delivery_key_mismatch"
+    assert not api.approvals()

@@ -1,0 +1,165 @@
+"""A page that an endpoint would have paid twice, and authorizations that it would have last for years."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.liar import all_of, blocks_at, view_with
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+CREATED = "publish_fund.bounty_created"
+HOUR = 3_600
+
+
+@pytest.fixture
+def on_time(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This machine's clock is the chain's."""
+    monkeypatch.setattr(time, "time", lambda: float(ledger.time()))
+
+
+@pytest.fixture
+def page(poster: Terminal, ledger: Ledger) -> Path:
+    path = poster.home / "page.md"
+    path.write_bytes(ledger.page(seconds=20_000))
+    return path
+
+
+@pytest.fixture
+def fees(ledger: Ledger) -> Iterator[None]:
+    """The fee policy, as it was again afterwards."""
+    former = ledger.contract.call("feePolicy")
+    yield
+    ledger.contract.transact(ledger.people.owner.wallet, "setFeePolicy", *former)
+
+
+def fund(poster: Terminal, page: Path, code: int = 0, **more: str) -> Ran:
+    return poster.run("poster:publish-fund", str(page), stdin=b"", code=code, **more)
+
+
+def refuse_sending(rpc: RpcProxy) -> None:
+    rpc.before = lambda method, _params: (
+        {"error": {"code": -32000, "message": "no"}} if method == "eth_sendRawTransaction" else None
+    )
+
+
+def saying(answer: dict[str, object]) -> Callable[[dict[str, object]], object]:
+    return lambda _truth: answer
+
+
+def paid(ledger: Ledger) -> int:
+    return int(ledger.token.call("balanceOf", ledger.contract.address))
+
+
+def validity(poster: Terminal) -> list[int]:
+    """Until when each authorization in a journal is good."""
+    found = [json.loads(path.read_text()) for path in poster.home.rglob("journal.json")]
+    return [int(one["authorization"]["valid_before"]) for one in found if "authorization" in one]
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("on_time")
+def test_block_years_ahead_makes_no_authorization(ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path) -> None:
+    for off in (5 * 365 * 86_400, HOUR, 700):
+        rpc.after = blocks_at(lambda honest, off=off: honest + off)  # type: ignore[misc]
+        assert fund(poster, page, code=1, SERVICE_LOCAL_TIME="").last["code"] in {"time_disagrees", "terms_refused"}
+    assert validity(poster) == []
+    rpc.honest()
+    before = ledger.time()
+    assert fund(poster, page, SERVICE_LOCAL_TIME="").last["event"] == CREATED
+    assert max(validity(poster)) <= before + HOUR + 60
+
+
+@pytest.mark.attack
+@pytest.mark.usefixtures("on_time", "fees")
+def test_finalized_block_that_is_hours_ahead_ends_no_authorization(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    refuse_sending(rpc)
+    fund(poster, page, code=1, SERVICE_LOCAL_TIME="")
+    protocol, guardian, recipient = ledger.contract.call("feePolicy")
+    ledger.contract.transact(ledger.people.owner.wallet, "setFeePolicy", protocol + 1, guardian, recipient)
+    rpc.honest()
+    rpc.after = blocks_at(lambda honest: honest + 2 * HOUR)
+    ran = fund(poster, page, code=1, SERVICE_LOCAL_TIME="")
+    assert ran.last["code"] in {"authorization_outstanding", "terms_refused"}
+    assert len(validity(poster)) == 1
+    rpc.honest()
+    assert fund(poster, page, code=1, SERVICE_LOCAL_TIME="").last["code"] == "authorization_outstanding"
+    ledger.advance_to(ledger.time() + HOUR + 10)
+    before = paid(ledger)
+    assert fund(poster, page, SERVICE_LOCAL_TIME="").last["event"] == CREATED
+    assert paid(ledger) - before == ESCROW
+
+
+@pytest.mark.attack
+def test_fees_that_only_the_node_raised_are_signed_by_nobody(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    refuse_sending(rpc)
+    fund(poster, page, code=1)
+    rpc.honest()
+    rpc.after = all_of(view_with("feePolicy", word0=200), blocks_at(lambda honest: honest + 2 * HOUR))
+    ran = fund(poster, page, code=1)
+    assert ran.last["code"] == "publication_mismatch"
+    before = paid(ledger)
+    rpc.honest()
+    fund(poster, page)
+    assert paid(ledger) - before == ESCROW
+
+
+@pytest.mark.attack
+def test_creation_that_two_endpoints_tell_apart_is_paid_once(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, second: RpcProxy, poster: Terminal, page: Path, tmp_path: Path
+) -> None:
+    fund(poster, page)
+    other = person(ledger, api, rpc, tmp_path / "other", "poster")
+    rpc.after = lambda method, _params, result: [] if method == "eth_getLogs" else result
+    before = paid(ledger)
+    ran = fund(other, page, code=1, SERVICE_RPC_URLS=f"{second.url}, {rpc.url}")
+    assert ran.last["code"] == "sources_disagree"
+    assert str(ran.last["message"]).count("RPC endpoint at 127.0.0.1") == 2
+    rpc.honest()
+    assert fund(other, page, code=1, SERVICE_RPC_URLS=second.url).last["code"] == "already_funded"
+    assert paid(ledger) == before
+
+
+@pytest.mark.attack
+def test_bounty_that_the_api_invents_is_not_taken_for_one(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
+) -> None:
+    row = {"bounty_id": "1", "authorization_nonce": "0x" + "11" * 32, "block_number": 1}
+    api.lies["subgraph"] = lambda _answer: {"data": {"bounties": [row]}}
+    assert fund(poster, page, code=1).last["code"] == "sources_disagree"
+    answers: list[object] = [None, {"bounties": [{}]}, {"bounties": [{**row, "bounty_id": 1}]}]
+    for data in answers:
+        api.lies["subgraph"] = saying({"data": data})
+        assert fund(poster, page, code=1).last["event"] == "publish_fund.failed"
+    api.lies.clear()
+    before = paid(ledger)
+    fund(poster, page)
+    assert paid(ledger) - before == ESCROW
+
+
+def test_bounty_that_was_reported_and_is_not_there_is_created_again(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
+) -> None:
+    before, snapshot = paid(ledger), ledger.node.rpc.call("evm_snapshot")
+    first = fund(poster, page).last
+    assert ledger.node.rpc.call("evm_revert", snapshot) is True
+    ledger.node.rpc.call("anvil_dropAllTransactions")
+    assert paid(ledger) == before
+    ran = fund(poster, page)
+    assert ran.last["event"] == CREATED
+    assert "looking again" in ran.words
+    assert ran.last["spec_commitment"] == first["spec_commitment"]
+    assert paid(ledger) - before == ESCROW
+    again = fund(poster, page)
+    assert "was funded before" in again.words
+    assert paid(ledger) - before == ESCROW

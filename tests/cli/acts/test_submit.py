@@ -1,0 +1,286 @@
+"""``solver:submit``: sealed once, recorded once, and never over a disagreement."""
+
+import errno
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+from service_cli import api as api_module
+from service_cli.work import sealing
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import run_killed
+from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
+from tests.cli.servers import RpcProxy
+from tests.cli.terminal import Ran, Terminal
+
+
+@pytest.fixture
+def work(solver: Terminal) -> str:
+    folder = solver.home / "work"
+    (folder / "src").mkdir(parents=True)
+    (folder / "src" / "main.py").write_text("print(1)\n")
+    return str(folder)
+
+
+def on_chain(ledger: Ledger, bounty: str) -> str:
+    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
+
+
+@pytest.mark.spec(10, 60, 215, 252, 253)
+def test_submit__an_honest_deployment__records_what_was_sealed(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.names == ["submit.ciphertext_uploaded", "submit.submission_prepared", "submit.submission_recorded"]
+    uploaded, prepared, recorded = ran.events
+    assert (uploaded["bounty_id"], prepared["mode"]) == (bounty, "drand_tlock")
+    assert recorded["submission_commitment"] == prepared["submission_commitment"] == on_chain(ledger, bounty)
+    assert b"print(1)" not in b"".join(api.objects.values())
+    again = solver.run("solver:submit", bounty, work)
+    assert again.event("submit.submission_recorded") == recorded
+
+
+def test_submit__sealing__has_the_bytes_on_disk_before_the_journal_knows_of_them(
+    solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order, real = list[str](), os.fsync
+
+    def fsync(handle: int) -> None:
+        path = Path(f"/proc/self/fd/{handle}").readlink()
+        if path.name != "journal.json.new" or '"envelope"' in path.read_text():
+            order.append(path.name)
+        real(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    solver.run("solver:submit", "--without-api", bounty, work)
+    files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.json.new"}]
+    assert files[:3] == ["ciphertext.age", "envelope.json", "journal.json.new"]
+
+
+def test_submit__sealing_onto_a_disk_that_is_full_at_the_end__says_so_and_can_be_run_again(
+    solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(path: Path) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sealing, "sync_file", full)
+        refused = solver.run("solver:submit", "--without-api", bounty, work, code=1).last
+    assert (refused["code"], "the disk is full" in str(refused["message"])) == ("output_refused", True)
+    assert solver.run("solver:submit", "--without-api", bounty, work).event("submit.submission_recorded")
+
+
+LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
+    ("detail", ("chain_id",), None, "read_model_mismatch"),
+    ("detail", ("hub_address",), None, "read_model_mismatch"),
+    ("detail", ("bounty_id",), None, "read_model_mismatch"),
+    ("detail", ("facts", "poster_address"), None, "read_model_mismatch"),
+    ("detail", ("facts", "escrow_amount"), None, "read_model_mismatch"),
+    ("detail", ("facts", "spec_commitment"), None, "read_model_mismatch"),
+    ("detail", ("facts", "submission_deadline"), None, "read_model_mismatch"),
+    ("detail", ("facts", "reveal_at"), None, "read_model_mismatch"),
+    ("detail", ("facts", "judging_deadline"), None, "read_model_mismatch"),
+    ("detail", ("facts", "guardian_roster_hash"), None, "read_model_mismatch"),
+    ("detail", ("challenge",), "another page", "challenge_terms_mismatch"),
+    ("upload_url", ("storage_locator",), None, "locator_mismatch"),
+    ("upload_url", ("upload_url",), "file:///etc/passwd", "answer_malformed"),
+    ("upload_url", ("upload_url",), {}, "answer_malformed"),
+    ("upload_url", ("upload_method",), "DELETE", "answer_malformed"),
+    ("upload_url", ("upload_headers",), {"a": "b\r\nc: d"}, "answer_malformed"),
+    ("prepare", ("submission_commitment",), None, "preparation_mismatch"),
+    ("prepare", ("guardian_roster_hash",), None, "preparation_mismatch"),
+    ("prepare", ("transaction", "chain_id"), None, "preparation_mismatch"),
+    ("prepare", ("transaction", "to"), None, "preparation_mismatch"),
+    ("prepare", ("transaction", "value"), "1", "preparation_mismatch"),
+    ("prepare", ("transaction", "data"), None, "preparation_mismatch"),
+    ("prepare", ("transaction", "function_name"), None, "preparation_mismatch"),
+    ("prepare", ("transaction", "args", 1), None, "preparation_mismatch"),
+]
+
+
+@pytest.mark.spec(25, 142, 261)
+@pytest.mark.parametrize(("route", "path", "value", "code"), LIES, ids=lambda part: str(part)[:40])
+def test_submit__an_api_that_lies_in_one_field__gets_no_transaction(
+    ledger: Ledger,
+    api: ApiTwin,
+    rpc: RpcProxy,
+    solver: Terminal,
+    bounty: str,
+    work: str,
+    route: str,
+    path: tuple[str | int, ...],
+    value: object,
+    code: str,
+) -> None:
+    before = on_chain(ledger, bounty)
+    api.lies[route] = lie_at(*path, value=value)
+    ran = solver.run("solver:submit", bounty, work, code=1)
+    assert ran.last["code"] == code
+    assert "record Submission" not in ran.words
+    assert (rpc.sent(), on_chain(ledger, bounty)) == (0, before)
+
+
+def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> None:
+    """One 32-byte word of one view's answer, changed in its last digit."""
+    from bounty_protocol.chain.abi import hub_abi
+
+    selector = "0x" + hub_abi().functions[function].selector.hex()
+
+    def after(method: str, params: list[object], result: object) -> object:
+        call = params[0] if params else None
+        if method != "eth_call" or not isinstance(call, dict) or not str(call.get("data")).startswith(selector):
+            return result
+        text = str(result)
+        place = 2 + 64 * (word + 1) - 1
+        return text[:place] + format(int(text[place], 16) ^ 1, "x") + text[place + 1 :]
+
+    rpc.after = after
+
+
+BOUNTY_WORDS = [0, 1, 2, 3, 4, 5, 7]
+"""poster, escrow, page, three times, roster hash of ``getBounty``; the rest decides nothing for a Submission."""
+
+ROSTER_WORDS = [1, 2, 7, 8, 9, 11, 12, 13]
+"""hash, quorum, accounts and keys of ``getRoster``."""
+
+
+@pytest.mark.spec(25, 260)
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        *(("getBounty", word) for word in BOUNTY_WORDS),
+        *(("getRoster", word) for word in ROSTER_WORDS),
+        *(("token", 0), ("revealDelay", 0)),
+    ],
+)
+def test_submit__an_rpc_that_lies_about_bounty_roster_or_token__gets_no_signature(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, function: str, word: int
+) -> None:
+    altered_word(rpc, function, word, ledger)
+    ran = solver.run("solver:submit", bounty, work, code=1)
+    assert "signing:" not in ran.words
+    assert (rpc.sent(), api.approvals()) == (0, [])
+
+
+@pytest.mark.spec(97, 262)
+def test_submit__to_a_bounty_that_closed_or_does_not_exist__is_refused(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str
+) -> None:
+    closing, page = ledger.fund(seconds=100)
+    api.keep_page(page)
+    ledger.advance_to(ledger.time() + 200)
+    assert solver.run("solver:submit", str(closing), work, code=1).last["code"] == "bounty_not_accepting"
+    assert solver.run("solver:submit", "99999", work, code=1).last["code"] == "bounty_not_found"
+    assert (rpc.sent(), api.approvals()) == (0, [])
+
+
+def test_submit__by_the_poster__is_refused_before_anything_is_sealed(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    key = ledger.people.poster.wallet.private_key
+    ran = Terminal(solver.home, {**solver.environment, "SERVICE_SOLVER_PRIVATE_KEY": key}).run(
+        "solver:submit", bounty, work, code=1
+    )
+    assert ran.last["code"] == "solver_is_poster"
+    assert not api.approvals()
+
+
+def test_submit__a_page_with_other_terms__needs_the_solver_s_word(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    page = ledger.page(seconds=20 * 86_400, judging=2_000)
+    funded, _ = ledger.fund(page, judging=1_000)
+    api.keep_page(page)
+    ran = solver.run("solver:submit", str(funded), work, code=1)
+    assert ran.last["code"] == "challenge_terms_mismatch"
+    assert "judging_window_seconds" in json.dumps(ran.last["issues"])
+    accepted = solver.run("solver:submit", "--accept-term-differences", str(funded), work)
+    assert accepted.last["event"] == "submit.submission_recorded"
+
+
+def test_journal_of_a_killed_run_has_no_key(rpc: RpcProxy, solver: Terminal, bounty: str, work: str) -> None:
+    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
+    (journal,) = (path for path in solver.home.rglob("journal.json") if "submit" in str(path))
+    kept = json.loads(journal.read_text())
+    assert "AGE-SECRET-KEY" not in journal.read_text().upper()
+    solver.run("solver:submit", bounty, work)
+    assert json.loads(kept["envelope"])["ciphertext"]["sha256"] in journal.read_text()
+
+
+@pytest.mark.spec(61)
+def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
+    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
+    first = on_chain(ledger, bounty)
+    (Path(work) / "src" / "main.py").write_text("print(2)\n")
+    ran = solver.run("solver:submit", "--replace", bounty, work)
+    assert ran.event("submit.submission_recorded")["submission_commitment"] == on_chain(ledger, bounty) != first
+
+
+def external(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal) -> Terminal:
+    """The Solver's terminal without any key."""
+    found = person(ledger, api, rpc, solver.home, "solver-1")
+    return Terminal(found.home, {name: value for name, value in found.environment.items() if "PRIVATE_KEY" not in name})
+
+
+@pytest.mark.spec(154, 216, 253, 254, 255, 256, 257, 288, 341, 344)
+def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_sends_nothing(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    address = ledger.people.solvers[0].address
+    signature = b"0x" + b"11" * 100 + b"\n"
+    ran = external(ledger, api, rpc, solver).run(
+        "solver:submit", "--solver-address", address, bounty, work, stdin=signature * 2
+    )
+    assert ran.names == [
+        "submit.approval_required",
+        "submit.ciphertext_uploaded",
+        "submit.approval_required",
+        "submit.submission_prepared",
+        "submit.transaction_prepared",
+    ]
+    typed = ran.events[0]["typed_data"]
+    assert isinstance(typed, dict)
+    assert typed["primaryType"] == "ApiRequestApproval"
+    assert set(ran.last) == {"event", "chain_id", "to", "value", "data", "function_name", "args"}
+    assert (rpc.sent(), len(api.approvals())) == (0, 2)
+
+
+@pytest.mark.spec(256)
+@pytest.mark.parametrize("answer", [b"", b"\n", b"0x\n", b"no\n", b"0x123\n", b"{}\n"])
+def test_submit__with_an_answer_that_is_no_signature__is_refused(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, answer: bytes
+) -> None:
+    address = ledger.people.solvers[0].address
+    ran = external(ledger, api, rpc, solver).run(
+        "solver:submit", "--solver-address", address, bounty, work, stdin=answer, code=1
+    )
+    assert ran.last["code"] == "signature_malformed"
+    assert ("input ended" in str(ran.last["message"])) == (answer == b"")
+    assert not api.approvals()
+
+
+def test_submit__a_directory_with_a_link__is_refused_and_nothing_is_left(
+    solver: Terminal, api: ApiTwin, bounty: str, work: str
+) -> None:
+    (Path(work) / "link").symlink_to("/etc/passwd")
+    ran: Ran = solver.run("solver:submit", bounty, work, code=1)
+    assert re.search("link", str(ran.last["message"]) + json.dumps(ran.last.get("issues", [])))
+    assert not list(solver.home.rglob("*.age"))
+    assert not api.approvals()
+
+
+def test_submit__the_upload_is_refused_by_the_storage__is_a_failure_that_can_be_run_again(
+    api: ApiTwin, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api_module, "pause", lambda _: None)
+    api.scripts["put"] = lambda _request: (403, b"<Error/>", {})
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "storage_refused"
+    del api.scripts["put"]
+    assert solver.run("solver:submit", bounty, work).last["event"] == "submit.submission_recorded"

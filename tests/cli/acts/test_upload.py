@@ -1,0 +1,369 @@
+"""``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from service_cli import api as api_module
+from service_cli.chain.outside import ExternalSigner
+from service_cli.errors import CommandFailed
+from service_cli.queries import state as read_model
+from service_cli.work import storage
+from service_cli.work.storage import UploadAddress, upload
+
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.kill import CLIENT, run_killed
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server, as_json
+from tests.cli.terminal import Ran, Terminal
+
+
+@pytest.fixture
+def work(solver: Terminal) -> str:
+    folder = solver.home / "work"
+    folder.mkdir()
+    (folder / "main.py").write_text("print(1)\n")
+    return str(folder)
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_module, "pause", lambda _: None)
+    monkeypatch.setattr(read_model, "_POLL_SECONDS", 0.01)
+
+
+def on_chain(ledger: Ledger, bounty: str) -> str:
+    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
+
+
+def away(_: Request) -> Reply:
+    raise Lost
+
+
+ROUTES = ("detail", "upload_url", "put", "prepare")
+
+
+@pytest.mark.parametrize("route", ROUTES)
+def test_submit__the_api_goes_away_anywhere__says_how_to_go_on_without_it(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    api.scripts[route] = away
+    ran = solver.run("solver:submit", bounty, work, code=1)
+    assert ran.last["event"] == "submit.failed"
+    assert "--without-api" in str(ran.last["next_action"])
+
+
+def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    for route in ROUTES:
+        api.scripts[route] = away
+    account = ledger.people.solvers[0].address
+    nonce = ledger.nonce(account)
+    ran = solver.run("solver:submit", "--without-api", bounty, work)
+    assert ran.names == ["submit.sealed_kept", "submit.submission_recorded"]
+    assert not api.server.requests
+    commitment = on_chain(ledger, bounty)
+    assert ran.last["submission_commitment"] == commitment
+    folder = Path(str(ran.events[0]["directory"]))
+    assert {(path.name, path.stat().st_mode & 0o777) for path in folder.iterdir()} >= {
+        ("envelope.json", 0o600),
+        ("ciphertext.age", 0o600),
+    }
+    assert "SECRET-KEY" not in "".join(path.read_text(errors="replace") for path in folder.iterdir()).upper()
+    api.scripts.clear()
+    later = solver.run("solver:submit", bounty, work)
+    assert later.event("submit.submission_prepared")["submission_commitment"] == commitment
+    assert later.event("submit.submission_recorded") == ran.last
+    assert ledger.nonce(account) - nonce == 1
+    assert (folder / "ciphertext.age").read_bytes() in api.objects.values()
+
+
+def test_submit__without_the_api_and_with_a_wallet__prompts_for_nothing(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
+) -> None:
+    address = ledger.people.solvers[0].address
+    ran = keyless(solver).run("solver:submit", "--without-api", "--solver-address", address, bounty, work)
+    assert ran.names == ["submit.sealed_kept", "submit.transaction_prepared"]
+    assert (rpc.sent(), api.server.requests) == (0, [])
+
+
+def keyless(solver: Terminal) -> Terminal:
+    return replace(solver, environment={k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+
+
+SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"12345")
+"""What a contract wallet answers, each time something else."""
+
+
+def submit_with_wallet(ledger: Ledger, solver: Terminal, bounty: str, work: str, code: int = 0) -> Ran:
+    address = ledger.people.solvers[0].address
+    return keyless(solver).run("solver:submit", "--solver-address", address, bounty, work, stdin=SIGNATURES, code=code)
+
+
+def blocks_of(ran: Ran) -> list[str]:
+    """The blocks that the wallet was asked to sign over."""
+    return [str(e["typed_data"]["message"]["blockHash"]) for e in ran.events if "typed_data" in e]  # type: ignore[index]
+
+
+@pytest.mark.spec(259, 333, 334, 335)
+@pytest.mark.parametrize("route", ["upload_url", "prepare"])
+def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_another_block(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    stale = [refusal(401, "unauthorized", "The block is too old.")]
+    api.scripts[route] = lambda _: stale.pop() if stale else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.last["event"] == "submit.transaction_prepared"
+    assert ran.names.count("submit.approval_required") == 3
+    first, second, third = blocks_of(ran)
+    assert (first != second) if route == "upload_url" else (second != third)
+    sent = [r.headers["authorization"] for r in api.server.requests if r.path.endswith(("url", "prepare"))]
+    assert len(set(sent)) == 3  # no signed request twice
+
+
+@pytest.mark.spec(259)
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [refusal(401, "unauthorized", "The block is too old.")] * 2,
+        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
+    ],
+    ids=["stale", "busy"],
+)
+def test_submit__by_a_wallet_that_needs_longer_than_window_and_patience__is_asked_for_each_signature(
+    ledger: Ledger,
+    api: ApiTwin,
+    solver: Terminal,
+    bounty: str,
+    work: str,
+    monkeypatch: pytest.MonkeyPatch,
+    replies: list[Reply],
+) -> None:
+    passed, sign = [0.0], ExternalSigner.sign_typed_data
+
+    def slowly(self: ExternalSigner, value: dict[str, object], summary: str) -> bytes:
+        passed[0] += 320.0
+        return sign(self, value, summary)
+
+    monkeypatch.setattr(ExternalSigner, "sign_typed_data", slowly)
+    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
+    monkeypatch.setattr(api_module, "time", clock)
+    left = list(replies)
+    api.scripts["upload_url"] = lambda _: left.pop() if left else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == len(replies) + 2
+    assert ran.last["event"] == "submit.transaction_prepared"
+
+
+def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["upload_url"] = lambda _: refusal(401, "unauthorized", "The block is too old.")
+    ran = submit_with_wallet(ledger, solver, bounty, work, code=1)
+    assert ran.names == [*["submit.approval_required"] * 3, "submit.failed"]
+    assert ran.last["code"] == "unauthorized"
+
+
+@pytest.mark.spec(258)
+def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    before: list[Reply] = [
+        refusal(404, "bounty_not_found", "Not indexed yet."),
+        refusal(503, "bounty_projection_unavailable", "Behind.", **{"Retry-After": "1"}),
+    ]
+    asked_while_behind: list[int] = []
+
+    def behind(_: Request) -> Reply | None:
+        asked_while_behind.append(len(api.approvals()))
+        return before.pop() if before else None
+
+    api.scripts["detail"] = behind
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == 2
+    assert (asked_while_behind, before) == ([0, 0, 0], [])
+
+
+@pytest.mark.spec(258)
+def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_more(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    behind = [refusal(503, "bounty_chain_state_unavailable", "Not final yet.", **{"Retry-After": "1"})]
+    api.scripts["prepare"] = lambda _: behind.pop() if behind else None
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names.count("submit.approval_required") == 3
+    assert ran.last["event"] == "submit.transaction_prepared"
+
+
+def not_in_place(_: Request) -> Reply:
+    issue = {"path": "ciphertext", "message": "was uploaded with other bytes and has been removed"}
+    error = {"code": "invalid_solver_submission", "message": "No.", "issues": [issue], "next_action": "Again."}
+    return as_json({"error": error}, 400)
+
+
+def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    def poisoned(request: Request) -> Reply:
+        api.objects.clear()  # as the service does with bytes that are not the announced ones
+        del api.scripts["prepare"]
+        return not_in_place(request)
+
+    api.scripts["prepare"] = poisoned
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.names.count("submit.ciphertext_uploaded") == 2
+    assert ran.last["event"] == "submit.submission_recorded"
+    assert len(api.objects) == 1
+
+
+def test_submit__an_upload_that_is_refused_twice__is_given_up_and_begun_anew_by_the_next_run(
+    api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["prepare"] = not_in_place
+    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "invalid_solver_submission"
+    assert len([path for path in api.paths() if path.startswith("/objects/")]) == 2
+
+
+def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
+) -> None:
+    api.scripts["prepare"] = away
+    assert submit_with_wallet(ledger, solver, bounty, work, code=1).last["code"] == "api_unreachable"
+    del api.scripts["prepare"]
+    ran = submit_with_wallet(ledger, solver, bounty, work)
+    assert ran.names == ["submit.approval_required", "submit.submission_prepared", "submit.transaction_prepared"]
+
+
+@pytest.mark.parametrize(("status", "done"), [(200, True), (412, False), (403, None)])
+def test_upload__whatever_the_storage_answers_beside_its_status__reads_nothing_of_it(
+    tmp_path: Path, status: int, done: bool | None
+) -> None:
+    (tmp_path / "ciphertext.age").write_bytes(bytes(1_000))
+    unreadable = b"a length of which no chunk is\r\n" + b" " * 100_000
+    storage = Server(lambda _: (status, unreadable, {"Transfer-Encoding": "chunked"}))
+    try:
+        if done is None:
+            with pytest.raises(CommandFailed) as failure:
+                upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age")
+            assert failure.value.code == "storage_refused"
+        else:
+            assert upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age") is done
+    finally:
+        storage.close()
+    assert len(storage.requests[0].body) == 1_000
+
+
+@pytest.mark.attack
+def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
+    monkeypatch.setattr(storage, "BEGIN_SECONDS", 1e-9)
+    monkeypatch.setattr(storage, "LEAST_RATE", 2**60)
+    server = Server(lambda _: (200, b"", {}))
+    try:
+        with pytest.raises(CommandFailed) as failure:
+            upload(UploadAddress(server.url, {}), tmp_path / "ciphertext.age")
+    finally:
+        server.close()
+    assert failure.value.code == "storage_unreachable"
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_uploads_what_was_lost(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str, killed: bool
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    account = ledger.people.solvers[0].address
+    nonce = ledger.nonce(account)
+    if killed:
+        run_killed(solver, rpc, "solver:submit", str(bounty), work, method="eth_sendRawTransaction", forward=True)
+    else:
+        solver.run("solver:submit", str(bounty), work)
+    uploaded = dict(api.objects)
+    api.objects.clear()
+    ledger.advance_to(ledger.time() + 2_000)
+    ran = solver.run("solver:submit", str(bounty), work)
+    assert ran.names == ["submit.submission_recorded", "submit.ciphertext_uploaded"]
+    assert ran.events[0]["submission_commitment"] == on_chain(ledger, str(bounty))
+    assert (api.objects, ledger.nonce(account) - nonce) == (uploaded, 1)
+    wallet = submit_with_wallet(ledger, solver, str(bounty), work)
+    assert wallet.names == ["submit.submission_recorded", "submit.approval_required"]
+    assert "holds the sealed bytes already" in wallet.words
+    alone = solver.run("solver:submit", "--without-api", str(bounty), work)
+    assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
+    kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
+    assert {"envelope.json", "ciphertext.age"} <= kept
+
+
+def test_submit__after_the_deadline_with_other_files_than_the_recorded__is_refused(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", str(bounty), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    (solver.home / "better").mkdir()
+    (solver.home / "better" / "main.py").write_text("print(2)\n")
+    for options in ([], ["--without-api"]):
+        ran = solver.run("solver:submit", *options, str(bounty), "better", code=1)
+        assert ran.names == ["submit.refused"]
+        assert ran.last["code"] == "bounty_not_accepting"
+        assert on_chain(ledger, str(bounty)) in str(ran.last["message"])
+
+
+def test_submit__whose_bytes_the_service_refuses_after_the_deadline__names_the_folder_to_hand_over(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    solver.run("solver:submit", "--without-api", str(bounty), work)
+    ledger.advance_to(ledger.time() + 2_000)
+    closed = {"code": "invalid_solver_submission", "message": "Closed.", "issues": [], "next_action": "Nothing."}
+    api.scripts["upload_url"] = lambda _request: as_json({"error": closed}, status=400)
+    ran = solver.run("solver:submit", str(bounty), work, code=1)
+    assert ran.names == ["submit.submission_recorded", "submit.refused"]
+    assert "guardian:open --from" in str(ran.last["next_action"])
+
+
+def test_submit__after_the_deadline_with_nothing_recorded__is_refused(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
+) -> None:
+    bounty, page = ledger.fund(seconds=1_000)
+    api.keep_page(page)
+    api.scripts["prepare"] = away
+    solver.run("solver:submit", str(bounty), work, code=1)
+    ledger.advance_to(ledger.time() + 2_000)
+    assert solver.run("solver:submit", str(bounty), work, code=1).last["code"] == "bounty_not_accepting"
+
+
+@pytest.mark.parametrize("route", ["upload_url", "put", "prepare"])
+def test_submit__killed_at_a_request__continues_with_the_same_bytes_and_leaves_no_draft(
+    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
+) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def strike(_: Request) -> Reply:
+        os.kill(started[0].pid, signal.SIGKILL)
+        raise Lost
+
+    api.scripts[route] = strike
+    command = [CLIENT, "solver:submit", bounty, work]
+    with subprocess.Popen(command, env=solver.variables(), cwd=solver.home, stderr=subprocess.DEVNULL) as process:
+        started.append(process)
+    assert process.returncode == -signal.SIGKILL
+    (sealed,) = solver.home.rglob("ciphertext.age")
+    before = sealed.read_bytes()
+    (sealed.parent / ".ciphertext.age.0123456789ab.partial").write_bytes(b"left by a process killed while it sealed")
+    del api.scripts[route]
+    ran = solver.run("solver:submit", bounty, work)
+    assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
+    assert list(api.objects.values()) == [before]
+    (Path(work) / "main.py").write_text("print(2)\n")
+    solver.run("solver:submit", "--replace", bounty, work)
+    assert not list(sealed.parent.glob(".*partial"))

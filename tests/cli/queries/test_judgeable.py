@@ -1,0 +1,245 @@
+"""``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
+
+import json
+import re
+import time
+from typing import cast
+
+import pytest
+from bounty_protocol.types import ChainId
+from service_cli.queries import judgeable
+
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.servers import Lost, Reply, Request, as_json
+from tests.cli.submitted import Submitted, load
+from tests.cli.terminal import Terminal
+
+
+@pytest.mark.parametrize(
+    "answer", [{}, {"_meta": {}}, {"_meta": 7}, {"_meta": {"block": {"timestamp": 1}}, "bounties": 7}]
+)
+def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
+    api: ApiTwin, guardian: Terminal, answer: dict[str, object]
+) -> None:
+    api.subgraph = answer
+    address = "0x" + "ab" * 20
+    ran = guardian.run("guardian:judgeable", "--guardian-address", address, code=1)
+    assert ran.last["code"] == "answer_malformed"
+    assert not api.approvals()
+
+
+@pytest.mark.spec(224, 225, 226)
+def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
+    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
+) -> None:
+    load(api, judged, won)
+    address = api.ledger.people.guardians[0].address
+    own = {
+        "kind": "awarded",
+        "solver_address": judged.solver,
+        "submission_commitment": judged.commitment,
+        "report_commitment": "0x" + "ef" * 32,
+    }
+    found: dict[str, object] = {
+        "bounty_id": judged.bounty,
+        "reveal_at": 1_000,
+        "judging_deadline": 2_000,
+        "verdicts": [own],
+    }
+    recorded = {"solver_address": judged.solver, "submission_commitment": judged.commitment}
+    award = {"bounty_id": won.bounty, "roster_version": 1, "winner_solver_address": won.solver}
+    foreign = {"bounty_id": "77", "roster_version": 9, "winner_solver_address": won.solver}
+
+    def index(request: Request) -> Reply:
+        query = str(request.json()["query"])
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
+        bounties = awards if "Owed" in query else [found]
+        found_rows = {"s0": [recorded], "r0": []}
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **found_rows}})
+
+    api.scripts["subgraph"] = index
+    words = ("guardian:judgeable", "--guardian-address", address)
+    first = guardian.run(*words)
+    assert not api.approvals()
+    assert guardian.run("guardian:judgeable").events == first.events  # of the key's own account
+    assert first.names == ["guardian_judgeable.bounty", "guardian_judgeable.delivery_owed"]
+    assert (first.events[0]["unopened"], first.events[0]["own_verdict"]) == ([judged.commitment], own)
+    assert (first.last["bounty_id"], first.last["solver"]) == (won.bounty, won.solver)
+    guardian.run("guardian:open", *judged.names)
+    guardian.run("guardian:deliver-key", *won.names)
+    again = guardian.run(*words)
+    assert again.names == ["guardian_judgeable.bounty"]
+    assert again.last["unopened"] == []
+    assert "replaced" not in again.last
+    kept = guardian.home / "state/service-cli" / f"{api.ledger.node.chain_id}-{api.ledger.hub.hub.address}"
+    name = f"verdict-{judged.bounty}-{address}"
+    (kept / f"{name}-0x{'12' * 32}").mkdir()
+    assert "replaced" not in guardian.run(*words).last  # begun here, and never signed
+    signed = {"nonce": 1, "from_block": 1, "data": "0x", "fee_cap": "1", "fee_tip": "1", "raws": []}
+    journal = json.dumps({"verdict_transaction": signed})
+    (kept / f"{name}-{own['report_commitment']}").mkdir()
+    (kept / f"{name}-{own['report_commitment']}/journal.json").write_text(journal)
+    assert "replaced" not in guardian.run(*words).last  # it is the one that this machine recorded
+    (kept / f"{name}-{own['report_commitment']}").rename(kept / f"{name}-0x{'34' * 32}")
+    stolen = guardian.run(*words)
+    assert stolen.last["replaced"] is True
+    assert "your Verdict was replaced" in stolen.words
+    assert "somebody else has your account's key" in stolen.words
+
+
+def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every_machine(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    other, solver = "0x" + "77" * 20, judged.solver
+    replaced = {
+        "guardian_address": other, "kind": "no_valid_submission", "solver_address": None,
+        "replaced_kind": "awarded", "replaced_solver_address": solver, "tx_hash": "0x" + "99" * 32, "time": 1_050,
+    }  # fmt: skip
+    bounty = {"bounty_id": judged.bounty, "reveal_at": 1_000, "judging_deadline": 2_000, "verdicts": []}
+    knows = True
+
+    def index(request: Request) -> Reply:
+        query = str(request.json()["query"])
+        if "Replacements" in query:
+            answer = as_json({"data": {"r0": [replaced]}})
+            return answer if knows else refusal(400, "invalid_request", "Cannot query field.")
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        bounties = [] if "Owed" in query else [bounty]
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": []}})
+
+    api.scripts["subgraph"] = index
+    words = ("guardian:judgeable", "--guardian-address", ADDRESS)
+    shown = guardian.run(*words)
+    assert shown.last["replacements"] == [replaced]
+    assert "a Guardian's Verdict was replaced" in shown.words
+    knows = False
+    without = guardian.run(*words)
+    assert "replacements" not in without.last
+    assert "does not list replaced Verdicts" in without.words
+
+
+ADDRESS = "0x" + "ab" * 20
+LATER = 4_000_000_000
+
+
+class Index:
+    """A subgraph endpoint at a time, with a Guardian's rosters and the next bounty that is sealed."""
+
+    def __init__(self, time: int, versions: list[int], sealed: dict[str, object] | None = None) -> None:
+        self.time = time
+        self.asked_at: list[int] = []
+        self.members = [{"version": version} for version in versions]
+        self.sealed = sealed
+
+    def __call__(self, request: Request) -> Reply:
+        asked = request.json()
+        query, variables = str(asked["query"]), cast("dict[str, object]", asked["variables"])
+        if "_meta" in query:
+            return as_json({"data": {"_meta": {"block": {"timestamp": self.time}, "hasIndexingErrors": False}}})
+        self.asked_at += [cast("int", variables["time"])] if "time" in variables else []
+        bounties = [self.sealed] if "Sealed" in query and self.sealed else []
+        return as_json({"data": {"roster_members": self.members, "bounties": bounties}})
+
+
+@pytest.mark.parametrize(
+    ("versions", "sealed", "words"),
+    [
+        ([], False, f"{ADDRESS} is not on any roster of this deployment; check the address and the network\n"),
+        ([3], False, "nothing waits for this Guardian now\n"),
+        (
+            [1, 2],
+            True,
+            "nothing waits for this Guardian now; bounty 8 is sealed until 2096-10-02 07:07:17 UTC (in 37 s)\n",
+        ),
+    ],
+)
+def test_judgeable__with_nothing_to_show__says_why(
+    api: ApiTwin, guardian: Terminal, versions: list[int], sealed: bool, words: str
+) -> None:
+    api.scripts["subgraph"] = Index(LATER, versions, {"bounty_id": "8", "reveal_at": LATER + 37} if sealed else None)
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
+    assert (ran.events, ran.words) == ((), words)
+
+
+def test_judgeable__by_an_index_hours_behind__counts_by_the_present_time_and_says_so(
+    api: ApiTwin, guardian: Terminal
+) -> None:
+    now, api.chain_id = int(time.time()), ChainId(84_532)
+    api.scripts["subgraph"] = index = Index(now - 3 * 3_600, [3])
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, SERVICE_CHAIN_ID="84532")
+    assert min(index.asked_at) >= now
+    assert re.search(r"the index is 3 h( \d+ s)? behind", ran.words)
+    assert "nothing waits for this Guardian that the index knows of; look again once it has caught up" in ran.words
+
+
+def numbered(count: int, start: int = 1) -> list[dict[str, object]]:
+    """That many bounties to judge."""
+    return [
+        {"bounty_id": str(number), "reveal_at": 1, "judging_deadline": 2, "verdicts": []}
+        for number in range(start, start + count)
+    ]
+
+
+def sealed_by(count: int) -> list[dict[str, object]]:
+    """That many Submissions, in the order of their Solvers."""
+    return [
+        {"solver_address": f"0x{number:040x}", "submission_commitment": f"0x{number:064x}"} for number in range(count)
+    ]
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("bounties", "submissions"), [(numbered(100), []), (numbered(1), sealed_by(1_000))], ids=["bounties", "submissions"]
+)
+def test_judgeable__by_an_index_that_answers_the_same_page_for_ever__fails(
+    api: ApiTwin, guardian: Terminal, bounties: list[dict[str, object]], submissions: list[dict[str, object]]
+) -> None:
+    asked: list[str] = []
+
+    def index(request: Request) -> Reply:
+        asked.append(str(request.json()["query"]))
+        assert len(asked) < 20
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        lists: dict[str, object] = {f"s{number}": submissions for number in range(20)}
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+
+    api.scripts["subgraph"] = index
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, code=1)
+    assert ran.last["code"] == "answer_malformed"
+
+
+@pytest.mark.attack
+def test_judgeable__by_an_index_without_an_end__looks_at_so_many_and_says_so(
+    api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judgeable, "MOST_BOUNTIES", 200)
+    monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 4_000)
+
+    def index(request: Request) -> Reply:
+        asked = request.json()
+        query, variables = str(asked["query"]), cast("dict[str, str]", asked.get("variables") or {})
+        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
+        bounties = numbered(100, int(variables["from"])) if "Judgeable" in query else []
+        lists: dict[str, object] = {f"s{n}": sealed_by(int(variables.get("first", 0))) for n in range(20)}
+        replaced: dict[str, object] = {f"r{n}": [] for n in range(20)}
+        rosters = [{"version": 1}]
+        return as_json({"data": {**meta, "roster_members": rosters, "bounties": bounties, **lists, **replaced}})
+
+    api.scripts["subgraph"] = index
+    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
+    assert ran.names.count("guardian_judgeable.bounty") == 200
+    assert "only the oldest 200 open bounties" in ran.words
+    assert "not all Submissions were looked at, of bounty 21, 22" in ran.words
+
+
+def away(_: Request) -> Reply:
+    raise Lost
+
+
+def test_judgeable__with_the_subgraph_down__names_the_subgraph(api: ApiTwin, guardian: Terminal) -> None:
+    api.scripts["subgraph"] = away
+    ran = guardian.run("guardian:judgeable", "--guardian-address", "0x" + "ab" * 20, code=1)
+    assert ran.last["code"] == "subgraph_unreachable"
+    assert "SERVICE_SUBGRAPH_ENDPOINT" in str(ran.last["next_action"])
+    assert "API" not in str(ran.last["message"]) + str(ran.last["next_action"])

@@ -1,0 +1,245 @@
+"""``status``: accounts, and what waits for them by the contract."""
+
+import json
+from collections.abc import Callable
+
+from bounty_protocol.types import Address, BountyId
+from eth_account import Account
+from service_cli.client import Client
+from service_cli.queries.status_events import StatusTotal
+from service_cli.ui.event import Event
+
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.ledger import ESCROW, Ledger
+from tests.cli.screen import text_of
+from tests.cli.servers import Reply, Request
+from tests.cli.submitted import Submitted, load
+from tests.cli.terminal import Ran, Terminal
+
+Tasks = list[tuple[object, object, object]]
+
+
+def tasks_of(ran: Ran) -> Tasks:
+    return [(each["bounty_id"], each["task"], each["until"]) for each in ran.events if each["event"] == "status.task"]
+
+
+def showing(api: ApiTwin, *bounties: str | int) -> None:
+    """The API lists these."""
+    api.listed = {"items": [api.item(int(bounty)) for bounty in bounties], "next_cursor": None}
+
+
+def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted, ended: int
+) -> None:
+    account = ledger.people.poster.address
+    refundable = ledger.ended_in_silence()
+    showing(api, won.bounty, refundable)
+    ran = poster.run("status")
+    shown = ran.event("status.account")
+    assert (shown["account"], shown["roles"]) == (account, ["poster", "claimant"])
+    assert int(str(shown["balance_wei"])) > 0
+    assert (str(refundable), "claim", None) in tasks_of(ran)
+    commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]
+    assert ran.last["tasks"] == len(commands)
+    claimed = poster.run("claim", str(refundable)).last
+    assert claimed["claimable_amount"] == str(ESCROW)
+    assert (str(refundable), "claim", None) not in tasks_of(poster.run("status"))
+
+
+def test_status__of_a_locked_keystore__shows_its_account_and_asks_for_no_passphrase(
+    ledger: Ledger, api: ApiTwin, poster: Terminal
+) -> None:
+    person = ledger.people.poster.wallet
+    sealed = Account.encrypt(bytes.fromhex(person.private_key.removeprefix("0x")), "words", kdf="scrypt", iterations=2)
+    (poster.home / "key.json").write_text(json.dumps(sealed))
+    showing(api)
+    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
+    ran = Terminal(poster.home, {**plain, "SERVICE_POSTER_KEYSTORE": "key.json"}).run("status")
+    shown = ran.event("status.account")
+    assert (shown["account"], shown["roles"]) == (person.address, ["poster"])
+
+
+def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recorded(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, _ = ledger.fund(seconds=500, judging=5_000)
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    showing(api, bounty)
+    assert tasks_of(guardian.run("status")) == []
+    ledger.reveal(bounty)
+    view = api.hub.bounty(BountyId(bounty))
+    assert view is not None
+    assert tasks_of(guardian.run("status")) == [(str(bounty), "judge", view.judging_deadline)]
+    wallet = ledger.people.guardians[0].wallet
+    wallet.forget_nonce()
+    ledger.contract.transact(wallet, "recordVerdict", bounty, 2, "0x" + "00" * 20, bytes(32), b"\1" * 32)
+    assert tasks_of(guardian.run("status")) == []
+
+
+def test_status__of_a_guardian_with_more_bounties_than_are_looked_at__has_those_to_judge_and_says_that_it_is_cut(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    (older, _), (newer, _) = ledger.fund(seconds=500, judging=5_000), ledger.fund(seconds=5_000)
+    ledger.submit(older, ledger.people.solvers[0].wallet)
+    ledger.reveal(older)
+    showing(api, newer, older)
+    api.to_judge = {"items": [api.item(older)], "next_cursor": None}
+    account = Address(ledger.people.guardians[0].address)
+    events: list[Event] = []
+    found = Client(guardian.environment, on_event=events.append).status([account], most_bounties=1)
+    assert [(task.bounty_id, task.task) for task in found.tasks] == [(older, "judge")]
+    assert (found.cut, events[-1]) == ((account,), StatusTotal(accounts=1, tasks=1, unknown=1))
+    assert Client(guardian.environment).status([account], most_bounties=2).cut == ()
+
+
+def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    showing(api, won.bounty)
+    assert (won.bounty, "deliver", None) in tasks_of(guardian.run("status"))
+    guardian.run("guardian:deliver-key", won.bounty)
+    assert (won.bounty, "deliver", None) not in tasks_of(guardian.run("status"))
+
+
+def test_status__of_a_poster_who_won_work__waits_for_its_key_before_it_can_be_opened(
+    api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal, won: Submitted
+) -> None:
+    load(api, won)
+    showing(api, won.bounty)
+    ran = poster.run("status")
+    assert (won.bounty, "open", None) not in tasks_of(ran)
+    assert running_of(ran) == [(won.bounty, "poster", "delivery", None)]
+    assert "delivery" in text_of(poster, "status")
+    assert running_of(solver.run("status")) == []
+    guardian.run("guardian:deliver-key", won.bounty)
+    ran = poster.run("status")
+    assert (won.bounty, "open", None) in tasks_of(ran)
+    assert running_of(ran) == []
+    commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]
+    assert f"service-cli poster:open-winning-submission {won.bounty}" in commands
+
+
+def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
+    api: ApiTwin, guardian: Terminal, won: Submitted
+) -> None:
+    showing(api, won.bounty)
+    asked: list[Request] = []
+
+    def down(request: Request) -> Reply:
+        asked.append(request)
+        return refusal(503, "service_unavailable", "Delivery is down.", **{"Retry-After": "60"})
+
+    api.scripts["status"] = down
+    ran = guardian.run("status")
+    assert ("Delivery is down." in ran.words, len(asked)) == (True, 1)
+    assert (won.bounty, "deliver", None) not in tasks_of(ran)
+    assert (ran.last["event"], ran.last["unknown"]) == ("status.done", 1)
+
+
+def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(
+    ledger: Ledger, api: ApiTwin, shell: Terminal, won: Submitted
+) -> None:
+    showing(api, won.bounty)
+    bare = Terminal(shell.home, api.variables())
+    ran = bare.run("status", "--address", won.solver, "--address", "0x" + "ab" * 20)
+    assert [each["account"] for each in ran.events if each["event"] == "status.account"] == [
+        won.solver,
+        "0x" + "ab" * 20,
+    ]
+    assert tasks_of(ran) == [(won.bounty, "claim", None)]
+    (shown,) = [str(each["command"]) for each in ran.events if each["event"] == "status.task"]
+    assert shown == f"service-cli claim {won.bounty} --claimant-address {won.solver}"
+    assert bare.run(*shown.split()[1:]).event("claim.prepared")
+    assert api.approvals() == []
+
+
+def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
+) -> None:
+    item: Callable[..., dict[str, object]] = api.item
+    made = item(int(bounty), outcome=None)
+    api.listed = {"items": [made, {**made, "bounty_id": "x"}, {**made, "bounty_id": "0"}], "next_cursor": None}
+    ran = poster.run("status")
+    assert tasks_of(ran) == []
+
+
+def test_status__of_a_bounty_that_the_endpoint_does_not_have__passes_it_over_and_shows_the_rest(
+    ledger: Ledger, api: ApiTwin, poster: Terminal
+) -> None:
+    refundable = ledger.ended_in_silence()
+    item: Callable[..., dict[str, object]] = api.item
+    made = item(refundable)
+    api.listed = {"items": [{**made, "bounty_id": "999999"}, made], "next_cursor": None}
+    ran = poster.run("status")
+    assert tasks_of(ran) == [(str(refundable), "claim", None)]
+    assert ran.words.count("what waits in bounty 999999 is not known") == 1
+
+
+def test_status__where_nothing_is_known_to_wait__says_so_and_counts_what_is_not_known(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
+) -> None:
+    item: Callable[..., dict[str, object]] = api.item
+    api.listed = {"items": [{**item(int(bounty)), "bounty_id": "999999"}], "next_cursor": None}
+    ran = poster.run("status")
+    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 1)
+    assert "not everything could be looked at" in text_of(poster, "status")
+    showing(api)
+    ran = poster.run("status")
+    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 0)
+    assert "Nothing waits for you." in text_of(poster, "status")
+
+
+def running_of(ran: Ran) -> list[tuple[object, ...]]:
+    fields = ("bounty_id", "role", "step", "at")
+    return [tuple(each[name] for name in fields) for each in ran.events if each["event"] == "status.running"]
+
+
+def test_status__of_a_poster_and_a_solver__shows_what_is_running_and_until_when(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal
+) -> None:
+    number, _ = ledger.fund(seconds=500, judging=5_000)
+    other, _ = ledger.fund(seconds=400, judging=5_000)  # over before the first one, whatever the clock does between
+    showing(api, number, other)
+    bounty = str(number)
+    view = api.hub.bounty(BountyId(number))
+    assert view is not None
+    ledger.submit(number, ledger.people.solvers[0].wallet)
+    expected = (bounty, "poster", "submissions", view.submission_deadline)
+    assert expected in running_of(poster.run("status"))
+    assert running_of(solver.run("status")) == [(bounty, "solver", "submissions", view.submission_deadline)]
+    sealed = running_of(guardian.run("status"))
+    assert (bounty, "guardian", "submissions", view.submission_deadline) in sealed
+    assert len(sealed) == 2
+    ledger.advance_to(view.submission_deadline)
+    assert running_of(guardian.run("status")) == [(bounty, "guardian", "reveal", view.reveal_at)]
+    ledger.reveal(number)
+    assert running_of(solver.run("status")) == [(bounty, "solver", "judging", view.judging_deadline)]
+    assert running_of(guardian.run("status")) == []  # from here on it waits for a Verdict
+
+
+def test_status__of_a_bounty_that_ended__is_not_running(
+    ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, ended: int
+) -> None:
+    showing(api, ended)
+    assert running_of(solver.run("status")) == []
+    showing(api, ledger.ended_in_silence())
+    assert running_of(poster.run("status")) == []
+    assert running_of(solver.run("status")) == []
+
+
+def test_status_shows_lost_work_with_its_command(api: ApiTwin, solver: Terminal, won: Submitted) -> None:
+    load(api, won)
+    showing(api, won.bounty)
+    assert "reupload" not in {task for _, task, _ in tasks_of(solver.run("status", "--address", won.solver))}
+    false: dict[str, object] = {"bounty_id": won.bounty, "submission_commitment": "0x" + "11" * 32}
+    api.lost = [false, {"bounty_id": won.bounty, "submission_commitment": won.commitment}]
+    found = solver.run("status", "--address", won.solver)
+    commands = [str(each["command"]) for each in found.events if each.get("task") == "reupload"]
+    assert commands == [f"service-cli solver:submit {won.bounty} DIRECTORY"]
+    api.scripts["subgraph"] = lambda _: refusal(400, "invalid_request", "Cannot query field.")
+    away = solver.run("status", "--address", won.solver)
+    assert "whether sealed work" in away.words
+    assert "reupload" not in {task for _, task, _ in tasks_of(away)}
+    known = Client(solver.environment).status([Address(won.solver)]).unknown
+    assert f"whether sealed work of {won.solver} was lost" in known

@@ -1,0 +1,217 @@
+"""``bounty:watch``: a bounty followed to its end through reorgs and silences, and what happens at the end."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from bounty_protocol.chain.rpc import quantity
+from service_cli.queries import changes as all_changes
+from service_cli.queries import watch as watching
+
+from tests.cli.acts.test_claim_all import awarded
+from tests.cli.api_twin import ApiTwin
+from tests.cli.ledger import Ledger
+from tests.cli.lies import lie_at
+from tests.cli.screen import text_of
+from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.terminal import Terminal
+
+
+class Clock:
+    """A clock whose pauses play the next step of a story."""
+
+    def __init__(self, *steps: Callable[[], object], seconds: float = 2.0) -> None:
+        self._steps: Iterator[Callable[[], object]] = iter(steps)
+        self._now, self._seconds = 0.0, seconds
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, _seconds: float) -> None:
+        self._now += self._seconds
+        next(self._steps)()
+
+
+def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, poster: Terminal, ended: int) -> None:
+    ran = poster.run("bounty:watch", str(ended))
+    names = [event["name"] for event in ran.events if event["event"] == "bounty_watch.event"]
+    verdicts = [event for event in ran.events if event.get("name") == "VerdictRecorded"]
+    assert {event["kind"] for event in verdicts} == {"awarded"}
+    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
+    assert (end["outcome"], end["reason"]) == ("awarded", "judged")
+    assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
+    assert ran.last == {
+        "event": "bounty_watch.final",
+        "bounty_id": str(ended),
+        "outcome": "awarded",
+        "settlement_reason": "judged",
+        "winner": ledger.people.solvers[1].address,
+        "submission_commitment": ran.last["submission_commitment"],
+    }
+
+
+def test_watch__an_api_that_names_a_later_block__shows_it_from_its_creation(
+    api: ApiTwin, poster: Terminal, ended: int
+) -> None:
+    api.lies["detail"] = lie_at("block", "number", value=2**40)
+    ran = poster.run("bounty:watch", str(ended))
+    assert ran.events[0].get("name") == "BountyCreated"
+
+
+def test_watch__of_an_award_as_text__names_the_claim_until_it_was_made(
+    ledger: Ledger, poster: Terminal, solver: Terminal
+) -> None:
+    bounty = awarded(ledger)
+    assert f"service-cli claim {bounty}" in text_of(poster, "bounty:watch", str(bounty))
+    solver.run("claim", str(bounty))
+    assert "service-cli claim" not in text_of(poster, "bounty:watch", str(bounty))
+
+
+def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
+    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=100, judging=60)
+    clock = Clock(
+        lambda: ledger.submit(bounty, ledger.people.solvers[0].wallet),
+        lambda: ledger.advance_to(ledger.time() + 100),
+        lambda: ledger.advance_to(ledger.time() + 60),
+        lambda: ledger.advance_to(ledger.time() + 60),
+        lambda: ledger.contract.transact(ledger.people.owner.wallet, "settle", bounty),
+        lambda: ledger.node.mine(3),
+    )
+    monkeypatch.setattr(watching, "time", clock)
+    ran = poster.run("bounty:watch", str(bounty))
+    told = [event["step"] for event in ran.events if event["event"] == "bounty_watch.next"]
+    assert told == ["submissions", "reveal", "judging", "settlement", "finality"]
+    assert (ran.last["outcome"], ran.last["settlement_reason"]) == ("no_valid_submission", "guardians_silent")
+
+
+def stop() -> None:
+    raise KeyboardInterrupt
+
+
+def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
+    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    ledger.node.mine(3)
+    solver = ledger.people.solvers[0].wallet
+    again = Clock(
+        lambda: ledger.submit(bounty, solver),
+        lambda: ledger.node.rpc.call("anvil_reorg", 1, []),
+        lambda: ledger.submit(bounty, solver),
+        stop,
+    )
+    monkeypatch.setattr(watching, "time", again)
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    told = [str(event["event"]).partition(".")[2] for event in ran.events if "next" not in str(event["event"])]
+    assert told == ["event", "event", "event_removed", "event"]
+    submitted = [event for event in ran.events if event.get("name") == "SubmissionRecorded"]
+    (removed,) = [event for event in ran.events if event["event"] == "bounty_watch.event_removed"]
+    assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
+
+
+def test_watch__an_endpoint_whose_next_answer_is_a_block_behind__takes_nothing_back_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    ledger.node.mine(3)
+    ledger.submit(bounty, ledger.people.solvers[0].wallet)
+    newest = quantity(ledger.node.rpc.call("eth_blockNumber"))
+    former = ledger.node.rpc.call("eth_getBlockByNumber", hex(newest - 1), False)
+
+    def lag(method: str, params: Params, result: object) -> object:
+        return former if method == "eth_getBlockByNumber" and params[0] == "latest" else result
+
+    monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "after", lag), rpc.honest, stop))
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert [event.get("name") for event in ran.events] == ["BountyCreated", "SubmissionRecorded", None]
+
+
+def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+
+    def lose(_method: str, _params: Params) -> None:
+        raise Lost
+
+    monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "before", lose), rpc.honest, lambda: None, stop))
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
+    assert ran.words.count("Asking again") == 1
+
+
+def test_watch__an_endpoint_that_is_without_the_bounty_for_a_while__goes_on_and_repeats_nothing(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+    looked = "0x" + ledger.contract.encode("getBounty", bounty).hex()
+    unknown = "0x" + ledger.contract.encode("getBounty", 999_999).hex()
+
+    def without(method: str, params: Params) -> None:
+        if method == "eth_call" and isinstance(call := params[0], dict) and call["data"] == looked:
+            call["data"] = unknown
+
+    clock = Clock(lambda: setattr(rpc, "before", without), rpc.honest, lambda: None, stop)
+    monkeypatch.setattr(watching, "time", clock)
+    ran = poster.run("bounty:watch", str(bounty), code=130)
+    assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
+    assert ran.words.count("Asking again") == 1
+    always = Clock(lambda: setattr(rpc, "before", without), *(lambda: None,) * 3, seconds=watching.PATIENCE_SECONDS / 2)
+    monkeypatch.setattr(watching, "time", always)
+    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "bounty_not_found"
+
+
+def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
+    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bounty, _ = ledger.fund(seconds=500)
+
+    def lose(_method: str, _params: Params) -> None:
+        raise Lost
+
+    nothing = (lambda: None,) * 3
+    clock = Clock(lambda: setattr(rpc, "before", lose), *nothing, seconds=watching.PATIENCE_SECONDS / 2)
+    monkeypatch.setattr(watching, "time", clock)
+    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "chain_unavailable"
+
+
+def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_tokens_and_no_step(
+    ledger: Ledger, poster: Terminal
+) -> None:
+    ran = poster.run("bounty:watch", str(ledger.ended_in_silence()))
+    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
+    assert (end["winner"], end["submission_commitment"]) == (None, None)
+    assert "bounty_watch.next" not in ran.names
+
+
+def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:
+    event: dict[str, object] = {
+        "name": name,
+        "bounty_id": "7",
+        "fields": {"bounty_id": "7"},
+        "block_number": number,
+        "block_hash": "0x" + f"{number:064x}",
+        "log_index": 0,
+        "tx_hash": "0x" + "11" * 32,
+        "time": number,
+        "finality": "finalized" if is_final else "unsafe",
+    }
+    return {"number": number, "kind": "event", "event": event, "last_block_number": None}
+
+
+def test_watch_of_all__prints_each_final_event_once(
+    api: ApiTwin, poster: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    retraction = {"number": 2, "kind": "retraction", "event": None, "last_block_number": 1}
+    first, late = change(1, "BountyCreated"), change(4, "BountyFinalized")
+    api.changes = [first, retraction, change(3, "SubmissionRecorded", is_final=False), late]
+    clock = Clock(
+        lambda: api.changes.__setitem__(2, change(3, "SubmissionRecorded")),
+        stop,
+    )
+    monkeypatch.setattr(all_changes, "time", clock)
+    ran = poster.run("bounty:watch", code=130)
+    assert {event["event"] for event in ran.events} == {"bounty_watch.change"}
+    assert [event["name"] for event in ran.events] == ["BountyCreated", "SubmissionRecorded", "BountyFinalized"]
+    assert ran.events[1]["number"] == 3

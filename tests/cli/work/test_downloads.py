@@ -1,0 +1,374 @@
+"""Downloads that were interrupted: what stays of them, how they are continued, and what is never taken for a part."""
+
+import os
+import re
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from bounty_protocol.crypto.failures import SealedDataError
+from bounty_protocol.domain.envelope import parse_envelope
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+from local_stack import gcs
+from service_api.storage.gcs import GcsStore
+from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.work import downloads, storage
+from service_cli.work.downloads import Download, download_file, kept_downloads
+from service_cli.work.storage import download
+from service_common.storage_settings import StorageSettings
+
+from tests.cli.api_twin import ApiTwin
+from tests.cli.conftest import person
+from tests.cli.kill import spawn
+from tests.cli.ledger import Ledger
+from tests.cli.servers import Reply, Request, RpcProxy, Server
+from tests.cli.terminal import Terminal
+from tests.proxy import Proxy, proxies
+from tests.raw_server import raw_server, whole
+from tests.waiting import wait_until
+
+MIB = 2**20
+PASSED = 2 * MIB
+"""What comes before the storage stalls."""
+DATA = os.urandom(4 * MIB + 11)
+HALF = len(DATA) // 2
+DIGEST = Bytes32(f"0x{sha256(DATA).hexdigest()}")
+OF = Download(
+    ChainId(31337), Address("0x" + "a1" * 20), BountyId(7), Address("0x" + "b2" * 20), Bytes32("0x" + "51" * 32)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stalling:
+    """A Submission of some MB whose ciphertext is in the real storage's twin, behind a proxy."""
+
+    names: tuple[str, str, str]
+    size: int
+    proxy: Proxy
+
+
+@pytest.fixture
+def stalling(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> Iterator[Stalling]:
+    bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    api.keep_page(page)
+    solver = person(ledger, api, rpc, tmp_path / "solver", "solver-1")
+    (solver.home / "work").mkdir()
+    (solver.home / "work" / "data.bin").write_bytes(DATA)
+    recorded = solver.run("solver:submit", str(bounty), "work").event("submit.submission_recorded")
+    commitment = str(recorded["submission_commitment"])
+    ledger.reveal(bounty)
+    locator = parse_envelope(api.envelopes[commitment]).ciphertext.storage_locator
+    content = api.objects.pop(locator)
+    with gcs.start() as twin, proxies(twin.port) as (proxy,):
+        store = GcsStore(StorageSettings(twin.bucket, proxy.url(twin.url), twin.credentials_file.read_text()))
+        digest = Bytes32(f"0x{sha256(content).hexdigest()}")
+        target = store.sign_upload(locator, sha256=digest, byte_length=len(content), lifetime=600)
+        storage.upload(storage.UploadAddress(target.url, target.headers), _written(tmp_path / "sealed", content))
+        info = store.stat(locator)
+        assert info is not None
+        signed = store.sign_download(locator, generation=info.generation, lifetime=600).url
+        store.close()
+        api.lies["content"] = lambda answer: answer | {"download_url": signed}
+        proxy.forget()
+        yield Stalling((str(bounty), str(recorded["solver"]), commitment), len(content), proxy)
+
+
+def _written(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def parts(home: Terminal) -> list[Path]:
+    return list((home.home / "state" / "service-cli" / "downloads").glob("*"))
+
+
+def interrupted(guardian: Terminal, stalling: Stalling, end: signal.Signals) -> int:
+    """Have a first run end in the middle; how much it kept."""
+    stalling.proxy.most = PASSED
+    process = spawn(guardian, "guardian:open", *stalling.names, "out")
+    wait_until(lambda: any(path.stat().st_size >= PASSED - MIB for path in parts(guardian)))
+    process.send_signal(end)
+    process.communicate(timeout=60)
+    assert process.returncode == (130 if end is signal.SIGINT else -end)
+    (part,) = parts(guardian)
+    assert part.stat().st_mode & 0o777 == 0o600
+    assert part.parent.stat().st_mode & 0o777 == 0o700
+    assert not (guardian.home / "out").exists()
+    stalling.proxy.forget()
+    return part.stat().st_size
+
+
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_open__interrupted_while_downloading__requests_only_what_is_missing(
+    guardian: Terminal, stalling: Stalling, end: signal.Signals
+) -> None:
+    kept = interrupted(guardian, stalling, end)
+    assert kept >= PASSED - MIB
+    ran = guardian.run("guardian:open", *stalling.names, "out")
+    assert ran.last["event"] == "guardian_open.artifact_opened"
+    assert (guardian.home / "out" / "data.bin").read_bytes() == DATA
+    assert re.findall(rb"Range: ([^\r]+)", stalling.proxy.asked) == [f"bytes={kept}-".encode()]
+    assert stalling.size - kept <= stalling.proxy.answered < stalling.size - kept + 4_096
+    assert f"continuing at {kept / stalling.size:.0%} " in ran.words
+    assert parts(guardian) == []
+
+
+def test_open__with_damaged_bytes_of_an_earlier_run__downloads_all_of_it_once(
+    guardian: Terminal, stalling: Stalling
+) -> None:
+    interrupted(guardian, stalling, signal.SIGKILL)
+    (part,) = parts(guardian)
+    part.write_bytes(bytes(part.stat().st_size))  # as a power cut may leave it
+    guardian.run("guardian:open", *stalling.names, "out")
+    assert (guardian.home / "out" / "data.bin").read_bytes() == DATA
+    assert stalling.proxy.asked.count(b"GET ") == 2
+    assert stalling.proxy.asked.count(b"Range: ") == 1
+    assert parts(guardian) == []
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "service-cli" / "downloads"
+
+
+def begun(state: Path, content: bytes) -> None:
+    """What an earlier run left."""
+    state.mkdir(parents=True)
+    OF.path.write_bytes(content)
+
+
+def fail(of: Download, error: ServiceError) -> None:
+    with download_file(of, len(DATA)) as file:
+        file.write(b"x")
+        raise error
+
+
+def ranged(request: Request, content: bytes = DATA) -> Reply:
+    """An honest storage."""
+    found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
+    if found is None:
+        return 200, content, {}
+    begin = int(found[1])
+    if begin >= len(content):
+        return 416, b"", {}
+    headers = {"Content-Range": f"bytes {begin}-{len(content) - 1}/{len(content)}"}
+    return 206, content[begin:], headers
+
+
+def of_range(status: int, body: bytes, content_range: str | None = None) -> Callable[[Request], Reply]:
+    """Answers a request for a part so, and one for the whole honestly."""
+
+    def answer(request: Request) -> Reply:
+        headers = {} if content_range is None else {"Content-Range": content_range}
+        return (status, body, headers) if "range" in request.headers else ranged(request)
+
+    return answer
+
+
+LAST = len(DATA) - 1
+ANSWERS = {
+    "the part": (ranged, 1),
+    "all of it": (of_range(200, DATA), 1),
+    "another begin": (of_range(206, DATA[HALF + 1 :], f"bytes {HALF + 1}-{LAST}/{len(DATA)}"), 2),
+    "another end": (of_range(206, DATA[HALF:-1], f"bytes {HALF}-{LAST - 1}/{len(DATA)}"), 2),
+    "another whole": (of_range(206, DATA[HALF:], f"bytes {HALF}-{LAST}/{len(DATA) + 1}"), 2),
+    "no place": (of_range(206, DATA[HALF:]), 2),
+    "nothing there": (of_range(416, b""), 2),
+    "more bytes": (of_range(206, DATA[HALF:] + b"x", f"bytes {HALF}-{LAST}/{len(DATA)}"), 2),
+    "far more bytes": (of_range(206, DATA + DATA, f"bytes {HALF}-{LAST}/{len(DATA)}"), 2),
+    "other bytes": (of_range(206, bytes(len(DATA) - HALF), f"bytes {HALF}-{LAST}/{len(DATA)}"), 2),
+}
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("name", ANSWERS)
+def test_download__continued_by_whatever_the_storage_answers__ends_with_the_committed_bytes(
+    state: Path, name: str
+) -> None:
+    answer, requests = ANSWERS[name]
+    begun(state, DATA[:HALF])
+    server = Server(answer)
+    try:
+        with download_file(OF, len(DATA)) as file:
+            download(server.url, file, len(DATA), DIGEST)
+            assert OF.path.read_bytes() == DATA
+    finally:
+        server.close()
+    assert [request.headers.get("range") for request in server.requests] == [f"bytes={HALF}-", None][:requests]
+    assert kept_downloads() == []
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize(
+    ("content", "code", "left"),
+    [
+        (bytes(len(DATA)), "ciphertext_mismatch", b""),
+        (DATA + b"x", "storage_mismatch", b""),
+        (DATA[:-1], "storage_mismatch", DATA[:-1]),  # as one that breaks off without a length looks, too
+    ],
+    ids=["other bytes", "more", "fewer"],
+)
+@pytest.mark.parametrize("kept", [0, HALF])
+def test_download__of_an_object_that_is_another__is_requested_whole_once_and_refused(
+    state: Path, kept: int, content: bytes, code: str, left: bytes
+) -> None:
+    begun(state, DATA[:kept])
+    server = Server(lambda request: ranged(request, content))
+    try:
+        with (
+            pytest.raises((CommandFailed, SealedDataError)) as failure,
+            download_file(OF, len(DATA)) as file,
+        ):
+            download(server.url, file, len(DATA), DIGEST)
+    finally:
+        server.close()
+    assert failure.value.code == code
+    assert len([request for request in server.requests if "range" not in request.headers]) == 1
+    assert (OF.path.read_bytes() if OF.path.exists() else b"") == left
+
+
+def test_download__refused__keeps_what_is_here(state: Path) -> None:
+    begun(state, DATA[:HALF])
+    server = Server(lambda _: (503, b"", {}))
+    try:
+        with pytest.raises(CommandFailed) as failure, download_file(OF, len(DATA)) as file:
+            download(server.url, file, len(DATA), DIGEST)
+    finally:
+        server.close()
+    assert failure.value.code == "storage_refused"
+    assert OF.path.read_bytes() == DATA[:HALF]
+
+
+def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> None:
+    def half() -> Iterator[bytes]:
+        yield whole(DATA)[: -len(DATA) + HALF]
+        raise ConnectionResetError
+
+    with (
+        raw_server(half) as breaking,
+        pytest.raises(CommandFailed) as failure,
+        download_file(OF, len(DATA)) as file,
+    ):
+        download(breaking.url, file, len(DATA), DIGEST)
+    assert failure.value.code == "storage_unreachable"
+    kept = OF.path.stat().st_size
+    assert HALF - MIB < kept <= HALF
+    server = Server(ranged)
+    try:
+        with download_file(OF, len(DATA)) as file:
+            download(server.url, file, len(DATA), DIGEST)
+    finally:
+        server.close()
+    assert [request.headers["range"] for request in server.requests] == [f"bytes={kept}-"]
+    assert not OF.path.exists()
+
+
+@pytest.mark.parametrize("content", [DATA, DATA + b"x", bytes(len(DATA))], ids=["whole", "longer", "another"])
+def test_download__with_all_of_it_here__asks_only_where_it_is_not_the_committed_one(
+    state: Path, content: bytes
+) -> None:
+    begun(state, content)
+    server = Server(ranged)
+    try:
+        with download_file(OF, len(DATA)) as file:
+            download(server.url, file, len(DATA), DIGEST)
+            assert OF.path.read_bytes() == DATA
+    finally:
+        server.close()
+    assert len(server.requests) == (0 if content == DATA else 1)
+    assert not OF.path.exists()
+
+
+def test_download_file__held_by_another_run__has_no_name_and_leaves_the_other_alone(state: Path) -> None:
+    begun(state, DATA[:HALF])
+    server = Server(ranged)
+    try:
+        with download_file(OF, len(DATA)) as first:
+            with download_file(OF, len(DATA)) as second:
+                download(server.url, second, len(DATA), DIGEST)
+                second.seek(0)
+                assert second.read() == DATA
+                assert not OF.remove()
+            assert OF.path.read_bytes() == DATA[:HALF]
+            download(server.url, first, len(DATA), DIGEST)
+            assert OF.path.read_bytes() == DATA
+    finally:
+        server.close()
+    assert not OF.path.exists()
+
+
+def test_download_file__of_work_that_was_refused__is_removed_and_of_a_failure_kept(state: Path) -> None:
+    with pytest.raises(CommandRefused):
+        fail(OF, CommandRefused("age_malformed", "It is malformed.", next_action="Judge it."))
+    assert not OF.path.exists()
+    with pytest.raises(CommandFailed):
+        fail(OF, CommandFailed("storage_unreachable", "It broke off.", next_action="Again."))
+    assert OF.path.read_bytes() == b"x"
+
+
+def test_download_file__where_the_state_directory_takes_nothing__has_no_name(state: Path) -> None:
+    state.parent.mkdir()
+    state.write_text("no folder")
+    with download_file(OF, len(DATA)) as file:
+        assert not isinstance(file.name, str)
+
+
+@pytest.mark.parametrize(("here", "elsewhere", "named"), [(0, 10**9, False), (0, 0, True), (10**9, 0, True)])
+def test_download_file__is_where_there_is_room(
+    state: Path, monkeypatch: pytest.MonkeyPatch, here: int, elsewhere: int, named: bool
+) -> None:
+    def usage(folder: object) -> SimpleNamespace:
+        return SimpleNamespace(free=here if folder == state else elsewhere)
+
+    monkeypatch.setattr("shutil.disk_usage", usage)
+    begun(state, DATA[:HALF])
+    with download_file(OF, len(DATA)) as file:
+        assert isinstance(file.name, str) is named
+        assert OF.path.read_bytes() == DATA[:HALF]
+    assert not OF.path.exists()
+
+
+def test_downloads__that_nobody_continued_for_days__are_removed_by_the_next(state: Path) -> None:
+    begun(state, DATA[:HALF])
+    others = [Download(OF.chain_id, OF.hub, BountyId(number), OF.solver, OF.commitment) for number in (8, 9)]
+    for other, days in zip(others, (downloads.KEPT_DAYS + 1, downloads.KEPT_DAYS - 1), strict=True):
+        other.path.write_bytes(b"x")
+        os.utime(other.path, (time.time() - days * 86_400,) * 2)
+    os.utime(OF.path, (0, 0))
+    (state / "notes.txt").write_text("somebody else's")
+    with download_file(OF, len(DATA)):
+        assert OF.path.read_bytes() == DATA[:HALF]
+    assert kept_downloads() == [others[1]]
+    assert (state / "notes.txt").exists()
+
+
+@pytest.mark.attack
+def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte every two seconds once had no end: each wait for it was short."""
+    monkeypatch.setattr(storage, "BEGIN_SECONDS", 0.3)
+    answer = whole(bytes(2**30 // 2**20))
+    with (
+        raw_server(lambda: (answer[at : at + 1] for at in range(len(answer))), pause=0.02) as slow,
+        tempfile.TemporaryFile(buffering=0) as file,
+        pytest.raises(CommandFailed) as failure,
+    ):
+        download(slow.url, file, 2**30, DIGEST)
+    assert failure.value.code == "storage_unreachable"
+    assert "too slow" in failure.value.message
+
+
+def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin) -> None:
+    api.objects["a"] = bytes(1_000)
+    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(CommandFailed) as failure:
+        download(f"{api.url}/objects/a", full, 1_000, DIGEST)
+    assert failure.value.code == "download_not_written"
+    assert "/dev" in failure.value.message
+    assert "TMPDIR" in failure.value.next_action

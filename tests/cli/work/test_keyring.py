@@ -1,0 +1,165 @@
+"""A Guardian's encryption keys: made, rotated, shown; never lost, never printed."""
+
+import json
+import os
+import re
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pyrage
+import pytest
+from bounty_protocol.crypto.x25519 import Identity, parse_keyring, recipient_text
+from service_cli.config.environment import Environment
+from service_cli.work import keyring as keyrings
+
+from tests.cli.ledger import Ledger
+from tests.cli.terminal import Ran, Terminal
+
+VARIABLE = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
+
+
+def keys_in(file: Path) -> tuple[Identity, ...]:
+    assert file.stat().st_mode & 0o777 == 0o600
+    return parse_keyring(file.read_text())
+
+
+def says_no_secret(*runs: Ran) -> bool:
+    return not any(re.search("SECRET-KEY-1[0-9A-Z]", ran.stdout + ran.words, re.IGNORECASE) for ran in runs)
+
+
+def test_new_key__in_a_new_file__is_private_and_only_its_public_half_is_shown(shell: Terminal) -> None:
+    ran = shell.run("guardian:new-key", "keys.json")
+    (identity,) = keys_in(shell.home / "keys.json")
+    assert ran.last == {
+        "event": "guardian_new_key.written",
+        "path": str((shell.home / "keys.json").resolve()),
+        "public_key": identity.public_key,
+        "recipient": str(pyrage.x25519.Identity.from_str(identity.to_text()).to_public()),
+        "key_count": 1,
+    }
+    shown = shell.run("guardian:keys", "keys.json")
+    assert shown.last["public_key"] == identity.public_key
+    assert says_no_secret(ran, shown)
+    assert [path.name for path in shell.home.iterdir() if "keys" in path.name] == ["keys.json"]
+
+
+@pytest.mark.spec(287)
+def test_new_key__where_keys_are__needs_rotate_and_keeps_them_behind_it(shell: Terminal) -> None:
+    shell.run("guardian:new-key", "keys.json")
+    before = (shell.home / "keys.json").read_bytes()
+    refused = shell.run("guardian:new-key", "keys.json", code=1)
+    assert refused.last["code"] == "keys_exist"
+    assert (shell.home / "keys.json").read_bytes() == before
+    (shell.home / "keys.json").chmod(0o644)
+    guardian = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "keys.json")})
+    rotated = guardian.run("guardian:new-key", "--rotate")
+    newest, oldest = keys_in(shell.home / "keys.json")
+    assert (oldest,) == parse_keyring(before.decode())
+    assert (rotated.last["public_key"], rotated.last["key_count"]) == (newest.public_key, 2)
+    shown = guardian.run("guardian:keys")
+    assert [(e["position"], e["recipient"]) for e in shown.events] == [
+        (0, recipient_text(newest.public_key)),
+        (1, recipient_text(oldest.public_key)),
+    ]
+    assert says_no_secret(refused, rotated, shown)
+
+
+def test_new_key__with_keys_in_the_variable__takes_them_over(shell: Terminal) -> None:
+    old = Identity.generate()
+    Terminal(shell.home, {VARIABLE: json.dumps([old.to_text()])}).run("guardian:new-key", "keys.json")
+    assert keys_in(shell.home / "keys.json")[1:] == (old,)
+
+
+def test_new_key__beside_the_file_in_use__takes_its_keys_over(shell: Terminal) -> None:
+    """The next line told to set the variable to the new file, which lacked the keys of every open bounty."""
+    shell.run("guardian:new-key", "a.json")
+    guardian = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "a.json")})
+    assert guardian.run("guardian:new-key", "b.json").last["key_count"] == 2
+    assert keys_in(shell.home / "b.json")[1:] == keys_in(shell.home / "a.json")
+    missing = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "gone.json")})
+    assert missing.run("guardian:new-key", "c.json", code=1).last["event"] == "guardian_new_key.refused"
+    assert not (shell.home / "c.json").exists()
+    assert missing.run("guardian:new-key").last["key_count"] == 1
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '["AGE-SECRET-KEY-1NO"]', "\udcff", '{"a": "AGE-SECRET-KEY-1'])
+def test_new_key__over_a_file_that_is_no_keyring__changes_nothing(shell: Terminal, content: str) -> None:
+    file = shell.home / "keys.json"
+    file.write_bytes(content.encode("utf-8", "surrogateescape"))
+    before = file.read_bytes()
+    ran = shell.run("guardian:new-key", "--rotate", "keys.json", code=1)
+    assert ran.last["code"] in {"key_malformed", "file_unreadable"}
+    shown = shell.run("guardian:keys", "keys.json", code=1)
+    assert says_no_secret(ran, shown)
+    assert file.read_bytes() == before
+
+
+def test_new_key__without_a_file_named_or_in_no_folder__is_refused(shell: Terminal) -> None:
+    assert shell.run("guardian:new-key", code=1).last["code"] == "file_not_named"
+    assert shell.run("guardian:new-key", "nowhere/keys.json", code=1).last["code"] == "file_not_written"
+    assert shell.run("guardian:keys", code=1).last["code"] == "key_missing"
+
+
+def test_new_key__through_a_link__replaces_what_it_points_to(shell: Terminal) -> None:
+    (shell.home / "secret").mkdir()
+    (shell.home / "keys.json").symlink_to("secret/keys.json")
+    shell.run("guardian:new-key", "keys.json")
+    shell.run("guardian:new-key", "--rotate", "keys.json")
+    assert (shell.home / "keys.json").is_symlink()
+    assert len(keys_in(shell.home / "secret" / "keys.json")) == 2
+
+
+def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
+    shell: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.run("guardian:new-key", "keys.json")
+    before = (shell.home / "keys.json").read_bytes()
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert shell.run("guardian:new-key", "--rotate", "keys.json", code=1).last["code"] == "file_not_written"
+    assert (shell.home / "keys.json").read_bytes() == before
+    assert [path.name for path in shell.home.iterdir() if "keys" in path.name] == ["keys.json"]
+
+
+def test_new_key__eight_at_once__keeps_every_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nobody = Environment({}, {})
+    keyrings.add_key(nobody, tmp_path / "keys.json", rotate=False)
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: keyrings.add_key(nobody, tmp_path / "keys.json", rotate=True), range(8)))
+    assert len(keys_in(tmp_path / "keys.json")) == 9
+    assert "SECRET" not in capsys.readouterr().out
+
+
+def test_new_key__beyond_what_a_keyring_takes__is_refused(shell: Terminal) -> None:
+    texts = [Identity.generate().to_text() for _ in range(64)]
+    (shell.home / "keys.json").write_text(json.dumps(texts))
+    assert shell.run("guardian:new-key", "--rotate", "keys.json", code=1).last["code"] == "keyring_full"
+    assert (shell.home / "keys.json").read_text() == json.dumps(texts)
+
+
+def test_keys__looked_for_in_the_roster__tell_which_one_new_bounties_are_sealed_to(
+    ledger: Ledger, guardian: Terminal
+) -> None:
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    (guardian.home / "keys.json").write_text(json.dumps([mine.to_text()]))
+    ran = guardian.run("guardian:keys", "--roster", "keys.json")
+    assert ([e["in_roster"] for e in ran.events], ran.words) == ([True], "")
+    guardian.run("guardian:new-key", "--rotate", "keys.json")
+    rotated = guardian.run("guardian:keys", "--roster", "keys.json")
+    assert [e["in_roster"] for e in rotated.events] == [False, True]
+    assert "an older key of this keyring is" in rotated.words
+    (guardian.home / "other.json").write_text(json.dumps([Identity.generate().to_text()]))
+    stranger = guardian.run("guardian:keys", "--roster", "other.json")
+    assert "no key of this keyring is" in stranger.words
+    assert [e["in_roster"] for e in guardian.run("guardian:keys", "keys.json").events] == [None, None]
+    assert says_no_secret(ran, rotated, stranger)
+
+
+def test_new_key__rotating_a_file_that_is_not_there__is_refused(shell: Terminal) -> None:
+    ran = shell.run("guardian:new-key", "--rotate", "nowhere.json", code=1)
+    assert ran.last["code"] == "nothing_to_rotate"
+    assert not (shell.home / "nowhere.json").exists()

@@ -1,0 +1,407 @@
+"""Submissions that do not open or were copied: what is wrong, whom it is evidence against, and what still opens."""
+
+import io
+import tarfile
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from hashlib import sha256
+
+import pytest
+from bounty_protocol.crypto import age, sealed_box
+from bounty_protocol.crypto.archive_write import comment_header
+from bounty_protocol.crypto.beacon_info import BeaconInfo
+from bounty_protocol.crypto.capsule import seal_capsule
+from bounty_protocol.crypto.timelock import timelock_encrypt
+from bounty_protocol.crypto.x25519 import Identity
+from bounty_protocol.domain.abi_hashes import recipients_commitment
+from bounty_protocol.domain.binding import Binding
+from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
+from local_stack.contract import Wallet
+
+from tests.cli.acts.test_recording import by_wallet, send
+from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.conftest import person
+from tests.cli.ledger import Ledger
+from tests.cli.servers import RpcProxy
+from tests.cli.submitted import Submitted, files_below
+from tests.cli.terminal import Terminal
+from tests.cli.work.test_opening import content_identity
+from tests.copier import in_own_envelope
+
+CONTENT, OTHER = Identity.generate(), Identity.generate()
+ELSE = Address("0x" + "e1" * 20)
+
+
+def tar(*entries: tuple[str, bytes], kind: bytes = tarfile.REGTYPE) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
+        for name, data in entries:
+            info = tarfile.TarInfo(name)
+            info.size, info.type, info.linkname = len(data), kind, "/etc/passwd" if kind == tarfile.SYMTYPE else ""
+            archive.addfile(info, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+GOOD_TAR = tar(("main.py", b"print(1)\n"))
+GOOD = age.encrypt_bytes(GOOD_TAR, [CONTENT.public_key])
+LONG_TAR = tar(("main.py", bytes(70_000)))
+LONG = age.encrypt_bytes(LONG_TAR, [CONTENT.public_key])
+HUGE_FILE = tarfile.TarInfo("zeros")
+HUGE_FILE.size = 2**40
+HUGE = HUGE_FILE.tobuf(tarfile.GNU_FORMAT) + bytes(1_024)
+Capsule = Callable[[Binding, list[Bytes32], int, BeaconInfo], bytes]
+Ciphertext = Callable[[Binding], bytes]
+
+
+def good_capsule(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+    return seal_capsule(CONTENT, binding, keys, number, info)
+
+
+def strangers(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+    return seal_capsule(CONTENT, binding, [Identity.generate().public_key for _ in keys], number, info)
+
+
+def holding(*comments: str) -> Capsule:
+    """A capsule whose identity file has these comments; ``{}`` is the binding."""
+
+    def capsule(binding: Binding, keys: list[Bytes32], number: int, info: BeaconInfo) -> bytes:
+        lines = [f"# {comment}".replace("{}", binding.text()) for comment in comments]
+        text = "\n".join([*lines, CONTENT.to_text(), ""])
+        return timelock_encrypt(age.encrypt_bytes(text.encode(), keys), number, info)
+
+    return capsule
+
+
+def good(binding: Binding) -> bytes:
+    return age.encrypt_bytes(comment_header(binding.text()) + GOOD_TAR, [CONTENT.public_key])
+
+
+def archived(*comments: str) -> Ciphertext:
+    """An artifact whose archive has these comments; ``{}`` is the binding."""
+
+    def ciphertext(binding: Binding) -> bytes:
+        heads = [comment_header(comment.replace("{}", binding.text())) for comment in comments]
+        return age.encrypt_bytes(b"".join(heads) + GOOD_TAR, [CONTENT.public_key])
+
+    return ciphertext
+
+
+def changed(binding: Binding, **fields: object) -> Binding:
+    """A binding of something else."""
+    return replace(binding, **fields)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is wrong, and what a Guardian is told."""
+
+    code: str
+    words: str
+    ciphertext: bytes | Ciphertext = good
+    capsule: Capsule = good_capsule
+
+    def sealed(self, binding: Binding) -> bytes:
+        return self.ciphertext if isinstance(self.ciphertext, bytes) else self.ciphertext(binding)
+
+
+EVIDENCE = "The Submission is malformed"
+CASES = {
+    "not an age file": Case("age_malformed", EVIDENCE, b"PK\3\4 a zip, say\n"),
+    "a passphrase": Case("age_recipients_refused", EVIDENCE, GOOD.replace(b"-> X25519 ", b"-> scrypt ", 1)),
+    "two readers": Case(
+        "age_recipients_refused", EVIDENCE, age.encrypt_bytes(GOOD_TAR, [CONTENT.public_key, OTHER.public_key])
+    ),
+    "another key": Case("age_no_matching_key", EVIDENCE, age.encrypt_bytes(GOOD_TAR, [OTHER.public_key])),
+    "cut after a chunk": Case("age_truncated", EVIDENCE, LONG[: -(len(LONG_TAR) - 65_536 + 16)]),
+    "cut within a chunk": Case("age_tampered", EVIDENCE, GOOD[:-20]),
+    "damaged": Case("age_tampered", EVIDENCE, GOOD[:-1] + bytes([GOOD[-1] ^ 1])),
+    "not a tar": Case("archive_malformed", EVIDENCE, age.encrypt_bytes(b"hello" * 400, [CONTENT.public_key])),
+    "a link": Case(
+        "archive_refused", "link", age.encrypt_bytes(tar(("a", b""), kind=tarfile.SYMTYPE), [CONTENT.public_key])
+    ),
+    "a way out": Case("archive_refused", EVIDENCE, age.encrypt_bytes(tar(("../x", b"x")), [CONTENT.public_key])),
+    "a bomb": Case("archive_refused", EVIDENCE, age.encrypt_bytes(HUGE, [CONTENT.public_key])),
+    "fewer Guardians": Case(
+        "capsule_wrong_recipients",
+        EVIDENCE,
+        capsule=lambda b, keys, n, info: seal_capsule(CONTENT, b, keys[:2], n, info),
+    ),
+    "more Guardians": Case(
+        "capsule_wrong_recipients",
+        EVIDENCE,
+        capsule=lambda b, keys, n, info: seal_capsule(CONTENT, b, [*keys, OTHER.public_key], n, info),
+    ),
+    "another identity": Case(
+        "capsule_wrong_identity", EVIDENCE, capsule=lambda b, keys, n, info: seal_capsule(OTHER, b, keys, n, info)
+    ),
+    "a capsule of words": Case(
+        "capsule_malformed",
+        EVIDENCE,
+        capsule=lambda _, keys, n, info: timelock_encrypt(age.encrypt_bytes(b"hello\n", keys), n, info),
+    ),
+    "a capsule without the inner lock": Case(
+        "capsule_malformed",
+        EVIDENCE,
+        capsule=lambda _b, _keys, n, info: timelock_encrypt(f"{CONTENT.to_text()}\n".encode(), n, info),
+    ),
+    "a capsule that names nobody": Case("binding_missing", EVIDENCE, capsule=holding()),
+    "an archive that names nobody": Case("binding_missing", EVIDENCE, archived()),
+    "another bounty in the capsule": Case(
+        "sealed_for_another",
+        EVIDENCE,
+        capsule=lambda b, *rest: good_capsule(changed(b, bounty_id=b.bounty_id + 1), *rest),
+    ),
+    "another chain in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, chain_id=8453), *rest)
+    ),
+    "another Hub in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, hub_address=ELSE), *rest)
+    ),
+    "another Solver in the capsule": Case(
+        "sealed_for_another", EVIDENCE, capsule=lambda b, *rest: good_capsule(changed(b, solver_address=ELSE), *rest)
+    ),
+    "another Solver in the archive": Case(
+        "sealed_for_another", EVIDENCE, lambda b: good(changed(b, solver_address=ELSE))
+    ),
+    "a binding twice in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{}", "{}")),
+    "a binding twice in the archive": Case("archive_malformed", EVIDENCE, archived("{}", "{}")),
+    "a binding in another spelling in the capsule": Case("capsule_malformed", EVIDENCE, capsule=holding("{} ")),
+    "a binding in another spelling in the archive": Case("archive_malformed", EVIDENCE, archived("{} ")),
+    "other Guardians": Case("capsule_not_for_this_key", "no key of this keyring fits", capsule=strangers),
+}
+
+
+def sealed_of(ledger: Ledger, bounty: int, solver: Wallet, case: Case) -> tuple[Envelope, bytes]:
+    """A Solver's envelope and ciphertext."""
+    view = ledger.contract.call("getBounty", bounty)
+    ordered = [Bytes32("0x" + bytes(key).hex()) for key in ledger.contract.call("getRoster", 1)[3]]
+    policy = ledger.beacon.info.reveal_policy(UnixSeconds(view[4]))
+    hub, roster_hash = Address(ledger.contract.address), Bytes32(ledger.hub.roster_hash)
+    binding = Binding(ChainId(ledger.node.chain_id), hub, BountyId(bounty), Address(solver.address))
+    ciphertext = case.sealed(binding)
+    envelope = build_envelope(
+        binding=binding,
+        spec_commitment=Bytes32("0x" + bytes(view[2]).hex()),
+        guardian_roster_hash=roster_hash,
+        recipients_commitment=recipients_commitment(roster_hash, ordered),
+        reveal_policy=policy,
+        content_public_key=CONTENT.public_key,
+        key_capsule=case.capsule(binding, ordered, policy.round, ledger.beacon.info),
+        ciphertext_sha256=Bytes32("0x" + sha256(ciphertext).hexdigest()),
+        ciphertext_byte_length=len(ciphertext),
+    )
+    return envelope, ciphertext
+
+
+@dataclass(frozen=True, slots=True)
+class Planted:
+    """Each case's Submission, one Solver each."""
+
+    bounty: str
+    solvers: dict[str, str]
+    sealed: dict[str, tuple[Envelope, bytes]]
+
+
+@pytest.fixture(scope="session")
+def planted(ledger: Ledger) -> Planted:
+    bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    solvers, sealed = {}, {}
+    for name, case in CASES.items():
+        solver = Wallet()
+        ledger.node.fund(solver.address)
+        sealed[name] = sealed_of(ledger, bounty, solver, case)
+        ledger.submit(bounty, solver, sealed[name][0].commitment())
+        solvers[name] = solver.address
+    ledger.reveal(bounty)
+    return Planted(str(bounty), solvers, sealed)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_open__a_malformed_submission__is_explained_and_leaves_nothing(
+    api: ApiTwin, guardian: Terminal, planted: Planted, name: str
+) -> None:
+    case, (envelope, ciphertext) = CASES[name], planted.sealed[name]
+    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
+    api.objects[envelope.ciphertext.storage_locator] = ciphertext
+    before = set(guardian.home.rglob("*"))
+    ran = guardian.run("guardian:open", planted.bounty, planted.solvers[name], envelope.commitment(), "out", code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("guardian_open.refused", case.code)
+    assert case.words in str(ran.last["message"])
+    advice = str(ran.last["next_action"])
+    assert ("Verdict" in advice and "evidence" in advice) if case.words == EVIDENCE else True
+    assert not {path for path in set(guardian.home.rglob("*")) - before if "state" not in path.parts}
+    assert "SECRET-KEY-1" not in (ran.stdout + ran.words).upper()
+
+
+def test_open__a_key_that_does_not_fit__is_no_evidence(api: ApiTwin, guardian: Terminal, planted: Planted) -> None:
+    envelope, _ = planted.sealed["other Guardians"]
+    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
+    ran = guardian.run(
+        "guardian:open", planted.bounty, planted.solvers["other Guardians"], envelope.commitment(), "out", code=1
+    )
+    assert "not by itself a reason" in str(ran.last["next_action"])
+    assert "malformed" not in str(ran.last["message"])
+
+
+def test_open__an_envelope_of_another_solver_or_round__is_evidence(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    theirs, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
+    late = replace(theirs.reveal_policy, round=theirs.reveal_policy.round + 1)
+    replayed, wallets = [theirs, replace(theirs, reveal_policy=late)], [Wallet(), Wallet()]
+    for envelope, wallet in zip(replayed, wallets, strict=True):
+        ledger.node.fund(wallet.address)
+        ledger.submit(bounty, wallet, envelope.commitment())
+        api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
+    ledger.reveal(bounty)
+    for envelope, wallet in zip(replayed, wallets, strict=True):
+        ran = guardian.run("guardian:open", str(bounty), wallet.address, envelope.commitment(), "out", code=1)
+        assert ran.last["code"] == "envelope_refused"
+        assert "Verdict" in str(ran.last["next_action"])
+
+
+def test_open_from__only_some_of_the_files__asks_the_api_for_the_others(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    solver = ledger.people.solvers[1].wallet
+    envelope, ciphertext = sealed_of(ledger, bounty, solver, Case("", ""))
+    ledger.submit(bounty, solver, envelope.commitment())
+    ledger.reveal(bounty)
+    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
+    api.objects[envelope.ciphertext.storage_locator] = ciphertext
+    mine = ledger.people.guardians[0].identity
+    assert mine is not None
+    files = {
+        "envelope.json": envelope.canonical_bytes(),
+        "ciphertext.age": ciphertext,
+    }
+    names = (str(bounty), solver.address, envelope.commitment())
+    for number, here in enumerate(({"envelope.json"}, {"ciphertext.age"}, set(files))):
+        folder, before = guardian.home / f"got-{number}", len(api.approvals())
+        folder.mkdir()
+        for name in here:
+            (folder / name).write_bytes(files[name])
+        guardian.run("guardian:open", "--from", str(folder), *names, f"out-{number}")
+        assert (guardian.home / f"out-{number}" / "main.py").read_bytes() == b"print(1)\n"
+        assert len(api.approvals()) - before == (0 if here == set(files) else 1)
+    (guardian.home / "none").mkdir()
+    assert guardian.run("guardian:open", "--from", "none", *names, "out", code=1).last["code"] == "file_unreadable"
+    (guardian.home / "odd" / "ciphertext.age").mkdir(parents=True)
+    assert guardian.run("guardian:open", "--from", "odd", *names, "out", code=1).last["code"] == "file_unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """An author's Submission, and who else recorded it or its bytes, as (Solver, commitment)."""
+
+    author: Submitted
+    before: tuple[str, str]
+    after: tuple[str, str]
+    in_own_envelope: tuple[str, str]
+
+
+@pytest.fixture(scope="module")
+def copied(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Copied:
+    """The author's wallet is slow; a copier that reads the API is quick, another is late, one seals nothing anew."""
+    api, rpc, folder = ApiTwin(ledger), RpcProxy(ledger.node.url), tmp_path_factory.mktemp("copied")
+    copiers = [Wallet() for _ in range(3)]
+    for copier in copiers:
+        ledger.node.fund(copier.address)
+    try:
+        number, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+        api.keep_page(page)
+        solver = person(ledger, api, rpc, folder, "solver-1")
+        (folder / "work").mkdir()
+        (folder / "work" / "main.py").write_bytes(b"print(1)\n")
+        prepared = by_wallet(ledger, solver, str(number), str(folder / "work"))
+        commitment = str(prepared.event("submit.submission_prepared")["submission_commitment"])
+        ledger.submit(number, copiers[0], Bytes32(commitment))
+        send(ledger, prepared)
+        ledger.submit(number, copiers[1], Bytes32(commitment))
+        envelope = parse_envelope(api.envelopes[commitment])
+        mine = in_own_envelope(envelope, copiers[2].address)
+        ledger.submit(number, copiers[2], mine.commitment())
+        api.envelopes[mine.commitment()] = mine.canonical_bytes()
+        api.objects[mine.ciphertext.storage_locator] = api.objects[envelope.ciphertext.storage_locator]
+        own = (copiers[2].address, str(mine.commitment()))
+        ledger.reveal(number)
+        author = Submitted(
+            str(number), ledger.people.solvers[0].address, commitment, {"main.py": b"print(1)\n"}, api.objects,
+            api.envelopes,
+        )  # fmt: skip
+        return Copied(author, (copiers[0].address, commitment), (copiers[1].address, commitment), own)
+    finally:
+        api.close()
+        rpc.close()
+
+
+@pytest.fixture(autouse=True)
+def _served(api: ApiTwin, copied: Copied) -> None:
+    api.objects |= copied.author.objects
+    api.envelopes |= copied.author.envelopes
+
+
+def test_copies__of_whatever_kind__do_not_keep_the_author_s_work_from_a_guardian(
+    guardian: Terminal, copied: Copied
+) -> None:
+    ran = guardian.run("guardian:open", *copied.author.names, "out")
+    assert ran.last["event"] == "guardian_open.artifact_opened"
+    assert files_below(guardian.home / "out") == copied.author.files
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_copied_commitment__before_and_after_the_author_s__opens_for_nobody(
+    guardian: Terminal, copied: Copied, when: str
+) -> None:
+    ran = guardian.run("guardian:open", copied.author.bounty, *getattr(copied, when), "out", code=1)
+    assert (ran.last["code"], ran.last["event"]) == ("envelope_refused", "guardian_open.refused")
+    assert not (guardian.home / "out").exists()
+
+
+def test_copied_commitment__while_the_author_s_is_not_recorded__blames_no_lost_bytes(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal
+) -> None:
+    bounty, copier = ledger.fund(seconds=3_000, judging=20 * 86_400)[0], ledger.people.solvers[1].wallet
+    envelope, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
+    ledger.submit(bounty, copier, envelope.commitment())
+    ledger.reveal(bounty)
+    api.scripts["content"] = lambda _: refusal(404, "submission_not_found", "There is no such Submission.")
+    ran = guardian.run("guardian:open", str(bounty), copier.address, envelope.commitment(), "out", code=1)
+    assert ran.last["code"] == "submission_not_found"
+    assert "copy of another Solver's" in str(ran.last["message"])
+    (guardian.home / "got").mkdir()
+    (guardian.home / "got" / "envelope.json").write_bytes(envelope.canonical_bytes())
+    (guardian.home / "got" / "ciphertext.age").write_bytes(b"whatever")
+    copied = ("guardian:open", "--from", "got", str(bounty), copier.address, envelope.commitment(), "out")
+    assert guardian.run(*copied, code=1).last["code"] == "envelope_refused"
+
+
+def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_the_copier(
+    ledger: Ledger, guardian: Terminal, copied: Copied
+) -> None:
+    copy = (copied.author.bounty, *copied.in_own_envelope)
+    ran = guardian.run("guardian:open", *copy, "out", code=1)
+    assert ran.last["code"] == "sealed_for_another"
+    assert copied.author.solver in str(ran.last["message"])
+    assert "Verdict" in str(ran.last["next_action"])
+    assert not (guardian.home / "out").exists()
+
+
+def test_copied_bytes__that_won_all_the_same__are_neither_delivered_nor_opened_by_the_poster(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, poster: Terminal, copied: Copied
+) -> None:
+    copier, commitment = copied.in_own_envelope
+    snapshot = ledger.node.rpc.call("evm_snapshot")
+    ledger.award(int(copied.author.bounty), copier, commitment)
+    ledger.node.mine(200)
+    refused = guardian.run("guardian:deliver-key", copied.author.bounty, copier, commitment, code=1)
+    assert refused.last["code"] == "sealed_for_another"
+    identity = content_identity(ledger, copied.author)
+    api.wraps[commitment] = sealed_box.wrap(identity, ledger.delivery.public_key)  # by a Guardian who does not care
+    ran = poster.run("poster:open-winning-submission", copied.author.bounty, "won", code=1)
+    assert (ran.last["event"], ran.last["code"]) == ("open_winning_submission.refused", "sealed_for_another")
+    assert not (poster.home / "won").exists()
+    ledger.node.rpc.call("evm_revert", snapshot)
