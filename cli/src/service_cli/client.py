@@ -7,7 +7,7 @@ interrupted, in this process or by its end, continues when it is made again, and
 
 Raises ``Refused`` for what the state does not permit and ``Failed`` for what may pass when it is called again, both
 with ``code``, ``message`` and ``next_action``. Amounts are whole numbers of the token's smallest unit, moments are
-seconds since 1970 by the chain, and results are frozen dataclasses that docs/events.md describes.
+seconds since 1970 by the chain, and results are frozen dataclasses that the reference of events describes.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ class Client:
         on_message: Callable[[str], None] = lambda _: None,
         before_signing: Callable[[ToBeSigned], None] = lambda _: None,
     ) -> None:
-        """``values``: by the names of the command's variables (docs/configuration.md), keys included; neither the
+        """``values``: by the names of the command's variables (the reference of settings), keys included; neither the
         environment nor a ``.env`` is read. ``network``: ``mainnet``, ``staging``, ``local`` or a chain id, instead of
         ``SERVICE_CHAIN_ID``.
 

@@ -49,7 +49,7 @@ def settings_of(
 
 @contextmanager
 def collecting(words: Callable[[str], None] = lambda _: None) -> Iterator[list[Event]]:
-    """The events of what is called inside, as they come, each with its name under ``event`` (docs/events.md).
+    """The events of what is called inside, as they come, each with its name under ``event`` (the reference of events).
 
     ``words`` gets each sentence that a person would read.
     """

@@ -23,7 +23,7 @@ REPLACED: Final = (
     "account's key: record yours again with --replace before the deadline, tell the other Guardians, and have the "
     "roster changed"
 )
-"""For a Guardian whose Verdict was replaced (docs/judging.md, "When a Guardian's key is stolen")."""
+"""For a Guardian whose Verdict was replaced (docs/guardian.md, "When a Guardian's key is stolen")."""
 REPLACED_BY_OTHERS: Final = (
     "a Guardian may change its mind, and a thief of its key can record a Verdict, too: ask that Guardian on another "
     "way than by its account"

@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One variable that a process reads: its row of docs/configuration.md."""
+    """One variable that a process reads: its row of the reference of settings."""
 
     name: str
     about: str
@@ -92,8 +92,8 @@ class EnvironmentReader:
     def optional(self, name: str, parse: Callable[[str], T], default: T, about: str, *, shown: str | None = None) -> T:
         """The parsed value, or ``default`` where the variable is unset or empty.
 
-        ``about`` and the default are its row of docs/configuration.md; ``shown`` describes a default that is no number
-        or word.
+        ``about`` and the default are its row of the reference of settings; ``shown`` describes a default that is
+        neither number nor word.
         """
         self._settings.append(Setting(name, about, _shown(default) if shown is None else shown))
         text = self._text(name)

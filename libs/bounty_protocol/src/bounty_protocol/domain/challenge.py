@@ -99,7 +99,7 @@ class FrontmatterField:
     """Whether no entry of a list may be there twice."""
     entries: int = MAX_ENTRIES
     about: str = ""
-    """What it fixes, for docs/challenge-page.md."""
+    """What it fixes, for docs/poster.md."""
 
     def read(self, reader: FieldReader, name: str) -> object:
         """The value of that name; a problem is the reader's."""

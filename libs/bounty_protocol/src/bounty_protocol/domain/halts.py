@@ -1,6 +1,6 @@
 """For how long a chain may make no block, or leave out what it is sent, and what its users reckon with.
 
-Everyone has these figures from here: the services, the client, the pages and their documents (docs/chain-halts.md).
+Everyone has these figures from here: the services, the client, the pages and their documents (docs/client.md).
 """
 
 from typing import Final

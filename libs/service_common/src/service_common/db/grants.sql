@@ -1,4 +1,4 @@
--- What each service's role may do. The operator creates the roles, passwords included: docs/operations.md, "The first
+-- What each service's role may do. The operator creates the roles, passwords included: docs/install.md, "The first
 -- deployment". Each schema has one writer.
 
 GRANT SELECT ON schema_version

@@ -56,7 +56,7 @@ metadata = MetaData(schema=SCHEMA)
 
 
 class RowMeaning(NamedTuple):
-    """The meaning of a row, in Markdown, and the events that it is made from: its row of docs/indexer.md."""
+    """The meaning of a row, and the events that it is made from."""
 
     about: str
     events: tuple[type, ...] = ()
