@@ -44,11 +44,10 @@ UV = [sys.executable, "-m", "uv", "--system-certs"]
 MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 SCRATCH = "bounty-tests-"
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
-# Longest first: a few run at a time, so the order decides how long the whole takes.
-CHECKS = [
-    "e2e", "api", "contracts", "indexer", "cli", "deploy", "common",
-    "types", "docs", "reviewer", "pages", "agents", "audit", "delivery", "fresh", "lint", "architecture",
-]  # fmt: skip
+CHECKS = ["tests", "contracts", "types", "docs", "fresh", "lint"]
+"""Longest first: a few run at a time, so the order decides how long the whole takes."""
+WORKERS = str((os.cpu_count() or 2) + 1)
+"""One more than there are cores: tests wait for servers and browsers for a part of their time."""
 PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
 
 
@@ -69,7 +68,7 @@ NIGHTLY = {
     "audit": ("pytest", "tests/audit"),
     "built": ("pytest", "-m", "nightly", "tests/deploy"),
     "hub": ("pytest", "tests/contracts"),
-    "hub-planted": ("python", "contracts/tools/check.py", "all-mutants"),
+    "hub-planted": ("python", "contracts/tools/check.py", "coverage", "mutants"),
     "hub-slither": hub_tool("mutants", "python tools/slither.py --slither slither"),
     "hub-proofs": hub_tool("proofs", f"halmos {PROOFS}"),
     "hub-histories": hub_tool("assurance", "python tools/histories.py --forge forge"),
@@ -153,17 +152,19 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """mypy, strict, tests included."""
+    """mypy, strict, and the import contracts."""
     make(session, TYPES)
     run(session, TYPES, "mypy")
+    make(session, TESTS)
+    run(session, TESTS, "lint-imports")
 
 
 @nox.session
-def architecture(session: nox.Session) -> None:
-    """The import contracts, and the rules that hold across parts."""
-    make(session, TESTS)
-    run(session, TESTS, "lint-imports")
-    pytest(session, "tests/architecture")
+def fast(session: nox.Session) -> None:
+    """What the change touches, in a minute: ruff, mypy, unit tests; -- COMMIT to compare with another than the last."""
+    for environment in (LINT, TYPES, TESTS):
+        make(session, environment)
+    run(session, TESTS, "python", "tools/fast.py", str(LINT.path / "bin"), str(TYPES.path / "bin"), *session.posargs)
 
 
 @nox.session
@@ -172,58 +173,39 @@ def fresh(session: nox.Session) -> None:
     session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
 
 
-@nox.session
-def common(session: nox.Session) -> None:
-    """bounty_protocol and service_common."""
-    pytest(session, "tests/protocol tests/common", "-n", "2")
+PARTS = {
+    "common": "tests/protocol tests/common",
+    "api": "tests/api tests/clients tests/hostile",
+    "indexer": "tests/indexer",
+    "reviewer": "tests/reviewer",
+    "delivery": "tests/delivery",
+    "pages": "tests/pages",
+    "cli": "tests/cli",
+    "audit": "tests/audit",
+    "agents": "tests/agents",
+    "deploy": "tests/deploy",
+    "architecture": "tests/architecture",
+    "e2e": "tests/e2e",
+    "tests": " ".join(f"tests/{name}" for name in (
+        "protocol", "common", "architecture", "audit", "cli", "agents", "clients", "reviewer", "api", "hostile",
+        "delivery", "deploy", "indexer", "pages", "e2e",
+    )),
+}  # fmt: skip
+"""The tests of each part, and all of them; what follows -- chooses of them, or names others."""
 
 
-@nox.session
-def api(session: nox.Session) -> None:
-    """The public API, requests to it made from its document, and the TypeScript client."""
-    pytest(session, "tests/api tests/clients tests/hostile/test_stack.py tests/hostile/test_answers.py", "-n", "2")
+def part(name: str) -> None:
+    """Register the session that runs the tests of one part."""
+
+    @nox.session(name=name)
+    def tests(session: nox.Session) -> None:
+        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "worksteal")
+
+    tests.__doc__ = f"The tests of {PARTS[name]}." if name != "tests" else "Every test but those of the night."
 
 
-@nox.session
-def indexer(session: nox.Session) -> None:
-    """The indexer."""
-    pytest(session, "tests/indexer", "-n", "2")
-
-
-@nox.session
-def reviewer(session: nox.Session) -> None:
-    """The readiness reviewer, and what every parser costs."""
-    pytest(session, "tests/reviewer tests/hostile/test_growth.py")
-
-
-@nox.session
-def delivery(session: nox.Session) -> None:
-    """The delivery service."""
-    pytest(session, "tests/delivery")
-
-
-@nox.session
-def pages(session: nox.Session) -> None:
-    """The pages, their feeds, and all of them in a browser."""
-    pytest(session, "tests/pages", "-n", "2")
-
-
-@nox.session
-def audit(session: nox.Session) -> None:
-    """The audit, and every planted false fact that it has to name."""
-    pytest(session, "tests/audit", "-n", "2")
-
-
-@nox.session
-def agents(session: nox.Session) -> None:
-    """The server for agents, over every transport."""
-    pytest(session, "tests/agents")
-
-
-@nox.session
-def cli(session: nox.Session) -> None:
-    """The command-line client."""
-    pytest(session, "tests/cli", "-n", "2")
+for name in PARTS:
+    part(name)
 
 
 @nox.session
@@ -240,18 +222,6 @@ def contracts(session: nox.Session) -> None:
     run(session, TESTS, "python", "-m", "local_stack.toolbox", "contracts")
     run(session, TESTS, "python", "contracts/tools/check.py")
     pytest(session, "tests/contracts")
-
-
-@nox.session
-def deploy(session: nox.Session) -> None:
-    """The local stack's servers, the images, the manifests."""
-    pytest(session, "tests/deploy", "-n", "2")
-
-
-@nox.session
-def e2e(session: nox.Session) -> None:
-    """Whole bounties through every part."""
-    pytest(session, "tests/e2e", "-n", "3", "--dist", "loadfile")
 
 
 @nox.session
@@ -281,82 +251,72 @@ def demo(session: nox.Session) -> None:
 
 
 @nox.session
-def stack(session: nox.Session) -> None:
-    """The whole service on this machine until interrupted; see .local/stack.env."""
-    make(session, STACK)
-    fetch_chain_node(session)
-    hand_over(session, STACK, "-m", "local_stack", "up", *session.posargs)
-
-
-@nox.session
-def sbom(session: nox.Session) -> None:
-    """The contents of each image, as CycloneDX documents in .local/sbom."""
-    make(session, ASSURANCE)
-    run(session, ASSURANCE, "python", "tools/sbom.py", *session.posargs)
-
-
-@nox.session
-def advisories(session: nox.Session) -> None:
-    """Whether an advisory is known of any pin; 77 where a registry offers none to ask for."""
-    make(session, ASSURANCE)
-    hand_over(session, ASSURANCE, "-m", "tools.advisories", *session.posargs)
-
-
-@nox.session
-def images(session: nox.Session) -> None:
-    """Build every image with buildah and run it as its pod does; needs root and Debian's archive."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "tools/images.py", *session.posargs)
-
-
-@nox.session
-def compose(session: nox.Session) -> None:
-    """Bring deploy/compose up by Docker and play bounties through it; needs root and Debian's archive."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "tools/compose.py", *session.posargs)
-
-
-@nox.session
 def release(session: nox.Session) -> None:
-    """Make what a release publishes in .local/release; -- --draft for any commit; docs/release.md has the steps."""
+    """Make what a release publishes in .local/release; -- --draft for any commit; docs/keys.md has the steps."""
     build_site(session)
-    run(session, TESTS, "python", "tools/release.py", "--site", str(LOCAL / "site"), *session.posargs)
+    run(session, TESTS, "python", "-m", "tools.release", "--site", str(LOCAL / "site"), *session.posargs)
 
 
-@nox.session
-def bench(session: nox.Session) -> None:
-    """Measure; -- --only GROUP for one group."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "-m", "bench", *session.posargs)
+PROGRAMS = {
+    "stack": (STACK, "local_stack up", "The whole service on this machine until interrupted; see .local/stack.env."),
+    "market": (
+        TESTS,
+        "tools.market",
+        "Play a market under attack on a local stack, and check it: -- --seed N --minutes M.",
+    ),
+    "bench": (TESTS, "bench", "Measure; -- --only GROUP for one group."),
+    "images": (
+        TESTS,
+        "tools.images",
+        "Build every image with buildah and run it as its pod does; needs root and Debian.",
+    ),
+    "compose": (
+        TESTS,
+        "tools.compose",
+        "Bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
+    ),
+    "sbom": (ASSURANCE, "tools.sbom", "The contents of each image, as CycloneDX documents in .local/sbom."),
+    "advisories": (
+        ASSURANCE,
+        "tools.advisories",
+        "Whether an advisory is known of any pin; 77 where a registry offers none to ask for.",
+    ),
+    "deploy_hub": (STACK, "hub_operations deploy", "Deploy the Hub; a dry run unless --send; see -- --help."),
+    "hub_owner": (
+        STACK,
+        "hub_operations owner",
+        "A timelock as the Hub's owner: deploy, roles, check, cancel, replace; see -- --help.",
+    ),
+    "hub_admin": (
+        STACK,
+        "hub_operations admin",
+        "Act as the Hub's owner: roster, delivery key, fees, ownership; see -- --help.",
+    ),
+    "generate": (
+        TESTS,
+        "tools.generate",
+        "Write everything that is derived again; -- --check only names what differs.",
+    ),
+}
+"""Sessions that are one program: its environment, its module with arguments, and what --list shows."""
 
 
-@nox.session
-def market(session: nox.Session) -> None:
-    """Play a market under attack on a local stack, and check all of it: -- --seed N --minutes M."""
-    make(session, TESTS)
-    fetch_chain_node(session)
-    hand_over(session, TESTS, "-m", "tools.market", *session.posargs)  # so that its exit code is this one's
+def program(name: str) -> None:
+    """Register the session of one program; it becomes the program, so that signals and exit codes are that one's."""
+    environment, command, about = PROGRAMS[name]
+
+    @nox.session(name=name)
+    def session_of_program(session: nox.Session) -> None:
+        make(session, environment)
+        if name in ("stack", "market"):
+            fetch_chain_node(session)
+        hand_over(session, environment, "-m", *command.split(), *session.posargs)
+
+    session_of_program.__doc__ = about
 
 
-@nox.session
-def deploy_hub(session: nox.Session) -> None:
-    """Deploy the Hub: -- --network staging …; a dry run unless --send; see -- --help."""
-    make(session, STACK)
-    run(session, STACK, "python", "-m", "hub_operations", "deploy", *session.posargs)
-
-
-@nox.session
-def hub_owner(session: nox.Session) -> None:
-    """A timelock as the Hub's owner: -- deploy, roles, check, cancel, replace; see -- --help."""
-    make(session, STACK)
-    run(session, STACK, "python", "-m", "hub_operations", "owner", *session.posargs)
-
-
-@nox.session
-def hub_admin(session: nox.Session) -> None:
-    """Act as the Hub's owner: roster, delivery key, fees, ownership; a dry run unless --send; see -- --help."""
-    make(session, STACK)
-    run(session, STACK, "python", "-m", "hub_operations", "admin", *session.posargs)
+for name in PROGRAMS:
+    program(name)
 
 
 @nox.session
@@ -364,13 +324,6 @@ def env(session: nox.Session) -> None:
     """Make the environments of the stack, the tests, mypy and ruff, for an editor and for running pytest by hand."""
     for environment in (STACK, TESTS, TYPES, LINT):
         make(session, environment)
-
-
-@nox.session
-def generate(session: nox.Session) -> None:
-    """Write everything that is derived again; -- --check only names what differs."""
-    make(session, TESTS)
-    run(session, TESTS, "python", "-m", "tools.generate", *session.posargs)
 
 
 @nox.session
@@ -481,7 +434,7 @@ def build_site(session: nox.Session) -> None:
     """Write the references, and make the site from nothing: a page that is gone leaves no file."""
     make(session, TESTS)
     make(session, DOCS)
-    run(session, TESTS, "python", "tools/reference.py")
+    run(session, TESTS, "python", "-m", "tools.reference")
     shutil.rmtree(LOCAL / "site", ignore_errors=True)
     options = ["-q", "-W", "--keep-going", "-b", "html", "-c", "docs", "-d", ".local/site-cache"]
     run(session, DOCS, "sphinx-build", *options, ".", ".local/site")

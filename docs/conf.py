@@ -1,28 +1,28 @@
 """How Sphinx makes the site: ``./noxw -s docs``.
 
-The pages stay plain Markdown. ``docs/README.md`` is the table of contents: each of its headings is a part of the
-navigation, with the pages that the table below it links, in that order. A page that it does not link is an orphan. That
-ends the build, as a broken link or an unknown anchor does.
+The pages stay plain Markdown. The README's table of links is the navigation: each of its rows is a part, with the pages
+that it links, in that order; what ``tools/reference`` makes of the code is the part "Reference". A page that nothing
+links is an orphan. That ends the build, as a broken link or an unknown anchor does.
 """
 
 import re
 import shutil
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from sphinx.application import Sphinx
 
 TOP = Path(__file__).parents[1]
-LISTS = {"docs/README", "docs/adr/README", "docs/reference/typescript/README"}
-"""The pages whose links are the navigation."""
-REFERENCES = {"Take part": ["commands"], "Build": ["rest", "python", "typescript/README", "hub"]}
-"""What tools/reference.py makes of code into docs/reference, by the part at whose end it is."""
+REFERENCES = ["commands", "events", "errors", "settings", "rest", "python", "typescript/README", "hub"]
+"""What ``tools/reference`` makes of code into docs/reference."""
+FURTHER = ["CONTRIBUTING", "SECURITY", "CHANGELOG", "deploy/compose/README", "deploy/local/README"]
+TYPESCRIPT = "docs/reference/typescript/README"
 
 project = "Bounty Escrow Service"
 html_title = project
 author = "the contributors"
 project_copyright = "the contributors, Apache License 2.0"
 extensions = ["myst_parser"]
-root_doc = "docs/README"
+root_doc = "README"
 include_patterns = ["*.md", "docs/*.md", "docs/**/*.md", "deploy/compose/README.md", "deploy/local/README.md"]
 exclude_patterns = [
     ".*", "**/node_modules", "bench", "cli", "clients", "contracts", "examples", "libs", "requirements", "services",
@@ -46,26 +46,27 @@ def setup(app: Sphinx) -> None:
 
 
 def add_navigation(_: Sphinx, docname: str, source: list[str]) -> None:
-    """Append what Sphinx calls a toctree to a list of pages: one for each heading."""
-    if docname not in LISTS:
+    """Append what Sphinx calls toctrees to the first page, and to the list that typedoc makes."""
+    if docname == TYPESCRIPT:
+        source[0] += toctree("", [f"/docs/reference/typescript/{name}" for name in modules()])
+    if docname != root_doc:
         return
-    folder = PurePosixPath("/", docname).parent
-    for part in re.split(r"(?m)^## ", source[0]):
-        caption, _, text = part.partition("\n")
-        named = f":caption: {caption}\n" if docname == root_doc else ""
-        pages = [resolved(folder / link) for link in re.findall(r"\]\(([^):#]+\.md)\)", text)]
-        if named:
-            pages += [f"/docs/reference/{name}" for name in REFERENCES.get(caption, ())]
-        if pages:
-            source[0] += "\n\n```{toctree}\n:hidden:\n" + named + "\n".join(pages) + "\n```\n"
+    for part, text in re.findall(r"(?m)^\| \*\*([\w ]+)\*\* \| (.*\]\(docs/[\w-]+\.md\).*) \|$", source[0]):
+        source[0] += toctree(part, [f"/docs/{name}" for name in re.findall(r"\]\(docs/([\w-]+)\.md\)", text)])
+    source[0] += toctree("Reference", [f"/docs/reference/{name}" for name in REFERENCES])
+    source[0] += toctree("Contribute", [f"/{name}" for name in FURTHER])
+    source[0] += toctree("Decisions", [f"/docs/adr/{path.stem}" for path in sorted(TOP.glob("docs/adr/*.md"))])
 
 
-def resolved(path: PurePosixPath) -> str:
-    """The name of a page without ``..`` and ``.md``."""
-    parts: list[str] = []
-    for part in path.with_suffix("").parts:
-        parts = parts[:-1] if part == ".." else [*parts, part]
-    return "/" + "/".join(parts[1:])
+def toctree(caption: str, pages: list[str]) -> str:
+    """Return a hidden table of contents of these pages."""
+    named = f":caption: {caption}\n" if caption else ""
+    return "\n\n```{toctree}\n:hidden:\n" + named + "\n".join(pages) + "\n```\n"
+
+
+def modules() -> list[str]:
+    """Return the pages that typedoc has made, besides their list."""
+    return sorted(path.stem for path in TOP.glob("docs/reference/typescript/*.md") if path.stem != "README")
 
 
 def add_files(app: Sphinx, exception: Exception | None) -> None:

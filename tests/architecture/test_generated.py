@@ -6,10 +6,10 @@ import pytest
 from service_common.config import Setting
 
 from tools.generate import derived
-from tools.generate.configuration import settings_by_process, settings_table
 from tools.generate.derived import Derived, with_part, write
-from tools.generate.errors import CLIENT, RaisedError, raised, rows_of
 from tools.generate.everything import DERIVED
+from tools.reference.errors import CLIENT, RaisedError, raised, rows_of
+from tools.reference.settings import settings_by_process, settings_table
 
 
 @pytest.mark.parametrize("one", DERIVED, ids=lambda one: one.name)

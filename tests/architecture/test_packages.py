@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import service_cli
 
-from tools.generate.dependencies import reasons
-
 TOP = Path(__file__).parents[2]
+REASONS = tomllib.loads((TOP / "requirements/reasons.toml").read_text(encoding="utf-8"))["dependency"]
 PACKAGES = {
     "bounty_protocol": "libs/bounty_protocol",
     "service_common": "libs/service_common",
@@ -106,7 +105,7 @@ def _named(requirement: str) -> str:
 
 
 def test_dependencies__of_every_package__have_a_reason() -> None:
-    named = {_named(each) for row in reasons() for each in re.findall(r"[\w-]+", row["packages"])}
+    named = {_named(each) for row in REASONS for each in re.findall(r"[\w-]+", row["packages"])}
     own = {_named(name) for name in PACKAGES}
     asked = set()
     for folder in set(PACKAGES.values()):

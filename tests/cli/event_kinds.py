@@ -8,7 +8,7 @@ from bounty_protocol.shapes import parts
 from bounty_protocol.wire.reading import read
 from service_cli.ui.event import Event
 
-from tools.generate.events import events_by_command
+from tools.reference.events import events_by_command
 
 
 @cache

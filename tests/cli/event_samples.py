@@ -1,4 +1,4 @@
-"""An event of each kind, made of its schema in ``docs/events.md``: complete, and with every null it may have."""
+"""An event of each kind, made of its schema: complete, and with every null it may have."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -37,7 +37,7 @@ _WHOLE: Final[Mapping[str, Mapping[str, object]]] = {
     "bounty_show.bounty": to_json(sample_bounty.detail()),
     "verification_record.fetched": {"record": sample_bounty.record()},
 }
-"""Events whose objects are the API's: docs/events.md leaves their shapes to the interface."""
+"""Events whose objects are the API's: the schemas leave their shapes to the interface."""
 
 
 def samples(text: str = "some text") -> Iterator[tuple[str, Mapping[str, object]]]:

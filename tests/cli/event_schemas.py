@@ -1,32 +1,21 @@
-"""The schemas of ``docs/events.md``, read from the page itself, and what an event breaks of them."""
+"""The schemas of the client's events, and what an event breaks of them."""
 
-import json
-import re
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 
 from jsonschema import Draft202012Validator
+from service_cli.ui.event import CommandEnding
 
-PAGE = Path(__file__).parents[2] / "docs" / "events.md"
+from tools.reference.events import definitions, events_by_command, schema_of
+
 Schema = Mapping[str, object]
-
-
-@cache
-def definitions() -> dict[str, Schema]:
-    """The shared definitions."""
-    first = re.search(r"```json\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert first is not None
-    found: dict[str, Schema] = json.loads(first[1])["$defs"]
-    return found
 
 
 @cache
 def schemas() -> dict[str, Schema]:
     """Every event's schema by its name; how a command refuses is under ``<prefix>``."""
-    text = PAGE.read_text(encoding="utf-8")
-    found = re.findall(r"### `([^`]+)`[^#]*?```json\n(.*?)```", text, re.DOTALL)
-    return {name.partition(".refused")[0]: json.loads(schema) for name, schema in found}
+    found = {event.EVENT: schema_of(event) for events in events_by_command().values() for event in events}
+    return {"<prefix>": schema_of(CommandEnding), **found}
 
 
 @cache

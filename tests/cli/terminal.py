@@ -87,7 +87,7 @@ class Terminal:
 
 
 def events_of(stdout: str) -> tuple[Mapping[str, object], ...]:
-    """Every line of stdout as an event that ``docs/events.md`` describes; text that is none (help) has no events."""
+    """Every line of stdout as an event with a schema; text that is none (help) has no events."""
     if not stdout.startswith("{"):
         return ()
     found = tuple(json.loads(line) for line in stdout.splitlines())

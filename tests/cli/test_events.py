@@ -1,11 +1,11 @@
-"""``docs/events.md`` as a reader has it; every other test checks the events it sees against the page."""
+"""The client's events as their schemas have them; every other test checks the events it sees against these."""
 
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.cli.event_schemas import definitions, problems, schemas, validator
+from tests.cli.event_schemas import problems, schemas, validator
 from tests.cli.terminal import Terminal
-from tools.generate.events import events_by_command
+from tools.reference.events import definitions, events_by_command
 
 HASH = "0x" + "ab" * 32
 
@@ -66,5 +66,5 @@ SPECIFIED = {
 @pytest.mark.spec(337, 338, 339, 340, 341, 342, 343, 344, 345, 346, 347)
 @pytest.mark.parametrize("name", SPECIFIED)
 def test_event_of_the_specification__always_has_its_fields(name: str) -> None:
-    """Each run of a command in the tests is held to the page; so the page is what is compared."""
+    """Each run of a command in the tests is checked against the schemas; so these are compared."""
     assert {"event", *SPECIFIED[name].split()} <= set(schemas()[name]["required"])  # type: ignore[call-overload]

@@ -22,7 +22,7 @@ UNSEEN = {
     "DeliveryKeyPublished",
     "DeliveryKeyWithdrawn",
 }
-"""As docs/indexer.md lists them."""
+"""The events whose logs leave the storage root as it was, if they are repeated."""
 
 pytestmark = pytest.mark.skipif(not PYREVM, reason="only pyrevm shows a contract's storage as Ethereum has it")
 

@@ -66,7 +66,7 @@ def test_job_of_a_restore__is_confined_and_named_as_the_dump_is_and_never_runs_a
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_job_that_tests_a_restore__goes_through_the_runbook_on_a_server_of_its_own(overlay: str) -> None:
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    page = "".join((REPOSITORY / "docs" / name).read_text(encoding="utf-8") for name in ("install.md", "keys.md"))
     (statements,) = re.findall(r"```sql\n(.*?)```", page.split("## The first deployment")[1], re.DOTALL)[:1]
     (command,) = re.findall(r"-- (pg_restore .*?) --dbname service /dump/NAME.dump", page)
     job = _job(overlay, "restore-test")

@@ -12,7 +12,7 @@ from .manifests import OVERLAYS, by_name
 
 COMPLETE = render(REPOSITORY / "tests/deploy/complete")
 OBJECTS = by_name(COMPLETE)
-PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+PAGE = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
 MADE_BY_HAND = {"restore", "api-tls"}
 """For the time of a restore alone; and the entrance's."""
 

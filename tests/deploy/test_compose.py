@@ -243,7 +243,7 @@ def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(fold
 
 
 def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_role_in(folder: Path) -> None:
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
     (described,) = re.findall(r"```sql\n(.*?)```", page.split("## The first deployment")[1], re.DOTALL)[:1]
     sql = (COMPOSE / "postgresql/1-roles.sql").read_text(encoding="utf-8")
     assert "".join(line for line in sql.splitlines(keepends=True) if not line.startswith("--")) == described

@@ -1,4 +1,4 @@
-"""docs/operations.md on a first deployment, held against a server and the manifests."""
+"""docs/install.md on a first deployment, held against a server and the manifests."""
 
 import os
 import re
@@ -17,8 +17,9 @@ from tests.deploy.kustomize import Object
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS
 
-PAGE = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
-FIRST = PAGE.split("## The first deployment")[1].split("\n## ")[0]
+PAGE = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")
+INSTALL = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
+FIRST = INSTALL.split("### The first deployment")[1].split("\n## ")[0]
 PASSWORD = "of-every-role"
 
 
@@ -73,7 +74,7 @@ def secrets_of(pod: Object) -> set[str]:
 
 
 def test_scaled_deployments__are_brought_back_by_the_command_of_the_restore() -> None:
-    restoring = PAGE.split("## Restoring the database")[1].split("\n## ")[0]
+    restoring = PAGE.split("### Restoring the database")[1].split("\n## ")[0]
     for overlay in ("staging", "mainnet"):
         scaled = [
             each["metadata"]["name"]

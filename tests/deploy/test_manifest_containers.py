@@ -268,7 +268,7 @@ def test_gas_key__is_mounted_by_the_settler_alone() -> None:
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_label__of_every_workload_of_ours__picks_it_alone_out_of_a_release(overlay: str) -> None:
-    """A release is applied part by part with it: docs/operations.md, "Upgrading"."""
+    """A release is applied part by part with it: docs/keys.md, "Upgrading"."""
     named = [
         (each["metadata"]["name"], each["metadata"]["labels"]["app.kubernetes.io/name"])
         for each, _ in workloads(overlay)

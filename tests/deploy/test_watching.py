@@ -16,7 +16,7 @@ from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tests.deploy.kustomize import Object
-from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
+from tools.alerts import CASES, promtool_tests, rule_groups
 from tools.generate.metrics import counters, families, makers
 
 from .conftest import REPOSITORY
@@ -80,7 +80,7 @@ def named(expression: str) -> set[str]:
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_alerts_and_dashboards__name_only_metrics_that_exist(overlay: str) -> None:
     used = {name for expression in expressions(overlay) for name in named(expression)}
-    assert len(used) > 25
+    assert len(used) > 20
     assert used - set(LABELS) == set()
 
 
@@ -157,7 +157,7 @@ def test_counters__with_one_label__are_made_by_kind() -> None:
 
 
 def test_alerts__each_have_a_runbook_that_is_there() -> None:
-    page = (REPOSITORY / "docs/operations.md").read_text(encoding="utf-8")
+    page = (REPOSITORY / "docs/run.md").read_text(encoding="utf-8")
     anchors = {
         re.sub(r"[^a-z0-9 -]", "", line.lower()).strip().replace(" ", "-")
         for line in re.findall(r"^#+ (.*)$", page, re.MULTILINE)
@@ -176,7 +176,7 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     groups = rule_groups("one")
     assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
     assert all(case["fires"] and case["silent"] and all(case["silent"]) for case in cases.values())
-    tests = [test for name, case in cases.items() for test in alone(groups, name, case)]
+    tests = [test for name, case in cases.items() for test in promtool_tests(groups, name, case)]
     values = [series["values"] for test in tests for series in test["input_series"]]
     assert all(isinstance(each, str) for each in values), "0x5 is a number to YAML"
     assert len(tests) == len(cases) + sum(len(case["silent"]) for case in cases.values())
@@ -187,16 +187,10 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     ]
 
 
-def test_alerts__about_an_old_newest_block__begin_where_the_protocol_has_a_chain_stand_still() -> None:
-    rules = {rule["alert"]: rule for group in rule_groups("one") for rule in group["rules"]}
-    begin = rf'{{namespace="one"}}\) > {STANDS_STILL_SECONDS}\b'
-    for alert, metrics in {
-        "ChainStandsStill": ["service_chain_head_age_seconds"],
-        "IndexBehind": ["service_index_lag_seconds", "service_chain_head_age_seconds"],
-    }.items():
-        rule = rules[alert]
-        assert all(re.search(metric + begin, rule["expr"]) for metric in metrics), alert
-        assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
+def test_alert_on_an_old_index_begins_where_the_chain_stands_still() -> None:
+    (rule,) = [each for group in rule_groups("one") for each in group["rules"] if each["alert"] == "IndexBehind"]
+    assert f'service_index_lag_seconds{{namespace="one"}}) > {STANDS_STILL_SECONDS}\n' in rule["expr"]
+    assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
@@ -209,23 +203,6 @@ def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_tr
         assert trigger["metricType"] == "Value"
         assert f'namespace="{scaler["metadata"]["namespace"]}",container="{name}"' in query
         assert query.endswith(">= 0) or vector(0)")
-
-
-def test_alerts__with_two_namespaces_in_one_prometheus__have_cases_of_both() -> None:
-    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    groups = {each: rule_groups(each) for each in NAMESPACES}
-    for name, case in cases.items():
-        tests = beside(groups, name, case)
-        found = [
-            {alert["exp_labels"]["namespace"] for alert in asked["exp_alerts"]}
-            for test in tests
-            for asked in test["alert_rule_test"]
-        ]
-        assert {"one", "two"} in found
-        assert {"one"} in found
-        for test in tests:
-            of = {re.findall(r'namespace="(\w+)"', each["series"])[0] for each in test["input_series"]}
-            assert of == {"one", "two"}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

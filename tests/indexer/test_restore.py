@@ -33,7 +33,7 @@ __all__ = ["gcs_server"]
 
 TOP = Path(__file__).resolve().parents[2]
 MANIFEST = TOP / "deploy/k8s/base/backup.yaml"
-RUNBOOK = (TOP / "docs/operations.md").read_text(encoding="utf-8")
+RUNBOOK = (TOP / "docs/keys.md").read_text(encoding="utf-8")
 RESTORE = ("pg_restore", "--clean", "--if-exists", "--exit-on-error", "--dbname")
 PAGES = int(os.environ.get("DRILL_PAGES", "10"))
 PAGE_BYTES = 64 * 1024

@@ -1,4 +1,4 @@
-"""docs/challenge-page.md: its example can be published as it stands, and its table is the schema's."""
+"""docs/poster.md: its example can be published as it stands, and its table is the schema's."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 
-DOCUMENT = (Path(__file__).parents[2] / "docs/challenge-page.md").read_text(encoding="utf-8")
+DOCUMENT = (Path(__file__).parents[2] / "docs/poster.md").read_text(encoding="utf-8")
 (EXAMPLE,) = re.findall(r"(?ms)^```markdown\n(.*?)^```$", DOCUMENT)
 DAY = 86_400
 

@@ -20,7 +20,7 @@ _REFUSALS: Final = TOP / "libs/service_common/src/service_common/web"
 """Texts of the library with which a public read can be refused before a page is made."""
 _HEAD: Final = """\
 # The texts of the pages. Made by tools/generate/catalogue.py from the source; do not edit.
-# docs/web.md describes how a translation is made of it.
+# docs/pages.md describes how a translation is made of it.
 """
 _CHANGING: Final = (b'"POT-Creation-Date:', b'"Generated-By:')
 """Lines of the header that differ each time."""

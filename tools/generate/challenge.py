@@ -1,4 +1,4 @@
-"""docs/challenge-page.md: an example that can be published as it is, and what each of its lines fixes."""
+"""docs/poster.md: an example that can be published as it is, and what each of its lines fixes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -15,4 +15,4 @@ def _example() -> Iterator[str]:
     yield table("| line | what it fixes |", rows)
 
 
-CHALLENGE: Final = part("docs/challenge-page.md", "challenge", _example)
+CHALLENGE: Final = part("docs/poster.md", "challenge", _example)

@@ -7,20 +7,13 @@ from tools.generate.audit import AUDIT
 from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
-from tools.generate.configuration import CONFIGURATION
-from tools.generate.decisions import DECISIONS
-from tools.generate.dependencies import DEPENDENCIES
 from tools.generate.derived import Derived
-from tools.generate.errors import API_ERRORS, CLIENT_ERRORS
-from tools.generate.events import EVENTS
 from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING
 from tools.generate.gas import CALLS, GAS
 from tools.generate.hub import HUB
-from tools.generate.indexer import TABLES
 from tools.generate.interface import INTERFACE, SIGNED
-from tools.generate.metrics import DASHBOARD, METRICS
+from tools.generate.metrics import DASHBOARD
 from tools.generate.page_scripts import PAGE_SCRIPTS
-from tools.generate.python_library import PYTHON_LIBRARY
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
@@ -28,11 +21,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.world import WORLD
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, EVENTS, PYTHON_LIBRARY, BOUNDS,
-    CONFIGURATION, METRICS, DASHBOARD, INTERFACE, SIGNED, TABLES, LIMITS, TABLE, SPECIFICATION, AGENTS,
-    DECISIONS, CLIENT_ERRORS, API_ERRORS,
-    PROGRAMS, GAS, CALLS, AUDIT,
-    QUERIES, CHALLENGE,
-    DEPENDENCIES, OPENING, SEALING, WORLD,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, BOUNDS, DASHBOARD, INTERFACE, SIGNED, LIMITS, TABLE,
+    SPECIFICATION, AGENTS, PROGRAMS, GAS, CALLS, AUDIT, QUERIES, CHALLENGE, OPENING, SEALING, WORLD,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

@@ -1,4 +1,4 @@
-"""The metrics of the services, from the calls that make them: the table of docs/operations.md, and a dashboard of all.
+"""The metrics of the services, from the calls that make them, and a dashboard of all.
 
 ``deploy/k8s/components/monitoring/bounty-escrow.json`` is the dashboard that people arranged; this one has a panel for
 each metric, so that none is there that nobody can look at.
@@ -13,7 +13,7 @@ from typing import Final
 
 from prometheus_client import Counter
 
-from tools.generate.derived import TOP, Derived, part, table
+from tools.generate.derived import TOP, Derived
 
 MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Counter": ("_total",),
@@ -90,18 +90,6 @@ def families() -> Mapping[str, DescribedMetric]:
     return dict(sorted(found.items()))
 
 
-def _table() -> Iterator[str]:
-    yield table("| metric | labels | shows |", map(_row, families().values()))
-
-
-def _row(family: DescribedMetric) -> str:
-    labels = [
-        name + (": " + ", ".join(f"`{value}`" for value in values) if values else "")
-        for name, values in family.labels.items()
-    ]
-    return " ".join(f"| {cell}".rstrip() for cell in (f"`{family.shown}`", ", ".join(labels), family.about)) + " |"
-
-
 def _expression(family: DescribedMetric) -> str:
     by = f" by ({', '.join(family.labels)})" if family.labels else ""
     where = '{namespace="$namespace"}'
@@ -139,5 +127,4 @@ def _dashboard() -> Mapping[str, bytes]:
     return {_DASHBOARD: (json.dumps(board, indent=2, ensure_ascii=False) + "\n").encode()}
 
 
-METRICS: Final = part("docs/operations.md", "metrics", _table)
 DASHBOARD: Final = Derived("dashboard", _DASHBOARD, _dashboard)

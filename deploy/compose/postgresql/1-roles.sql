@@ -1,4 +1,4 @@
--- The roles and the database, as docs/operations.md, "The first deployment", makes them. PostgreSQL's image runs this once,
+-- The roles and the database, as docs/install.md, "The first deployment", makes them. PostgreSQL's image runs this once,
 -- on an empty volume.
 CREATE ROLE service_migrator LOGIN;
 CREATE ROLE service_api LOGIN;

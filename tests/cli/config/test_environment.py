@@ -1,8 +1,6 @@
 """What is told of where values come from: ``.env``, mistyped names, and keys that are set twice."""
 
-import re
 import secrets
-from pathlib import Path
 
 import pytest
 from service_cli.config.environment import KNOWN, Environment, tell_sources, without_credentials
@@ -10,8 +8,8 @@ from service_cli.config.settings import LOCAL_VARIABLES
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
+from tools.reference.settings import settings_by_process
 
-TOP = Path(__file__).parents[3]
 HUB, KEY = "0x" + "ab" * 20, secrets.token_hex(32)
 POSTER = "SERVICE_POSTER_PRIVATE_KEY"
 
@@ -85,8 +83,7 @@ def test_variable__that_looks_mistyped__is_named_with_the_one_that_was_meant(
 def test_variables__of_the_client_and_the_services__are_not_taken_for_mistyped(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    page = (TOP / "docs" / "configuration.md").read_text(encoding="utf-8")
-    others = set(re.findall(r"`(SERVICE_[A-Z_]*[A-Z])`", page)) - set(KNOWN)
+    others = {setting.name for _, settings in settings_by_process() for setting in settings} - set(KNOWN)
     names = {*others, *(f"{name}_FILE" for name in others), *KNOWN}
     assert len(others) > 20
     assert set(LOCAL_VARIABLES) <= set(KNOWN)

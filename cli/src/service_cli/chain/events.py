@@ -12,7 +12,7 @@ from service_cli.ui.event import Count, Event, JsonObject
 @dataclass(frozen=True, slots=True)
 class OpenedFiles(Event):
     """The files are below `output_dir`, all of them authentic. `renamed_count` names, directories included, were
-    laid out as others because tools would obey them ([judging.md](judging.md))."""
+    laid out as others because tools would obey them ([Guardian](../guardian.md#what-opened-work-looks-like))."""
 
     bounty_id: BountyId
     solver: Address

@@ -17,7 +17,7 @@ from service_audit.rules import World
 LOCAL_CHAIN_ID: Final = 31_337
 """Of one machine's own chain, whose newest block may be old: some make one for a transaction alone."""
 STANDS_STILL_SECONDS: Final = 120
-"""How old a newest block may be by this machine's clock (docs/chain-halts.md)."""
+"""How old a newest block may be by this machine's clock (docs/client.md)."""
 NEAR_SECONDS: Final = 2
 """An answer may be a second older than the copy that it names, and a block's time is a whole second."""
 NEAR_BLOCKS: Final = 16

@@ -37,7 +37,7 @@ examples:
   service-audit --rpc https://RPC --hub 0xHUB --from-block BLOCK --api https://HOST --pages https://HOST
   service-audit --rpc https://RPC --hub 0xHUB --from-block BLOCK --api https://HOST --watch --metrics-port 9464
 
-What is compared, and what to do about a difference: docs/service-audit.md.
+What is compared, and what to do about a difference: docs/audit.md.
 """
 
 

@@ -68,7 +68,7 @@ def read_report_address(reader: EnvironmentReader) -> str | None:
         parse_contact,
         None,
         "where unlawful text, or a wrong decision to withhold one, is reported, such as "
-        "`mailto:report@bounties.example` ([withholding.md](withholding.md))",
+        "`mailto:report@bounties.example` ([run](run.md#withhold-a-text))",
         shown="none",
     )
 

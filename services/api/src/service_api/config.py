@@ -142,7 +142,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
             parse_switch,
             True,
             "whether challenge pages are checked and published here; `off` at a Hub that is left "
-            "([successor-hub.md](successor-hub.md#keep-the-old-one-served))",
+            "([keys](keys.md#leave-a-hub-for-another))",
         ),
         review_quota=reader.optional(
             "SERVICE_REVIEW_QUOTA", parse_decimal, DEFAULT_REVIEW_QUOTA, "reviews for each Poster in a rolling 24 hours"

@@ -107,7 +107,7 @@ def read_page_settings(reader: EnvironmentReader) -> PageSettings:
             lambda text: read_texts(parse_language(text), catalogues),
             ENGLISH,
             "the one language of the pages and feeds, such as `de` or `pt-BR`; each but "
-            "`en` needs its catalogue ([web.md](web.md#translating-the-pages))",
+            "`en` needs its catalogue ([pages](pages.md#running-and-changing-them))",
             shown="`en`",
         ),
     )
