@@ -187,4 +187,5 @@ def test_sweeps__of_the_api__are_periodic() -> None:
         "service_api.jobs.sweep_orphans",
         "service_api.jobs.sweep_rows",
         "service_api.jobs.settle_kept",
+        "service_api.jobs.look_for_work",
     }

@@ -772,6 +772,8 @@ export interface components {
             chain_head?: components["schemas"]["ChainHead"] | null;
             chain_id: number;
             hub_address: components["schemas"]["Address"];
+            /** @description Active Submissions whose envelope or sealed bytes this service does not hold, looked for daily. */
+            lost_submission_count?: number | null;
             position: components["schemas"]["IndexPosition"] | null;
             service_version: string;
             /** @enum {string} */

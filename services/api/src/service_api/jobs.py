@@ -12,6 +12,7 @@ from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_t
 from service_api.config import read_config
 from service_api.resources import Resources, make_resources
 from service_api.storage.lifetimes import delete_expired
+from service_api.storage.missing import note_missing
 from service_api.storage.orphans import delete_orphans
 from service_api.storage.pending import settle_pending
 
@@ -19,6 +20,7 @@ PERIODIC: Final = (
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_orphans", run_seconds=3_000), every_seconds=3_600),
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.sweep_rows", run_seconds=3_000), every_seconds=3_600),
     Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.settle_kept", run_seconds=600), every_seconds=600),
+    Periodic(JobKind(QueueName.ARTIFACTS, "service_api.jobs.look_for_work", run_seconds=3_000), every_seconds=86_400),
 )
 
 
@@ -62,6 +64,13 @@ def settle_kept(_received: Message) -> int:
         return settle_pending(resources.engine)
 
 
+@left_to_the_next
+def look_for_work(_received: Message) -> int:
+    """Note the recorded Submissions whose envelope or bytes are not here; how many."""
+    with _resources() as resources:
+        return note_missing(resources.facts, resources.store)
+
+
 @contextmanager
 def _resources() -> Iterator[Resources]:
     """The connections of one job, which end with it."""
@@ -72,4 +81,4 @@ def _resources() -> Iterator[Resources]:
         resources.close()
 
 
-JOBS: Final = (verify_artifact, sweep_orphans, sweep_rows, settle_kept)
+JOBS: Final = (verify_artifact, sweep_orphans, sweep_rows, settle_kept, look_for_work)

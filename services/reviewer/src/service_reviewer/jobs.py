@@ -28,7 +28,7 @@ from service_reviewer.config import ReviewerConfig, read_config
 from service_reviewer.judgement import Judgement, NoJudgement
 from service_reviewer.model import judge_by_model
 from service_reviewer.paid_calls import forget_old_calls, give_back_call, take_call
-from service_reviewer.records import ReviewRequest, find_record, forget_old_records, keep_record, result_of
+from service_reviewer.records import RequestedReview, find_record, forget_old_records, keep_record, result_of
 from service_reviewer.rules import judge_by_rules
 
 PERIODIC: Final = (
@@ -57,11 +57,11 @@ def review(received: Message) -> dict[str, str | int | None]:
 JOBS: Final = (review, sweep)
 
 
-def _request(received: Message) -> ReviewRequest:
+def _request(received: Message) -> RequestedReview:
     circumstances = Circumstances.from_fields(received)
     if circumstances is None:
         raise ValueError("a review without its circumstances")
-    return ReviewRequest(
+    return RequestedReview(
         Bytes32(str(received["review_id"])),
         parse_address(str(received["poster"])),
         unpack_page(str(received["page"])),
@@ -70,7 +70,7 @@ def _request(received: Message) -> ReviewRequest:
     )
 
 
-def _review(config: ReviewerConfig, asked: ReviewRequest) -> ReviewEnding:
+def _review(config: ReviewerConfig, asked: RequestedReview) -> ReviewEnding:
     if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), current_rubric().hash):
         log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
         return ReviewEnding("orchestrator_provider_error")
@@ -88,7 +88,7 @@ def _review(config: ReviewerConfig, asked: ReviewRequest) -> ReviewEnding:
     return ReviewEnding()
 
 
-def _judge(config: ReviewerConfig, engine: Engine, asked: ReviewRequest) -> Judgement:
+def _judge(config: ReviewerConfig, engine: Engine, asked: RequestedReview) -> Judgement:
     """The judgement of the rules, or of the configured model where these find nothing."""
     if config.provider is None:
         raise NoJudgement("orchestrator_unconfigured")

@@ -25,7 +25,7 @@ RECORD_DAYS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
-class ReviewRequest:
+class RequestedReview:
     """One review as it was requested."""
 
     review_id: Bytes32
@@ -42,7 +42,7 @@ def find_record(engine: Engine, review_id: Bytes32) -> RowMapping | None:
         return connection.execute(select(reviews).where(reviews.c.review_id == review_id)).mappings().first()
 
 
-def keep_record(engine: Engine, asked: ReviewRequest, judgement: Judgement, duration_ms: int) -> None:
+def keep_record(engine: Engine, asked: RequestedReview, judgement: Judgement, duration_ms: int) -> None:
     """Write it, unless another job did in the meantime."""
     rubric = current_rubric()
     row = {

@@ -149,6 +149,10 @@ class DeploymentStatus:
     chain_head: Annotated[
         ChainHead | None, Note("Null where no RPC endpoint has answered within the last minutes, or nobody reads them.")
     ] = None
+    lost_submission_count: Annotated[
+        int | None,
+        Note("Active Submissions whose envelope or sealed bytes this service does not hold, looked for daily."),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

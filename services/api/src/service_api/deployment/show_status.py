@@ -1,7 +1,7 @@
 """How this deployment does, for anyone to see: how far its index is, whether its chain makes blocks, and what all
 bounties come to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import metadata
 from typing import Final
 
@@ -33,6 +33,8 @@ from service_common.db.hub_reads import (
 )
 from sqlalchemy import Connection, func, select
 
+from service_api.storage.missing import count_missing
+
 VERSION: Final = metadata.version("service-api")
 
 
@@ -45,6 +47,8 @@ class _Moment:
     announced: Announcements | None
     since_look: float
     """Seconds since the index looked at the chain."""
+    lost: int
+    """Recorded Submissions whose envelope or bytes are not here."""
 
 
 def show_status(source: FactSource) -> DeploymentStatus:
@@ -61,7 +65,8 @@ def show_status(source: FactSource) -> DeploymentStatus:
     state = state if head.halted is None else IndexState.HALTED
     is_shown = head.shows_tip(found.since_look)
     newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None
-    return _status(source, state, _position(head, lag), totals, announced, newest)
+    status = _status(source, state, _position(head, lag), totals, announced, newest)
+    return replace(status, lost_submission_count=found.lost)
 
 
 def _read(source: FactSource) -> _Moment:
@@ -72,7 +77,7 @@ def _read(source: FactSource) -> _Moment:
         totals = None if head is None else _totals(connection, head.block_time)
         announced = None if head is None else _announced(connection, head.block_time)
         since_look = read_seconds_since_look(connection, source.chain_id)
-        return _Moment(head, totals, announced, since_look)
+        return _Moment(head, totals, announced, since_look, count_missing(connection))
 
 
 def _status(

@@ -88,4 +88,5 @@ class ObjectStore(Protocol):
         """Every object whose locator starts with ``prefix``, in the order of locators."""
 
     def check(self) -> None:
-        """Return when the bucket answers; raise otherwise. For readiness."""
+        """Return when the bucket answers, and creates no object twice where it is to create it once; raise otherwise.
+        For readiness."""
