@@ -4,8 +4,7 @@ The rules are those that the component ``monitoring`` renders for a namespace: c
 the rule that is its own, since promtool evaluates all it is given for every minute of a case.
 
 ``tests/deploy/alerts.yaml`` states for each alert by which series it fires, and by which neighbours it does not; the
-ones that fire carry their labels and their runbook. With the rules and the series of two namespaces in one Prometheus
-each alert fires once for each namespace that it is true of, and beside a quiet namespace as it does alone.
+ones that fire carry their labels and their runbook.
 
 promtool is the system's, else Debian's package unpacked below ``.local`` without installing it. Exit code 1 with
 promtool's output when any expectation fails, with one line when there is no promtool. Run by
@@ -30,36 +29,27 @@ COMPONENT: Final = TOP / "deploy/k8s/components/monitoring"
 CASES: Final = TOP / "tests/deploy/alerts.yaml"
 WORK: Final = TOP / ".local/assurance/alerts"
 UNPACKED: Final = TOP / ".local/promtool"
-NAMESPACES: Final = ("one", "two")
-"""Of the deployments that one Prometheus watches; the cases are written for the first."""
+NAMESPACE: Final = "one"
+"""Of the deployment that the cases are written for."""
 
 
 def main() -> int:
     """Check the rules, then their cases."""
     cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    groups = {namespace: rule_groups(namespace) for namespace in NAMESPACES}
+    groups = rule_groups(NAMESPACE)
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
-    for namespace, found in groups.items():
-        _write(f"{namespace}.yaml", {"groups": found})
-        for name in cases:
-            _write(f"{namespace}-{name}.yaml", {"groups": [_with_one_rule(found, name)]})
-    pairs = 0
+    _write("rules.yaml", {"groups": groups})
     for name, case in cases.items():
-        _write(f"alone-{name}.yaml", _test_file(name, ("one",), alone(groups["one"], name, case)))
-        in_both = beside(groups, name, case)
-        pairs += len(in_both)
-        _write(f"both-{name}.yaml", _test_file(name, NAMESPACES, in_both))
-    files = [f"{kind}-{name}.yaml" for name in cases for kind in ("alone", "both")]
+        _write(f"{name}.rules.yaml", {"groups": [_with_one_rule(groups, name)]})
+        tests = promtool_tests(groups, name, case)
+        _write(f"{name}.yaml", {"rule_files": [f"{name}.rules.yaml"], "evaluation_interval": "1m", "tests": tests})
     promtool = find_debian_program("promtool")
-    for arguments in (("check", "rules", "one.yaml", "two.yaml"), ("test", "rules", *files)):
+    for arguments in (("check", "rules", "rules.yaml"), ("test", "rules", *(f"{name}.yaml" for name in cases))):
         if subprocess.run([promtool, *arguments], cwd=WORK, check=False).returncode:
             return 1
     silent = sum(len(case["silent"]) for case in cases.values())
-    print(
-        f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours; "
-        f"{pairs} cases of two namespaces, each fired once for its own"
-    )
+    print(f"{len(cases)} alerts passed: each fired on its series, none on {silent} neighbours")
     return 0
 
 
@@ -78,24 +68,11 @@ def rule_groups(namespace: str) -> list[dict[str, Any]]:
 Tests = list[dict[str, Any]]
 
 
-def alone(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> Tests:
-    """An alert on its series and on each neighbour, with the rules of one namespace."""
+def promtool_tests(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> Tests:
+    """Return promtool's tests of an alert: on its series, and on each neighbour."""
     fires = _test(f"{name} fires", name, case["at"], case["fires"], [_expected(groups, name, case)])
     silent = [_test(f"{name} is silent", name, each.get("at", case["at"]), each, []) for each in case["silent"]]
     return [fires, *silent]
-
-
-def beside(groups: dict[str, list[dict[str, Any]]], name: str, case: dict[str, Any]) -> Tests:
-    """With the rules of both: an alert in both namespaces, and in one beside each of its neighbours in the other."""
-    other = {**case, "labels": {**case["labels"], "namespace": "two"}}
-    alerts = [_expected(groups["one"], name, case), _expected(groups["two"], name, other)]
-    twice = _test(f"{name} fires twice", name, case["at"], case["fires"] | _in_two(case["fires"]), alerts)
-    once = [
-        _test(f"{name} fires beside", name, case["at"], case["fires"] | _in_two(quiet), alerts[:1])
-        for quiet in case["silent"]
-        if "at" not in quiet
-    ]
-    return [twice, *once]
 
 
 def _with_one_rule(groups: list[dict[str, Any]], name: str) -> dict[str, Any]:
@@ -103,17 +80,8 @@ def _with_one_rule(groups: list[dict[str, Any]], name: str) -> dict[str, Any]:
     return found
 
 
-def _test_file(name: str, namespaces: tuple[str, ...], tests: Tests) -> dict[str, object]:
-    files = [f"{namespace}-{name}.yaml" for namespace in namespaces]
-    return {"rule_files": files, "evaluation_interval": "1m", "tests": tests}
-
-
 def _write(name: str, content: dict[str, object]) -> None:
     (WORK / name).write_text(yaml.safe_dump(content), encoding="utf-8")
-
-
-def _in_two(series: dict[str, str]) -> dict[str, str]:
-    return {each.replace('namespace="one"', 'namespace="two"'): values for each, values in series.items()}
 
 
 def _expected(groups: list[dict[str, Any]], name: str, case: dict[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The api in this process over real servers: PostgreSQL, Valkey, a node, the GCS twin, the beacon, a review worker."""
 
 import json
-import logging
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -121,7 +120,7 @@ def service() -> Iterator[Service]:
 @contextmanager
 def running_service() -> Iterator[Service]:
     """Every server, a world on them, and the api in this process."""
-    log.configure("api", logging.ERROR)  # as the processes do; the library's default renders whole tracebacks in colour
+    log.configure("api")  # as the processes do; the library's default renders whole tracebacks in colour
     with (
         running() as runtime,
         postgres.start(runtime) as server,

@@ -175,7 +175,7 @@ def test_answer_of_a_reviewer__that_cannot_be_used__is_503_and_quoted_nowhere(
         with answering(status, body) as url:
             refused = checking.check(page_for(checking.service.world), checking.client(url))
     finally:
-        log.configure("api", logging.ERROR)
+        log.configure("api")
     assert (refused.status_code, error_of(refused)["code"]) == (503, code)
     assert SECRET not in "".join(capfd.readouterr()) + refused.text
 
@@ -199,7 +199,7 @@ def test_page_that_is_checked__leaves_no_row_no_job_and_no_line(
     try:
         found = fields_of(checking.check(page))
     finally:
-        log.configure("api", logging.ERROR)
+        log.configure("api")
     assert found["issues"]
     rows_after, keys_after = _kept(service)
     assert rows_after == rows

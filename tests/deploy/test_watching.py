@@ -16,7 +16,7 @@ from service_common.web.edge import SECONDS
 
 from tests.api.contract import operations
 from tests.deploy.kustomize import Object
-from tools.alerts import CASES, NAMESPACES, alone, beside, rule_groups
+from tools.alerts import CASES, promtool_tests, rule_groups
 from tools.generate.metrics import counters, families, makers
 
 from .conftest import REPOSITORY
@@ -176,7 +176,7 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     groups = rule_groups("one")
     assert list(cases) == [rule["alert"] for group in groups for rule in group["rules"]]
     assert all(case["fires"] and case["silent"] and all(case["silent"]) for case in cases.values())
-    tests = [test for name, case in cases.items() for test in alone(groups, name, case)]
+    tests = [test for name, case in cases.items() for test in promtool_tests(groups, name, case)]
     values = [series["values"] for test in tests for series in test["input_series"]]
     assert all(isinstance(each, str) for each in values), "0x5 is a number to YAML"
     assert len(tests) == len(cases) + sum(len(case["silent"]) for case in cases.values())
@@ -203,23 +203,6 @@ def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_tr
         assert trigger["metricType"] == "Value"
         assert f'namespace="{scaler["metadata"]["namespace"]}",container="{name}"' in query
         assert query.endswith(">= 0) or vector(0)")
-
-
-def test_alerts__with_two_namespaces_in_one_prometheus__have_cases_of_both() -> None:
-    cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
-    groups = {each: rule_groups(each) for each in NAMESPACES}
-    for name, case in cases.items():
-        tests = beside(groups, name, case)
-        found = [
-            {alert["exp_labels"]["namespace"] for alert in asked["exp_alerts"]}
-            for test in tests
-            for asked in test["alert_rule_test"]
-        ]
-        assert {"one", "two"} in found
-        assert {"one"} in found
-        for test in tests:
-            of = {re.findall(r'namespace="(\w+)"', each["series"])[0] for each in test["input_series"]}
-            assert of == {"one", "two"}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)

@@ -5,9 +5,8 @@
 Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
 fault, the audit found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 
-- **Actors** act by the command, by the Python library, by the programs in TypeScript of the documents, by the
-  server for agents over MCP, on the pages with a wallet in headless Chromium, or by HTTP and transactions of their
-  own; the report counts their acts by way in. They are honest, slow, silent, contrary, wavering or malicious: they
+- **Actors** act by the command, by the Python library, or by HTTP and transactions of their own; the report counts
+  their acts by way in. They are honest, slow, silent, contrary, wavering or malicious: they
   fund pages that nobody published, record commitments without work or of somebody else, judge before their time.
   Strangers replay and malform signed requests, upload junk, and call what is not theirs. What fails is tried again
   until it is too late; what a reorg takes back is done again. The owner changes fees and quorum of bounties to come.
@@ -17,11 +16,6 @@ fault, the audit found nothing, no hostile act had an effect. Everything is in a
   service, kill -9 of PostgreSQL, Redis (also with the loss of all its keys), the storage and the beacon; the
   storage stalls or is full; the database is read-only, as a full disk makes it; the clock of a process jumps by
   seconds to a day, forward or back, and returns; everything is rolled out again, the migration first.
-- **The insider** has what the operator has: each service's role in the database, the bucket, Redis, the Secrets. It
-  alters, hides and deletes rows of the index, swaps pages, reasons, records, sealed work and delivered keys, puts a
-  program into a queue, uses the settler's key, and searches all that is stored. Each deed says before who has to name
-  it: the service, the client, or the audit, which is run
-  meanwhile; then it is put right as docs/run.md has it.
 - **The end.** Every bounty is settled, the Hub holds nothing but what strangers gave it, the index follows,
   no job has failed for good, and every process is ready. Then the
   audit compares the chain, all answers and pages, and looks for the notes in sealed work and everybody's keys
@@ -38,35 +32,31 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
 from local_stack.hub import LocalHubTerms
 from local_stack.interrupts import Interrupted, Interrupts
 from local_stack.process import StackError, signal_when_parent_ends
 from local_stack.stack import StackSettings, running_stack
 
-from tools.market.drawn import FINAL_SECONDS, DeedKind, FaultKind, RunPlan, draw
+from tools.market.drawn import FINAL_SECONDS, FaultKind, RunPlan, draw
 from tools.market.ending import MarketEnd, checked
 from tools.market.endpoints import ServiceEndpoints
 from tools.market.faults import Breaking, demand_all_blocks
-from tools.market.insider import Insider
 from tools.market.lives import BountyLife
 from tools.market.log import RunLog
 from tools.market.owner import Owner
 from tools.market.people import Town, gathered
-from tools.market.reach import InsiderReach
 from tools.market.strangers import Stranger
 
 TOP: Final = Path(__file__).parents[2]
 LIVES: Final = 40
 """How many bounties may be alive at once, and those that wait for their begin."""
-K = TypeVar("K", bound=StrEnum)
 DAWDLING_SECONDS: Final = 300.0
 """How long after the run's time none of those that are left may end, before they count as stuck."""
 
@@ -78,12 +68,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0, help="how long acts and faults go on (10)")
     parser.add_argument("--log", type=Path, help="the log of the run; default .local/market/SEED.jsonl")
     parser.add_argument(
-        "--faults", nargs="+", type=_none_or(FaultKind), default=list(FaultKind), metavar="KIND",
+        "--faults", nargs="+", type=_fault_or_none, default=list(FaultKind), metavar="KIND",
         help=f"break only these, or none: {', '.join(FaultKind)} (all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--insider", nargs="+", type=_none_or(DeedKind), default=list(DeedKind), metavar="DEED",
-        help=f"the insider does only these, or none: {', '.join(DeedKind)} (all)",
     )  # fmt: skip
     asked = parser.parse_args()
     if not 0.5 <= asked.minutes <= 600:
@@ -92,8 +78,7 @@ def main() -> int:
     interrupts = Interrupts()
     signal_when_parent_ends(signal.SIGTERM)
     try:
-        faults, deeds = ([each for each in some if each is not None] for some in (asked.faults, asked.insider))
-        plan = draw(asked.seed, asked.minutes * 60, kinds=faults, deeds=deeds)
+        plan = draw(asked.seed, asked.minutes * 60, kinds=[each for each in asked.faults if each is not None])
         compared = run(plan, log, interrupts)
     except Interrupted:
         print("market: interrupted; everything is stopped", file=sys.stderr)
@@ -109,13 +94,8 @@ def main() -> int:
     return 1 if log.differences else 0
 
 
-def _none_or(kinds: type[K]) -> Callable[[str], K | None]:
-    """Reads one of these, or the word for none of them."""
-
-    def kind(text: str) -> K | None:
-        return None if text == "none" else kinds(text)
-
-    return kind
+def _fault_or_none(text: str) -> FaultKind | None:
+    return None if text == "none" else FaultKind(text)
 
 
 def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
@@ -134,14 +114,11 @@ def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
         stack = until.enter_context(running_stack(settings, checkpoint=interrupts.checkpoint, say=say.tell))
         folder = Path(until.enter_context(tempfile.TemporaryDirectory(prefix="market-")))
         stack.runtime.family.remove_after_death(folder)
-        town = gathered(stack, folder, log, until)
+        town = gathered(stack, folder, log)
         log.began = time.monotonic()
         log.write("run", seed=plan.seed, seconds=plan.seconds, hub=stack.hub.hub.address)
         say.tell(f"{len(plan.bounties)} bounties in {plan.seconds:.0f} s; the log is {log.path}")
-        inside = folder / "insider"
-        inside.mkdir()
-        insider = Insider(InsiderReach(town, inside), plan.of_the_insider, plan.seconds)
-        play(plan, town, endpoints, insider, interrupts)
+        play(plan, town, endpoints, interrupts)
         demand_all_blocks(town, 0)
         say.tell("the last fault is over; everything has to come to its end")
         MarketEnd(town).wait()
@@ -164,25 +141,24 @@ class Patience:
         return now > self.since + DAWDLING_SECONDS
 
 
-def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, insider: Insider, interrupts: Interrupts) -> None:
+def play(plan: RunPlan, town: Town, endpoints: ServiceEndpoints, interrupts: Interrupts) -> None:
     """Until the run's time is over, its faults are over, and every bounty has come to its end."""
     strangers = [Stranger(town, town.actors[name], plan.seed) for name in ("stranger-1", "stranger-2")]
     beside: tuple[Stranger | Owner, ...] = (*strangers, Owner(town, plan.seed))
     clocks = town.stack.runtime.directory("clocks")
     breaking = Breaking(town, endpoints, plan.seed, plan.seconds, clocks)
     with in_threads() as pool, running_beside(*beside):
-        lanes = [pool.submit(breaking.lane, "chain", plan.of_the_chain), pool.submit(insider.run)]
+        chain = pool.submit(breaking.lane, "chain", plan.of_the_chain)
         lives = [pool.submit(life, town, BountyLife(town, each)) for each in plan.bounties]
         breaking.lane("process", plan.of_processes)
         patience = Patience(plan.seconds)
-        while not all(each.done() for each in (*lanes, *lives)):
+        while not all(each.done() for each in (chain, *lives)):
             interrupts.checkpoint()
             time.sleep(0.5)
-            for lane in lanes:
-                if lane.done():
-                    lane.result()
+            if chain.done():
+                chain.result()
             is_late = patience.is_over(town.log.seconds(), sum(each.done() for each in lives))
-            if is_late and all(each.done() for each in lanes):  # what the insider did is put right in any case
+            if is_late and chain.done():
                 town.log.differs("bounties did not come to their end", left=sum(not each.done() for each in lives))
                 return
 
@@ -200,7 +176,7 @@ def life(town: Town, one: BountyLife) -> None:
 @contextmanager
 def in_threads() -> Iterator[ThreadPoolExecutor]:
     """A pool that nobody waits for: a thread that is in a call when the run is over ends with the stack."""
-    pool = ThreadPoolExecutor(LIVES + 2)  # the chain's lane, and the insider
+    pool = ThreadPoolExecutor(LIVES + 1)  # the chain's lane
     try:
         yield pool
     finally:

@@ -88,41 +88,6 @@ class FaultKind(StrEnum):
     """The Job `migrate` again, and each process replaced in turn."""
 
 
-class DeedKind(StrEnum):
-    """What an operator's insider does."""
-
-    TERMS = "terms"
-    """Another amount in a row of the index."""
-    HIDDEN = "hidden"
-    """A bounty that the index does not have."""
-    POSTER = "poster"
-    """An accomplice in a Poster's place."""
-    ENDING = "ending"
-    VERDICT = "verdict"
-    TOTALS = "totals"
-    CHANGE_DROPPED = "change-dropped"
-    """A reorg in the feed of changes that never was."""
-    OPEN_AGAIN = "open-again"
-    """A bounty that has ended among those that have not."""
-    PAGE = "page"
-    ENVELOPE = "envelope"
-    TITLE = "title"
-    REASONS = "reasons"
-    """Other reasons of a Verdict."""
-    RECORD = "record"
-    OBJECT_LOST = "object-lost"
-    OBJECT_SWAPPED = "object-swapped"
-    """Other bytes in place of sealed work, which the database calls verified."""
-    WRAP = "wrap"
-    """A delivered key that opens nothing."""
-    JOB = "job"
-    """A program in the queue."""
-    STORED = "stored"
-    """All that is stored, searched for plain work and keys."""
-    GAS_KEY = "gas-key"
-    """The settler's key, for calls that are not for it."""
-
-
 _OF_THE_CHAIN: Final = (
     (FaultKind.REORG, 5), (FaultKind.RPC_LIES, 3), (FaultKind.RPC_STALLS, 2), (FaultKind.RPC_REFUSES, 2),
     (FaultKind.RPC_AWAY, 1),
@@ -181,26 +146,14 @@ class FaultPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class DeedPlan:
-    """One deed of the insider, ``pause`` seconds after the one before it was put right."""
-
-    pause: float
-    kind: DeedKind
-    choice: float
-    """Which bounty, row or queue, as a share of those there are."""
-
-
-@dataclass(frozen=True, slots=True)
 class RunPlan:
-    """A whole run. The two lanes of faults go on at the same time, each until the run's ``seconds`` are over; so do the
-    insider's deeds."""
+    """A whole run. The two lanes of faults go on at the same time, each until the run's ``seconds`` are over."""
 
     seed: int
     seconds: float
     bounties: tuple[BountyPlan, ...]
     of_the_chain: tuple[FaultPlan, ...]
     of_processes: tuple[FaultPlan, ...]
-    of_the_insider: tuple[DeedPlan, ...]
 
 
 def draw(
@@ -210,10 +163,9 @@ def draw(
     apart: float = 4.5,
     quiet: float = 30.0,
     kinds: Collection[FaultKind] = frozenset(FaultKind),
-    deeds: Collection[DeedKind] = frozenset(DeedKind),
 ) -> RunPlan:
-    """The plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, faults of
-    these kinds, and these deeds of the insider."""
+    """The plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, and faults of
+    these kinds."""
     bounties: list[BountyPlan] = []
     chosen = source(seed, "begins")
     at = 0.0
@@ -224,7 +176,7 @@ def draw(
     of_the_chain, of_processes = (
         _faults(seed, name, seconds, tuple(each for each in drawn if each[0] in kinds)) for name, drawn in lanes.items()
     )
-    return RunPlan(seed, seconds, tuple(bounties), of_the_chain, of_processes, _deeds(seed, seconds, deeds))
+    return RunPlan(seed, seconds, tuple(bounties), of_the_chain, of_processes)
 
 
 def source(seed: int, label: str) -> random.Random:
@@ -286,14 +238,3 @@ def _faults(seed: int, lane: str, seconds: float, kinds: tuple[tuple[FaultKind, 
         )
         for _ in range(int(seconds / 2) + 1)
     )
-
-
-def _deeds(seed: int, seconds: float, deeds: Collection[DeedKind]) -> tuple[DeedPlan, ...]:
-    """Each of them once before any of them again."""
-    chosen, plans = source(seed, "insider"), list[DeedPlan]()
-    kinds = [each for each in DeedKind if each in deeds]
-    while kinds and len(plans) <= seconds / 4:
-        plans += [
-            DeedPlan(chosen.uniform(1.0, 6.0), kind, chosen.random()) for kind in chosen.sample(kinds, len(kinds))
-        ]
-    return tuple(plans)

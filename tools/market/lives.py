@@ -2,7 +2,6 @@
 
 import json
 import secrets
-import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -16,8 +15,7 @@ from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, ChainId, parse_address
-from demo.agents import ToolRefused
+from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, parse_address
 from demo.examples import artifact, challenge_page, same_files
 from service_cli import Refused
 
@@ -147,15 +145,6 @@ class BountyLife:
             poster.client.fund(body, again=True)
         elif poster.way == Way.COMMAND and poster.person is not None:
             poster.person.run("poster:publish-fund", "--again", str(page))
-        elif poster.way == Way.TYPESCRIPT:
-            key = {"SERVICE_POSTER_PRIVATE_KEY": poster.wallet.private_key}
-            self.town.program(poster, "fund.js", page, variables=key)
-        elif poster.way == Way.MCP:
-            name = f"{page.parent.name}.md"
-            shutil.copy(page, poster.agent.work_dir / name)
-            poster.agent.carry_out("prepare_funding", path=name)
-        elif poster.way == Way.PAGES:
-            poster.pages.fund(body.decode())
         else:
             self._create(poster, self._published(poster, body))
 
@@ -199,10 +188,9 @@ class BountyLife:
                 self.works[actor.name] = made[-1]  # also late work: a reorg puts earlier times in later blocks' place
 
     def _way_to_submit(self, actor: Actor, temper: SolverTemper) -> Way:
-        """No client records what is no work of one's own; agents and pages submit to no page that nobody sees."""
+        """No client records what is no work of one's own."""
         pretending = temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}
-        unseen = self.plan.temper == PosterTemper.UNPUBLISHED and actor.way in {Way.MCP, Way.PAGES}
-        return Way.RAW if pretending or unseen else actor.way
+        return Way.RAW if pretending else actor.way
 
     def _record(self, actor: Actor, way: Way, temper: SolverTemper, again: int) -> RecordedWork:
         if temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}:
@@ -210,7 +198,7 @@ class BountyLife:
             copied = bool(others) and temper == SolverTemper.COPYING
             commitment = bytes.fromhex(others[0][2:]) if copied else secrets.token_bytes(32)
             return self._record_raw(actor, commitment, None)
-        below = (actor.agent.work_dir if way == Way.MCP else actor.home) / f"work-{self.number}-{again}"
+        below = actor.home / f"work-{self.number}-{again}"
         directory = below / "artifact" if (below / "artifact").exists() else artifact(below, note=f"{NOTE} {again}")
         unseen = self.plan.temper == PosterTemper.UNPUBLISHED
         if way == Way.LIBRARY:
@@ -222,31 +210,7 @@ class BountyLife:
             replaces = [*(["--replace"] if again else []), *(["--accept-term-differences"] if unseen else [])]
             ran = actor.person.run("solver:submit", *replaces, str(self.number), str(directory))
             return RecordedWork(actor, ran.event("submit.submission_recorded").text("submission_commitment"), directory)
-        if way == Way.TYPESCRIPT:
-            files = [each for each in directory.iterdir() if each.is_file()]
-            flat = below / "flat"  # the program seals files, and no folders
-            flat.mkdir(exist_ok=True)
-            named = [str(shutil.copy(each, flat)) for each in files]
-            key = {"SERVICE_SOLVER_PRIVATE_KEY": actor.wallet.private_key}
-            printed = self.town.program(actor, "submit.js", str(self.number), *named, variables=key)
-            return RecordedWork(actor, printed, flat)
-        if way in {Way.MCP, Way.PAGES}:
-            return self._record_unnamed(actor, way, directory)
         return self._seal_and_record(actor, directory, below / f"sealed-{secrets.token_hex(4)}.age")
-
-    def _record_unnamed(self, actor: Actor, way: Way, directory: Path) -> RecordedWork:
-        """By a way in that does not tell the commitment: it is the one that the chain has since."""
-        former = {work.commitment for work in self.works.values() if work.actor is actor}
-        if way == Way.MCP:
-            path = str(directory.relative_to(actor.agent.work_dir))
-            actor.agent.carry_out("prepare_submission", bounty_id=self.number, path=path)
-        else:
-            deadline = self._view().submission_deadline
-            actor.pages.submit(self.number, directory, is_late=lambda: self.town.now() >= deadline)
-        recorded = self._recorded(actor)
-        if recorded in {*former, ZERO_BYTES32}:
-            raise NotMined(f"it is reported as recorded, and the chain has {recorded}")
-        return RecordedWork(actor, recorded, directory)
 
     def _seal_and_record(self, actor: Actor, directory: Path, file: Path) -> RecordedWork:
         """As a program would that has the formats alone: sealed, uploaded, prepared, sent."""
@@ -296,7 +260,7 @@ class BountyLife:
         for awarding in turns:
             work = self._best(plan) if awarding else None
             again = len(turns) > 1 and awarding
-            way = self._way_to_judge(actor, work, again=again)
+            way = actor.way
             named = {"bounty": self.number, "by": actor.name, "way": way, "temper": plan.temper}
 
             def judge(work: RecordedWork | None = work, way: Way = way, again: bool = again) -> None:
@@ -313,11 +277,6 @@ class BountyLife:
         hollow = [work for work in self.works.values() if work.directory is None]
         found = [*hollow, *real] if plan.temper == GuardianTemper.MALICIOUS else real
         return found[0] if found else None
-
-    def _way_to_judge(self, actor: Actor, work: RecordedWork | None, *, again: bool) -> Way:
-        """The server for agents awards nothing that it did not open, and puts no Verdict in another's place."""
-        hollow = work is not None and work.directory is None
-        return Way.RAW if actor.way == Way.MCP and (hollow or again) else actor.way
 
     def _record_verdict(self, actor: Actor, work: RecordedWork | None, way: Way, *, again: bool) -> None:
         reasons = f"Judged by {actor.name} of bounty {self.number}: {'it holds' if work else 'nothing holds'}.\n"
@@ -337,31 +296,8 @@ class BountyLife:
             kind = ["awarded", work.actor.address, work.commitment] if work else ["no_valid_submission"]
             replaces = ["--replace"] if again else []
             actor.person.run("guardian:verdict", str(self.number), *kind, str(body), "--unopened", *replaces)
-        elif way == Way.MCP:
-            self._judge_by_agent(actor, work, reasons)
-        elif way == Way.PAGES:
-            named = work.commitment if work else None
-            actor.pages.judge(self.number, reasons, named, is_late=self._is_judged)
         else:
             self._judge_by_hand(actor, work, reasons)
-
-    def _is_judged(self) -> bool:
-        view = self._view()
-        return view.outcome is not None or self.town.now() >= view.judging_deadline
-
-    def _judge_by_agent(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
-        """Everything is opened first; an award names the work by the number that its directory begins with."""
-        try:
-            actor.agent.call("open_work", bounty_id=self.number)
-        except ToolRefused as refused:
-            if "submissions_not_opened" not in str(refused):  # others' work that there never was
-                raise
-        named: dict[str, object] = {"bounty_id": self.number, "reasons": reasons}
-        if work is not None:
-            opened = actor.agent.work_dir / "opened" / str(self.number)
-            (lies,) = opened.glob(f"*-{work.commitment[:8]}")
-            named["submission"] = lies.name.partition("-")[0]
-        actor.agent.carry_out("prepare_verdict", **named)
 
     def _judge_by_hand(self, actor: Actor, work: RecordedWork | None, reasons: str) -> None:
         stack = self.town.stack
@@ -429,10 +365,8 @@ class BountyLife:
                 self.town.log.write("act", "failed", act="claim", bounty=self.number, by=actor.name, why=why)
 
     def _way_to_claim(self, actor: Actor, role: str | None) -> Way:
-        """No Guardian's fee is claimed by a command here, nor by a tool, and nothing by a program in TypeScript."""
-        if actor.way in {Way.LIBRARY, Way.PAGES} or (role and actor.way in {Way.COMMAND, Way.MCP}):
-            return actor.way
-        return Way.RAW
+        """No Guardian's fee is claimed by a command here."""
+        return actor.way if actor.way == Way.LIBRARY or (role and actor.way == Way.COMMAND) else Way.RAW
 
     def _claim(self, actor: Actor, way: Way, role: str | None) -> None:
         number = BountyId(self.number)
@@ -440,28 +374,23 @@ class BountyLife:
             actor.client.claim(number) if role else actor.client.claim_fee(number)
         elif way == Way.COMMAND and actor.person is not None:
             actor.person.run("claim", str(number))
-        elif way == Way.MCP:
-            actor.agent.carry_out("prepare_claim", bounty_id=self.number)
-        elif way == Way.PAGES:
-            actor.pages.claim(self.number)
         elif role == "winner":
             self.town.transact(actor, self.town.hub, "claim", self.number, b"", b"")
         else:
             self.town.transact(actor, self.town.hub, "claimRefund" if role else "claimGuardianFee", self.number)
 
     def _deliver(self) -> None:
-        """A Guardian delivers the winning key, and the Poster gets exactly the winner's files: both by the library, or
-        both by MCP."""
+        """A Guardian delivers the winning key, and the Poster gets exactly the winner's files, both by the library."""
         view, poster = self._view(), self.town.actors[self.plan.poster]
         work = next((each for each in self.works.values() if each.commitment == view.winning_submission), None)
         if work is None or work.directory is None or view.winner != work.actor.address:
             return
-        if poster.way not in {Way.LIBRARY, Way.MCP} or self.plan.temper != PosterTemper.HONEST:
+        if poster.way != Way.LIBRARY or self.plan.temper != PosterTemper.HONEST:
             return
         named = {"act": "deliver", "bounty": self.number, "way": poster.way}
         tries = 0
         while tries < DELIVERY_ATTEMPTS:
-            tries += not self.town.inside.is_set()  # what an insider altered is put right
+            tries += 1
             try:
                 folder = self._delivered(poster)
                 break
@@ -479,9 +408,6 @@ class BountyLife:
 
     def _delivered(self, poster: Actor) -> Path:
         """Where the Poster has the winner's files."""
-        if poster.way == Way.MCP:
-            self.town.actors["guardian-4"].agent.call("deliver_key", bounty_id=self.number)
-            return Path(poster.agent.call("open_work", bounty_id=self.number)["directory"])
         folder = poster.home / f"won-{self.number}"
         self.town.actors["guardian-3"].client.deliver_key(BountyId(self.number))
         poster.client.open_winning_work(BountyId(self.number), folder)

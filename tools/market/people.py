@@ -3,7 +3,6 @@
 import threading
 import time
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -14,7 +13,6 @@ import urllib3
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import Address, BountyId
-from demo.agents import server_of
 from demo.bounty import Cast
 from demo.person import Person
 from eth_utils.abi import event_abi_to_log_topic
@@ -27,18 +25,14 @@ from service_cli import Client
 from service_cli.library import sign_request
 from web3.exceptions import TransactionNotFound
 
-from tools.market.agents import CAPS, MarketAgent, agent_of
 from tools.market.drawn import FINAL_BLOCKS, POSTERS
 from tools.market.log import RunLog
-from tools.market.pages import PersonAtPages, person_at_pages
-from tools.market.typescript import Programs, programs_for
 
 T = TypeVar("T")
 _MINED_SECONDS: Final = 6.0
 _LOOK_SECONDS: Final = 0.3
 _ASK_AGAIN: Final = 3
 ANSWER_SECONDS: Final = 60.0
-_DAMAGED: Final = b"solver_submission_content_invalid"
 
 
 class Way(StrEnum):
@@ -46,29 +40,21 @@ class Way(StrEnum):
 
     COMMAND = "command"
     LIBRARY = "library"
-    TYPESCRIPT = "typescript"
-    """Pages are funded and work is submitted by the programs of examples/typescript; the rest is raw."""
-    MCP = "mcp"
-    """By the tools of the server for agents, over stdio; what it has no tool for is raw."""
-    PAGES = "pages"
-    """On the service's pages, with a wallet in a headless browser; what they do not offer is raw."""
     RAW = "raw"
     """HTTP and transactions of their own."""
 
 
 WAYS: Final[Mapping[str, Way]] = {
-    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.PAGES, "poster-4": Way.TYPESCRIPT,
-    "poster-5": Way.MCP,
-    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.PAGES, "solver-4": Way.TYPESCRIPT,
-    "solver-5": Way.MCP,
-    "guardian-1": Way.PAGES, "guardian-3": Way.LIBRARY, "guardian-4": Way.MCP, "guardian-5": Way.COMMAND,
+    "poster": Way.COMMAND, "poster-2": Way.LIBRARY, "poster-3": Way.COMMAND, "poster-5": Way.LIBRARY,
+    "solver-1": Way.COMMAND, "solver-2": Way.LIBRARY, "solver-3": Way.COMMAND, "solver-5": Way.LIBRARY,
+    "guardian-1": Way.COMMAND, "guardian-3": Way.LIBRARY, "guardian-4": Way.LIBRARY, "guardian-5": Way.COMMAND,
 }  # fmt: skip
 """Everybody else is raw."""
 
 
 @dataclass
 class Actor:
-    """One account of somebody. Of one that is raw, or a program in TypeScript, one act after the other sends."""
+    """One account of somebody. Of one that is raw, one act after the other sends."""
 
     name: str
     wallet: Wallet
@@ -76,10 +62,6 @@ class Actor:
     home: Path
     person: Person | None
     """At a shell, where the stack knows the account."""
-    at_work: MarketAgent | None = None
-    """Who acts by MCP."""
-    at_pages: PersonAtPages | None = None
-    """Who acts on the pages."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -90,20 +72,6 @@ class Actor:
     def address(self) -> str:
         """The account, lowercase."""
         return self.wallet.address
-
-    @property
-    def agent(self) -> MarketAgent:
-        """The agent of somebody who acts by MCP."""
-        if self.at_work is None:
-            raise LookupError(f"{self.name} has no agent")
-        return self.at_work
-
-    @property
-    def pages(self) -> PersonAtPages:
-        """The browser of somebody who acts on the pages."""
-        if self.at_pages is None:
-            raise LookupError(f"{self.name} has no browser")
-        return self.at_pages
 
     @cached_property
     def client(self) -> Client:
@@ -131,11 +99,8 @@ class Town:
     stack: Stack
     log: RunLog
     actors: dict[str, Actor]
-    programs: Programs
     funded: list[int] = field(default_factory=list)
     """The bounties so far, in the order in which they were final."""
-    inside: threading.Event = field(default_factory=threading.Event)
-    """While something is not as it should be that an insider did."""
     _newest: tuple[float, int, int] = (0.0, 0, 0)
     _looking: threading.Lock = field(default_factory=threading.Lock)
 
@@ -215,11 +180,6 @@ class Town:
                 return int(receipt["blockNumber"])
         raise NotMined(f"{name} is in no block")
 
-    def program(self, actor: Actor, name: str, *arguments: str | Path, variables: Mapping[str, str]) -> str:
-        """What one of the programs in TypeScript prints that acts as somebody."""
-        with actor.lock:
-            return self.programs.run(name, *arguments, variables={**variables, "TMPDIR": str(actor.home)})
-
     def until_final(
         self, what: str, act: Callable[[], object], holds: Callable[[], bool], ends: float, **fields: object
     ) -> bool:
@@ -279,9 +239,8 @@ class Town:
         return sign_request(method, url, body, rpc_url=node, hub_address=hub, private_key=key)
 
     def look_at(self, answer: urllib3.BaseHTTPResponse, method: str, path: str) -> None:
-        """Whatever is broken, and whatever is asked: no answer is an error that nobody foresaw. That the storage has
-        other bytes than were recorded is foreseen where somebody put them there."""
-        if answer.status == 500 and not (self.inside.is_set() and _DAMAGED in answer.data):
+        """Report an answer that nobody foresaw, whatever is broken and whatever is asked."""
+        if answer.status == 500:
             self.log.differs("an answer of 500", method=method, path=path, body=answer.data[:300])
 
     def created(self, commitment: bytes, poster: str) -> int | None:
@@ -307,9 +266,8 @@ def describe(error: BaseException) -> str:
     return text if len(text) <= 400 else f"{text[:150]} … {text[-250:]}"
 
 
-def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
-    """The people of the stack, further Posters, and strangers, all with ether and tokens; agents and browsers are at
-    work until ``until`` is closed."""
+def gathered(stack: Stack, folder: Path, log: RunLog) -> Town:
+    """The people of the stack, further Posters, and strangers, all with ether and tokens."""
     cast = Cast(stack, folder)
     actors: dict[str, Actor] = {}
     for role in stack.people.everyone():
@@ -324,11 +282,4 @@ def gathered(stack: Stack, folder: Path, log: RunLog, until: ExitStack) -> Town:
         stack.anvil.fund(wallet.address)
         stack.hub.token.transact(owner, "mint", wallet.address, 1_000_000 * TOKEN)
         actors[name] = Actor(name, wallet, values, home, None)
-    for actor in actors.values():
-        if actor.way == Way.MCP:
-            alone = {"HOME": str(actor.home), "XDG_STATE_HOME": str(actor.home / "state"), **actor.values}
-            server = server_of(stack, actor.name.partition("-")[0], actor.home, alone, CAPS)
-            actor.at_work = agent_of(actor.name, server, stack.runtime.logs, until)
-        elif actor.way == Way.PAGES:
-            actor.at_pages = person_at_pages(stack, actor.wallet, actor.home / "browser", log, until)
-    return Town(stack, log, actors, programs_for(stack))
+    return Town(stack, log, actors)

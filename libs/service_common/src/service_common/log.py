@@ -53,7 +53,6 @@ def configure(service: str, level: int = logging.INFO) -> None:
         processors=[*shared, structlog.processors.JSONRenderer(sort_keys=True)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(file=_Stderr()),
-        cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(_Stderr())
     handler.setFormatter(
