@@ -160,7 +160,7 @@ def test_verdict__that_none_is_valid__does_not_follow_from_work_that_this_machin
     def fail(*_arguments: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(opening, "open_as_guardian", fail)
+    monkeypatch.setattr(opening.SealedBounty, "open", fail)
     with pytest.raises(Refused):
         judging.agent.call("open_work", bounty_id=judging.bounty_id)
     with pytest.raises(Refused) as refused:

@@ -23,7 +23,7 @@ from service_cli.queries.state import final_winner, read_state
 from service_cli.queries.submissions import Pair
 from service_cli.ui.output import emit
 from service_cli.ui.text import moment
-from service_cli.work.opening import SealedBounty, keyring_of, open_as_guardian
+from service_cli.work.opening import SealedBounty, keyring_of
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> DeliveredKey:
@@ -44,8 +44,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     api = session.api
     solver, commitment = final_winner(chain, state, api)
     delivery_key = _delivery_key(api, chain)
-    sealed = SealedBounty.of(session, state)
-    submission, identity = open_as_guardian(session, sealed, keyring_of(settings), (solver, commitment))
+    submission, identity = SealedBounty(chain, state, keyring_of(settings), api).open((solver, commitment))
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,

@@ -119,7 +119,7 @@ def guardian_open(
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.work.opening import default_output, guardian_open, open_chosen, open_submissions
+    from service_cli.work.opening import default_output, open_chosen, open_named, open_submissions
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
@@ -135,7 +135,7 @@ def guardian_open(
     if solver is not None and submission_commitment is not None:
         target = output_dir or output or default_output(bounty_id) / submission_commitment
         pair = (solver, submission_commitment)
-        guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
+        open_named(settings, bounty_id, pair, target, source, original_names=original_names)
     elif submission is not None:
         open_chosen(settings, bounty_id, submission, output, source, original_names=original_names)
     else:

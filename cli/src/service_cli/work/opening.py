@@ -11,6 +11,7 @@ the others from being opened; what an earlier run of this machine opened is not 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +26,6 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of, bounty_detail
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
@@ -38,7 +38,7 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian
 from service_cli.queries.state import BountyState, read_state, require_same_terms
-from service_cli.queries.submissions import Pair, RecordedSubmission, SubmissionChoice, listing, note_opened_as
+from service_cli.queries.submissions import Listing, Pair, RecordedSubmission, SubmissionChoice, listing, note_opened_as
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import moment
@@ -101,68 +101,6 @@ def _read(path: Path, most: int) -> bytes:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
 
 
-def guardian_open(
-    settings: Settings,
-    bounty_id: BountyId,
-    solver: Address,
-    commitment: Bytes32,
-    output_dir: Path,
-    source: Path | None = None,
-    *,
-    original_names: bool = False,
-) -> OpenedSubmission:
-    """One Submission; what ``source`` holds of its files is taken from there.
-
-    Names that tools obey are laid out as others unless ``original_names`` is set.
-    """
-    require_new(output_dir)
-    if source is not None:
-        submission, identity = open_from_folder(settings, Folder(source), bounty_id, (solver, commitment))
-    else:
-        signer, keyring = local_signer(settings, GUARDIAN_KEY), keyring_of(settings)
-        session = ApiSession.open(settings, signer)
-        sealed = SealedBounty.of(session, read_state(session.chain, bounty_id))
-        submission, identity = open_as_guardian(session, sealed, keyring, (solver, commitment))
-    emit(VerifiedSubmission(*submission.names()))
-
-    def remember(_directory: Path) -> None:
-        with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
-            note_done(settings.chain_id, settings.hub_address(), *opened_name(str(bounty_id), solver, commitment))
-
-    return write_artifact(
-        submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
-    )
-
-
-def open_as_guardian(
-    session: ApiSession[LocalSigner], sealed: "SealedBounty", keyring: tuple[Identity, ...], pair: Pair
-) -> tuple[Submission, Identity]:
-    """The checked Submission and its content key, by this Guardian's encryption keys."""
-    sealed.require_recorded(*pair)
-    submission = fetch_submission(session.api, session.signer, sealed.state.bounty_id, pair)
-    sealed.check(submission)
-    return submission, sealed.unlock(submission, keyring)
-
-
-def open_from_folder(
-    settings: Settings, folder: Folder, bounty_id: BountyId, pair: Pair
-) -> tuple[Submission, Identity]:
-    """The same with what a folder holds of it; only what is missing is read from the API, with a signed request."""
-
-    def fetch() -> Submission:
-        api = api_of(settings, sealed.chain, is_needed=False)
-        return fetch_submission(api, local_signer(settings, GUARDIAN_KEY), bounty_id, pair)
-
-    keyring = keyring_of(settings)
-    chain = ChainClient.checked(settings)
-    state, info = read_state(chain, bounty_id), beacon_of(settings)
-    sealed = SealedBounty(chain, state, info, _api(settings, is_needed=False))
-    sealed.require_recorded(*pair)
-    submission = folder.submission(bounty_id, pair, fetch)
-    sealed.check(submission)
-    return submission, sealed.unlock(submission, keyring)
-
-
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     """This Guardian's encryption keys, newest first."""
     require_meant(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
@@ -174,23 +112,72 @@ def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     return parse_keyring(settings.environment.read_source(source).strip())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SealedBounty:
-    """A bounty, and what its sealed work is checked against and opened with: none of it changes any more."""
+    """A bounty, and what its sealed work is fetched, checked and opened with: none of it changes any more."""
 
     chain: ChainClient
     state: BountyState
-    info: BeaconInfo
+    keyring: tuple[Identity, ...]
     api: ApiClient | None
+    folder: Folder | None = None
+    """Where another person passed the files on; what it lacks is read from the API, with a signed request."""
     _signatures: dict[int, Beacon] = field(default_factory=dict)
     """The beacon's signatures that were read, by round: those of one bounty are sealed for the same."""
     _agreeing: set[ApiClient] = field(default_factory=set)
     """The API once it has shown the same bounty: of many envelopes that do not fit, one request is enough."""
 
     @staticmethod
-    def of(session: ApiSession[LocalSigner], state: BountyState) -> "SealedBounty":
-        """What a Guardian opens with the session's API and the deployment's beacon."""
-        return SealedBounty(session.chain, state, beacon_of(session.settings), session.api)
+    def read(settings: Settings, bounty_id: BountyId, source: Path | None = None) -> "SealedBounty":
+        """What this machine's keys open with bytes of the API, or of the folder ``source``."""
+        keyring = keyring_of(settings)
+        if source is None:
+            local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
+        chain = ChainClient.checked(settings)
+        api = api_of(settings, chain) if source is None else _hint(settings)
+        folder = None if source is None else Folder(source)
+        return SealedBounty(chain, read_state(chain, bounty_id), keyring, api, folder)
+
+    @cached_property
+    def info(self) -> BeaconInfo:
+        """The deployment's beacon."""
+        return beacon_of(self.chain.settings)
+
+    @cached_property
+    def signer(self) -> LocalSigner:
+        """The Guardian's account."""
+        return local_signer(self.chain.settings, GUARDIAN_KEY)
+
+    def open(self, pair: Pair) -> tuple[Submission, Identity]:
+        """The checked Submission and its content key."""
+        self.require_recorded(*pair)
+        if self.folder is None:
+            submission = self._fetched(pair)
+        else:
+            submission = self.folder.submission(self.state.bounty_id, pair, lambda: self._fetched(pair))
+        self.check(submission)
+        return submission, self.unlock(submission)
+
+    def _fetched(self, pair: Pair) -> Submission:
+        """Read it from the API; where most of it is in a folder, an API that is away is not waited for."""
+        api = self.api if self.folder is None else None
+        api = api or api_of(self.chain.settings, self.chain, is_needed=False)
+        return fetch_submission(api, self.signer, self.state.bounty_id, pair)
+
+    def write(self, pair: Pair, output_dir: Path, *, original_names: bool) -> OpenedSubmission:
+        """Open one Submission below ``output_dir``; names that tools obey are laid out as others unless
+        ``original_names`` is set."""
+        submission, identity = self.open(pair)
+        emit(VerifiedSubmission(*submission.names()))
+
+        def remember(_directory: Path) -> None:
+            name = opened_name(str(self.state.bounty_id), *pair)
+            with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
+                note_done(self.chain.chain_id, self.chain.hub.address, *name)
+
+        return write_artifact(
+            submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
+        )
 
     def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
@@ -221,7 +208,7 @@ class SealedBounty:
         require_same_terms(self.chain, self.state, detail)
         self._agreeing.add(self.api)
 
-    def unlock(self, submission: Submission, keyring: tuple[Identity, ...]) -> Identity:
+    def unlock(self, submission: Submission) -> Identity:
         """The content key, from both locks of the capsule."""
         envelope = submission.envelope
         with sealed_data_errors():
@@ -229,7 +216,7 @@ class SealedBounty:
                 envelope.key_capsule,
                 beacon=self._signature(envelope.reveal_policy.round),
                 info=self.info,
-                keyring=keyring,
+                keyring=self.keyring,
                 roster_size=len(self.state.roster.members),
                 content_public_key=envelope.content_public_key,
                 expected=envelope.binding,
@@ -241,51 +228,56 @@ class SealedBounty:
             self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
         return self._signatures[number]
 
+    def listed(self) -> Listing:
+        """Show and return the list of its Submissions; what would keep every one of them closed is refused here."""
+        bounty_id, bounty, now = self.state.bounty_id, self.state.bounty, self.state.now
+        if self.folder is None and self.signer.address not in self.state.roster.accounts:
+            message = f"{self.signer.address} is not on the roster that bounty {bounty_id} pinned."
+            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        if now < bounty.reveal_at:
+            message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
+            raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
+        found = listing(self.chain, self.api, bounty_id)
+        for one in found.submissions:
+            names = (bounty_id, one.solver, one.commitment)
+            emit(ListedSubmission(*names, one.number, len(found.submissions), one.block_number))
+        if not found.submissions:
+            say(f"bounty {bounty_id} has no Submission")
+        return found
 
-def open_submissions(
-    settings: Settings,
-    bounty_id: BountyId,
-    output: Path,
-    limit: int | None = None,
-    *,
-    original_names: bool,
-) -> OpenedBounty:
-    """Open every Submission of a bounty, or ``limit`` of them, each in a directory below ``output``."""
-    listed = ListedSubmissions.read(settings, bounty_id, with_api=True)
-    if listed.api_agrees is False:
-        warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
-    opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
-    for one in listed.submissions:
-        target = output / folder_name(one)
-        if (there := _opened_in(listed.chain, bounty_id, one, output)) is not None:
-            target, before = there, before + 1
-            listed.note_opened(bounty_id, one)
-            continue
-        if opened == limit:
-            left_out.append(one.number)
-            continue
-        try:
-            pair = (one.solver, one.commitment)
-            guardian_open(settings, bounty_id, *pair, target, original_names=original_names)
-            listed.note_opened(bounty_id, one)
-            opened += 1
-        except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
-            if isinstance(error, CommandFailed) or error.code in OF_ALL:
-                warn(f"stopped at Submission {one.number}; run the command again, it continues there")
-                raise
-            problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
-            _report(bounty_id, one, error)
-    counts = (opened, before, len(problems), tuple(left_out))
-    done = emit(OpenedBounty(bounty_id, str(output), *counts), _next(listed.chain, bounty_id))
-    if problems:
-        message = f"{len(problems)} of {len(listed.submissions)} Submissions of bounty {bounty_id} could not be opened."
-        next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
-        raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
-    return done
+    def opened_in(self, one: RecordedSubmission, below: Path) -> Path | None:
+        """Return where an earlier run has opened it; None where it has not, or the files are gone."""
+        place, hub = below / folder_name(one), self.chain.hub.address
+        was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
+        return place if was and place.is_dir() and any(place.iterdir()) else None
+
+    def note_opened(self, one: RecordedSubmission) -> None:
+        """Remember the number of what was opened: it is what the person saw, whoever listed it so."""
+        with suppress(CommandFailed):
+            note_opened_as(self.chain, self.state.bounty_id, one)
+
+    @property
+    def following(self) -> str:
+        """The command that comes next for who has opened it."""
+        bounty_id = self.state.bounty_id
+        return for_guardian(bounty_id, self.chain.bounty(bounty_id), has_judged=False)
+
+
+def _hint(settings: Settings) -> ApiClient | None:
+    """For the list the API is only a hint where the bytes come from a folder: it may be unknown, or gone."""
+    return api_of(settings, is_needed=False) if settings.knows("SERVICE_API_BASE_URL") else None
 
 
 OF_ALL: Final = frozenset({"reveal_point_not_reached", "read_model_mismatch", "sources_disagree"})
-"""Refusals that are no Solver's fault: a round that is the same for all, and witnesses that contradict each other."""
+"""Refusals that are no Solver's fault: a round that is the same for all, and sources that contradict each other."""
+
+
+def open_named(
+    settings: Settings, bounty_id: BountyId, pair: Pair, output: Path, source: Path | None, *, original_names: bool
+) -> OpenedSubmission:
+    """``guardian:open`` of a Submission named in full; what ``source`` holds of its files is taken from there."""
+    require_new(output)
+    return SealedBounty.read(settings, bounty_id, source).write(pair, output, original_names=original_names)
 
 
 def open_chosen(
@@ -298,23 +290,58 @@ def open_chosen(
     original_names: bool,
 ) -> OpenedSubmission | OpenedBounty:
     """``guardian:open`` of the one Submission that ``choice`` names."""
-    listed = ListedSubmissions.read(settings, bounty_id, with_api=source is None)
-    one = choice.of(listed.submissions)
-    if listed.api_agrees is False:
-        raise disagreement(Fact.NUMBER, listed.chain.named, "the API")
+    sealed = SealedBounty.read(settings, bounty_id, source)
+    found = sealed.listed()
+    one = choice.of(found.submissions)
+    if found.api_agrees is False:
+        raise disagreement(Fact.NUMBER, sealed.chain.named, "the API")
     below = default_output(bounty_id)
-    there = _opened_in(listed.chain, bounty_id, one, below) if output is None else None
-    if there is not None:
-        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()), _next(listed.chain, bounty_id))
+    if output is None and (there := sealed.opened_in(one, below)) is not None:
+        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()), sealed.following)
     target = output or below / folder_name(one)
-    pair = (one.solver, one.commitment)
-    done = guardian_open(settings, bounty_id, *pair, target, source, original_names=original_names)
-    listed.note_opened(bounty_id, one)
+    require_new(target)
+    done = sealed.write(one.pair, target, original_names=original_names)
+    sealed.note_opened(one)
     return done
 
 
-def _next(chain: ChainClient, bounty_id: BountyId) -> str:
-    return for_guardian(bounty_id, chain.bounty(bounty_id), has_judged=False)
+def open_submissions(
+    settings: Settings, bounty_id: BountyId, output: Path, limit: int | None = None, *, original_names: bool
+) -> OpenedBounty:
+    """``guardian:open`` of a whole bounty, or of ``limit`` Submissions of it, each in a directory below ``output``."""
+    sealed = SealedBounty.read(settings, bounty_id)
+    found = sealed.listed()
+    if found.api_agrees is False:
+        warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
+    opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
+    for one in found.submissions:
+        if sealed.opened_in(one, output) is not None:
+            before += 1
+            sealed.note_opened(one)
+            continue
+        if opened == limit:
+            left_out.append(one.number)
+            continue
+        try:
+            target = output / folder_name(one)
+            require_new(target)
+            sealed.write(one.pair, target, original_names=original_names)
+            sealed.note_opened(one)
+            opened += 1
+        except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
+            if isinstance(error, CommandFailed) or error.code in OF_ALL:
+                warn(f"stopped at Submission {one.number}; run the command again, it continues there")
+                raise
+            problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
+            why = (error.code, error.message, error.next_action)
+            emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, one.number, *why))
+    counts = (opened, before, len(problems), tuple(left_out))
+    done = emit(OpenedBounty(bounty_id, str(output), *counts), sealed.following)
+    if problems:
+        message = f"{len(problems)} of {len(found.submissions)} Submissions of bounty {bounty_id} could not be opened."
+        next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
+        raise CommandRefused("submissions_not_opened", message, issues=problems[:50], next_action=next_action)
+    return done
 
 
 def folder_name(one: RecordedSubmission) -> str:
@@ -322,70 +349,6 @@ def folder_name(one: RecordedSubmission) -> str:
     return f"{one.number}-{one.commitment[:8]}"
 
 
-def _opened_in(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission, below: Path) -> Path | None:
-    """Return where an earlier run has opened it; None where it has not, or the files are gone."""
-    place = below / folder_name(one)
-    return place if _is_opened(chain, bounty_id, one) and place.is_dir() and any(place.iterdir()) else None
-
-
 def default_output(bounty_id: BountyId) -> Path:
     """Where the work of a bounty goes unless a directory is named."""
     return Path("submissions") / str(bounty_id)
-
-
-@dataclass(frozen=True, slots=True)
-class ListedSubmissions:
-    """A bounty whose Submissions were listed, past its reveal point."""
-
-    chain: ChainClient
-    submissions: list[RecordedSubmission]
-    api_agrees: bool | None
-    """Whether the API lists the same; None where it could not be asked."""
-
-    def note_opened(self, bounty_id: BountyId, one: RecordedSubmission) -> None:
-        """Remember the number of what was opened: it is what the person saw, whoever listed it so."""
-        with suppress(CommandFailed):
-            note_opened_as(self.chain, bounty_id, one)
-
-    @staticmethod
-    def read(settings: Settings, bounty_id: BountyId, *, with_api: bool) -> "ListedSubmissions":
-        """Read and show the list; what would keep every Submission closed is refused here, once."""
-        keyring_of(settings)
-        if with_api:
-            session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
-            chain = session.chain
-            _require_guardian(session, bounty_id)
-        else:
-            chain = ChainClient.checked(settings)
-        bounty, now = chain.bounty(bounty_id), chain.latest().time
-        if now < bounty.reveal_at:
-            message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
-            raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
-        listed = listing(chain, _api(settings, is_needed=with_api), bounty_id)
-        found = listed.submissions
-        for one in found:
-            names = (bounty_id, one.solver, one.commitment)
-            emit(ListedSubmission(*names, one.number, len(found), one.block_number))
-        if not found:
-            say(f"bounty {bounty_id} has no Submission")
-        return ListedSubmissions(chain, found, listed.api_agrees)
-
-
-def _require_guardian(session: ApiSession[LocalSigner], bounty_id: BountyId) -> None:
-    if session.account not in session.chain.pinned_roster(session.chain.bounty(bounty_id)).accounts:
-        message = f"{session.account} is not on the roster that bounty {bounty_id} pinned."
-        raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
-
-
-def _api(settings: Settings, *, is_needed: bool) -> ApiClient | None:
-    """For the list the API is only a hint; with bytes from a folder it may be unknown, or gone."""
-    return api_of(settings, is_needed=is_needed) if settings.knows("SERVICE_API_BASE_URL") else None
-
-
-def _is_opened(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission) -> bool:
-    return was_opened(chain.chain_id, chain.hub.address, bounty_id, one.solver, one.commitment)
-
-
-def _report(bounty_id: BountyId, one: RecordedSubmission, error: ServiceError) -> None:
-    why = (error.code, error.message, error.next_action)
-    emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, one.number, *why))
