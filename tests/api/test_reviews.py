@@ -248,6 +248,7 @@ def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_do
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
 
 
+@pytest.mark.nightly
 def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_before(
     reviewing: Reviewing, poster: Key
 ) -> None:
@@ -352,6 +353,7 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
+@pytest.mark.nightly
 def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permits(
     reviewing: Reviewing, poster: Key
 ) -> None:

@@ -121,6 +121,7 @@ def is_whole(answer: Answer) -> bool:
     return len(answer.body) == int(answer.headers["content-length"])
 
 
+@pytest.mark.nightly
 def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_and_ends(scene: Scene) -> None:
     scene.twin.released.clear()
     worker, stop = scene.start_worker("service-reviewer"), threading.Event()

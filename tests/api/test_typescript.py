@@ -23,6 +23,8 @@ from tests.serving import serving
 from tests.waiting import wait_until
 from tests.world import World
 
+pytestmark = pytest.mark.nightly
+
 
 class _AfterEveryRound(SystemClock):
     def now(self) -> UnixSeconds:

@@ -194,6 +194,7 @@ def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, P
     return {"service_cli": wheel} | {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("order", list(permutations(USES)), ids=" then ".join)
 def test_packages__removed_in_any_order__leave_the_others_whole(
     wheels: dict[str, Path], tmp_path: Path, order: tuple[str, ...]

@@ -5,6 +5,8 @@ import re
 from functools import cache
 from typing import Any
 
+import pytest
+
 from tests.campaign import size
 from tests.clients.package import PACKAGE, built, programs, run_node
 
@@ -19,6 +21,7 @@ def planted() -> dict[str, Any]:
     return found
 
 
+@pytest.mark.nightly
 def test_types__with_a_name_that_is_any__are_refused() -> None:
     found = planted()
     assert found["planted"] == len(found["names"][::STEP]) > 2
@@ -44,6 +47,7 @@ def code_of(source: str) -> str:
     return re.sub(r"/\*.*?\*/|//[^\n]*|\"[^\"\n]*\"|`[^`]*`", "", source, flags=re.DOTALL)
 
 
+@pytest.mark.nightly
 def test_names__of_the_package__have_a_comment_and_a_type_that_can_be_read() -> None:
     """What an editor shows of each. The three that name the whole ABI are as long as it is."""
     shown: dict[str, dict[str, Any]] = json.loads(run_node(built() / "test/documented.mjs"))

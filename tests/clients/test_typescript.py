@@ -295,6 +295,7 @@ def browsed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
         pytest.skip(f"NOT RUN: {missing}")
 
 
+@pytest.mark.nightly
 def test_vectors__in_a_browser__every_case_as_stated(browsed: Mapping[str, Any]) -> None:
     for found in (browsed["vectors"][name] for name in SEALED):
         assert len(found) == CASES

@@ -393,6 +393,7 @@ def working(database: Database, tmp_path: Path) -> Iterator[Working]:
         yield Working(runtime, server, database, tmp_path / "notes")
 
 
+@pytest.mark.nightly
 def test_killed_worker_is_replaced_within_seconds(working: Working) -> None:
     first = working.start()
     wait_until(lambda: working.begun() == 1)
@@ -406,6 +407,7 @@ def test_killed_worker_is_replaced_within_seconds(working: Working) -> None:
     assert second.exit_status() is None
 
 
+@pytest.mark.nightly
 def test_emptied_redis_starts_no_second_job(working: Working) -> None:
     working.start()
     working.start()
@@ -441,6 +443,7 @@ def test_terminated_worker_finishes_its_job(working: Working) -> None:
     assert (worker.exit_status(), working.begun(), working.lines("ended")) == (0, 1, 1)
 
 
+@pytest.mark.nightly
 def test_worker_without_redis_ends_after_its_job(working: Working) -> None:
     worker = working.start()
     wait_until(lambda: working.begun() == 1)

@@ -300,6 +300,7 @@ def test_anvil__durable_and_restarted_again__keeps_its_genesis(runtime: Runtime,
         node.stop()
 
 
+@pytest.mark.nightly
 def test_anvil__durable_and_killed_at_any_moment__never_loses_its_chain(runtime: Runtime) -> None:
     dice, account, others = campaign.source("anvil-kills"), Wallet(), iter(range(1, 1_000_000))
     with anvil.start(runtime, name="anvil-kills", mining="automine", durable=True) as node:
@@ -349,6 +350,7 @@ def test_beacon__its_values__are_what_it_serves(runtime: Runtime) -> None:
         assert relay._answers(relay.port)
 
 
+@pytest.mark.nightly
 def test_servers__each_alone_and_two_at_once__leave_nothing(lair: Lair) -> None:
     with (
         postgres.start() as first,

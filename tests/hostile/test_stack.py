@@ -31,6 +31,8 @@ from tests.api.test_written_verdicts import document, judgeable
 from tests.hostile.generated import Asked, Generator, Known, mutate
 from tests.protocol.auth.signing import Key, new_key
 
+pytestmark = pytest.mark.nightly
+
 BEHIND = 16
 """Blocks behind the tip that are signed: the server has seen them."""
 

@@ -16,6 +16,8 @@ from tests.campaign import size
 from tests.hostile.asking import TOOK, Ask, ask_all, check
 from tests.hostile.memory import MIB
 
+pytestmark = pytest.mark.nightly
+
 NAME = "submissions/x.age"
 STORED = b'{"stored": "bytes"}'
 INFO = ObjectInfo(NAME, 1, len(STORED), UnixSeconds(1_893_456_000))

@@ -56,6 +56,7 @@ def executed(ledger: Ledger, safe: SafeWallet, shown: Ran) -> None:
     safe.execute(ledger.people.owner.wallet, str(call["to"]), bytes.fromhex(str(call["data"])[2:]))
 
 
+@pytest.mark.nightly
 def test_safe_submits_and_claims(ledger: Ledger, api: ApiTwin, keyless: Terminal, safe: SafeWallet) -> None:
     number, page = ledger.fund(seconds=100)
     api.keep_page(page)
