@@ -48,18 +48,18 @@ class PersonAtPages:
 
     def submit(self, bounty: int, directory: Path, *, is_late: Callable[[], bool]) -> None:
         """Seal a directory and record it, unless it is too late when its turn comes."""
-        buttons = ("Choose the work", "Go on with it", "Seal it")
+        buttons = ("Submit work", "Go on with it", "Seal it")
         fields = {"Directory with the work": {"files": files_below(directory)}}
         self._act(f"/bounties/{bounty}", buttons, fields, "is recorded", is_late)
 
     def judge(self, bounty: int, reasons: str, commitment: str | None, *, is_late: Callable[[], bool]) -> None:
         """Record a Verdict for the work with this commitment; without one, that none is valid. As for ``submit``."""
-        fields = {"Verdict": {"option": commitment or _NO_WORK}, "Reasons": {"text": reasons}, **UNOPENED}
-        self._act(f"/bounties/{bounty}", ("Write the Verdict",), fields, "Your Verdict is recorded", is_late)
+        fields: Fields = {commitment or _NO_WORK: {"tick": True}, "Reasons": {"text": reasons}, **UNOPENED}
+        self._act(f"/bounties/{bounty}", ("Judge",), fields, "Your Verdict is recorded", is_late)
 
     def claim(self, bounty: int) -> None:
         """Claim what the bounty owes this account."""
-        self._act(f"/bounties/{bounty}", ("Claim it",), {}, "Paid: ")
+        self._act(f"/bounties/{bounty}", ("Claim …",), {}, "Paid: ")
 
     def _act(
         self,
