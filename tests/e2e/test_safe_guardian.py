@@ -9,7 +9,7 @@ from bounty_protocol.crypto.x25519 import Identity
 from demo.bounty import Cast
 from local_stack.contract import Wallet
 
-from tests.e2e.wallet_acts import SEND, SIGN, path_of
+from tests.e2e.wallet_acts import SEND, SIGN, path_of, work_label
 from tests.e2e.wallet_pages import choose_keys, closed, opened
 from tests.pages.driver import Browser, TestWallet
 from tests.safe.wallet import SafeWallet, make_safe
@@ -58,17 +58,16 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
 
     page = opened(cast, browser, wallet, "/guardians")
     page.press("Show that you are there")
-    page.wait("Function of the contract")
+    page.wait("All details")
     page.press(SEND)
-    page.wait("Recorded in transaction")
+    page.wait("Recorded.")
     closed(page)
 
     cast.wait_for(bounty.reveal_at)
     page = opened(cast, browser, wallet, path_of(bounty))
-    page.press("Open work")
-    page.wait("Submission to open")
-    page.choose("Submission to open", work.commitment)
-    choose_keys(page, keys)
+    page.begin("Judge")
+    page.upload("File with your encryption keys", keys)
+    page.press("Open")
     page.wait("Read the sealed work")
     page.press(SIGN)
     page.wait("Save the work")
@@ -76,9 +75,9 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
     closed(page)
 
     page = opened(cast, browser, wallet, path_of(bounty))
-    page.press("Write the Verdict")
+    page.begin("Judge")
     page.wait("Your Verdict")
-    page.choose("Verdict", work.commitment)
+    page.do("tick", label=work_label(cast, 1, "solver-2"))
     page.fill("Reasons", "# Judged by two owners\n\nEvery criterion holds.")
     page.press("Go on")
     page.wait("Publish your reasons")
@@ -91,13 +90,13 @@ def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
     cast.wait_for(cast.chain_time() + 4)  # the outcome is final
 
     page = opened(cast, browser, wallet, path_of(bounty))
-    page.press("Deliver it")
+    page.press("Deliver the key")
     choose_keys(page, keys)
     page.wait("Read the sealed work")
     page.press(SIGN)
     page.wait("The key of the winning work is delivered")
-    page.press("Claim it")
-    page.wait("Function of the contract")
+    page.begin("Claim …")
+    page.wait("All details")
     page.press(SEND)
     page.wait("Paid: 0.25 tUSDC")
     closed(page)

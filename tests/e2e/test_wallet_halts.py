@@ -36,6 +36,8 @@ def played(stage: Stage, act: Act, age: int) -> tuple[str, list[Any]]:
     page.do("settings", changes={"has_moved_time": False})
     page.wallet(declines_to_send=True)
     page.connect()
+    page.begin(act.buttons[0])
+    page.press("Not now")
     page.wait(act.buttons[0])
     listen(stage.rpc.server, older)  # what is offered depends on the time, too
     done = page.do("act", buttons=act.buttons, fields=act.fields, ends=act.ends, patience=round(HONEST_SECONDS * 1_000))

@@ -230,7 +230,7 @@ class Theatre:
         self._count += 1
         bounty = self.bounties.open()
         work = files_below(artifact(self._folder(), note=f"Played {self._count}."))
-        buttons = ("Choose the work", GO_ON, "Go on with it", "Seal it", SIGN, SEND, AGAIN)
+        buttons = ("Submit work", "Go on with it", "Seal it", SIGN, SEND, AGAIN)
         act = Act("solver-1", path_of(bounty), buttons, {"Directory with the work": {"files": work}}, ("is recorded",))
         true = self.cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))
 
@@ -255,8 +255,8 @@ class Theatre:
         self._count += 1
         bounty, work = self.bounties.judged()
         reasons = {"text": f"Every criterion holds, time {self._count}."}
-        fields = {"Verdict": {"option": work.commitment}, "Reasons": reasons, **UNOPENED}
-        buttons = ("Write the Verdict", GO_ON, SIGN, SEND, AGAIN)
+        fields: dict[str, Mapping[str, object]] = {work.commitment: {"tick": True}, "Reasons": reasons, **UNOPENED}
+        buttons = ("Judge", GO_ON, SIGN, SEND, AGAIN)
         act = Act("guardian-1", path_of(bounty), buttons, fields, ("Your Verdict is recorded",))
 
         def judge(seen: Seen) -> Iterator[str]:
@@ -276,11 +276,11 @@ class Theatre:
         """The key of the winning work is delivered, and no other."""
         bounty, work = self.bounties.awarded()
         fields = {"File with your encryption keys": keys_of(self.cast, "guardian-1")}
-        act = Act("guardian-1", path_of(bounty), ("Deliver it", GO_ON, SIGN), fields, ("is handed over",))
+        act = Act("guardian-1", path_of(bounty), ("Deliver the key", GO_ON, SIGN), fields, ("is delivered",))
 
         def judge(seen: Seen) -> Iterator[str]:
             yield from self._handed_over(work)
-            if "handed over" not in seen.ended:
+            if "is delivered" not in seen.ended:
                 yield f"not handed over: {seen.ended}"
 
         return act, judge
@@ -290,8 +290,8 @@ class Theatre:
         bounty, work = self.bounties.judged()
         self.work = (self.cast.address("solver-3"), work.commitment)
         fields = {"File with your encryption keys": keys_of(self.cast, "guardian-1")}
-        ends = ("Write the Verdict",)
-        act = Act("guardian-1", path_of(bounty), ("Deliver it", GO_ON, SIGN), fields, ends)
+        ends = ("Judge",)
+        act = Act("guardian-1", path_of(bounty), ("Deliver the key", GO_ON, SIGN), fields, ends)
 
         def judge(_seen: Seen) -> Iterator[str]:
             yield from self._handed_over(None)
@@ -358,9 +358,9 @@ def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_
 @pytest.mark.attack
 def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_is_not_asked(theatre: Theatre) -> None:
     act, judge = theatre.publish()
-    act = replace(act, ends=(FUNDED, "Funded by"))
+    act = replace(act, ends=(FUNDED, "Funded as"))
     theatre.began, seen = theatre.cast.stack.anvil.w3.eth.block_number, Seen()
-    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded by"
+    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded as"
     theatre.cast.wait_for(theatre.cast.chain_time() + 4)
     assert theatre.visit(act, seen, fresh=False, presses=MANY, patience=HONEST_SECONDS) == FUNDED
     theatre.rpc.after = without_logs(CREATED)
@@ -377,9 +377,9 @@ def test_page__that_forgot_an_escrow_which_node_and_api_hide__is_funded_again_by
 ) -> None:
     """Its data was deleted, and a new salt was drawn: the page was funded a second time."""
     act, judge = theatre.publish()
-    act = replace(act, ends=(SPENT, "Funded by"))
+    act = replace(act, ends=(SPENT, "Funded as"))
     theatre.began, seen = theatre.cast.stack.anvil.w3.eth.block_number, Seen()
-    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded by"
+    assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == "Funded as"
     theatre.rpc.after = without_logs(CREATED)
     listen(theatre.api, funded())
     assert theatre.visit(act, seen, fresh=True, presses=MANY, patience=HONEST_SECONDS) == SPENT
@@ -450,10 +450,11 @@ def submit_under(theatre: Theatre, plot: Plot, more: After = lambda _method, _pa
     theatre.api.requests.clear()
     stated = {**plot.times, "spec_commitment": spec_commitment(challenge.encode())}
     page = theatre.open(act, fresh=True, stated=stated)
-    steps = {"fields": act.fields, "patience": round(SEALING_SECONDS * 1_000)}
-    asked = page.do("act", buttons=("Choose the work", THOUGH_STILL, GO_ON), ends=("What will be sealed",), **steps)
+    steps: dict[str, object] = {"fields": act.fields, "patience": round(SEALING_SECONDS * 1_000)}
+    asked = page.do("act", buttons=("Submit work", THOUGH_STILL), ends=("What will be sealed",), **steps)
     shown, ended = page.text("#acting"), str(asked["ended"])
     if ended == "What will be sealed":
+        steps["fields"] = {}  # they are filled in
         ended = str(page.do("act", buttons=("Seal it", SIGN), ends=(), **steps)["ended"])
     page.close()
     theatre.rpc.honest()
@@ -471,8 +472,8 @@ def test_page__that_forges_a_deadline_with_node_and_api__seals_for_the_delay_and
     found = submit_under(theatre, Plot(deadline, 90))
     assert set(found.reveal_points) == {deadline + 90}
     until = datetime.fromtimestamp(deadline + 90, UTC)
-    assert f"It is sealed until {until:%Y-%m-%d %H:%M:%S} UTC." in found.shown
-    assert "One operator of both could read it early." in found.shown
+    assert f"It is sealed until {until.day} {until:%B %Y, %H:%M:%S} UTC." in found.shown
+    assert "one operator of both could read it early." in found.shown
 
 
 @pytest.mark.attack

@@ -7,7 +7,7 @@ import pytest
 from bounty_protocol.domain.envelope import parse_envelope
 from demo.bounty import Cast, Funded
 
-from tests.e2e.wallet_acts import GO_ON, SEND, SIGN, path_of
+from tests.e2e.wallet_acts import SEND, SIGN, path_of
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
 from tests.pages.driver import Browser, Page
 
@@ -25,9 +25,8 @@ def bounty(cast: Cast) -> Funded:
 def prepared_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
     """It only needs to be recorded."""
     page = opened(cast, browser, who, path_of(bounty))
-    page.press("Choose the work")
+    page.begin("Submit work")
     page.tree("Directory with the work", work)
-    page.press(GO_ON)
     page.press("Seal it")
     page.wait("Get an address for the upload")
     page.press(SIGN)
@@ -52,7 +51,7 @@ def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
     page, uploaded = uploaded_on_the_page(cast, browser, bounty, "solver-3", tmp_path)
     page.press("Not now")
     uploaded.unlink()
-    page.press("Choose the work")
+    page.begin("Submit work")
     page.wait("uploaded and checked")
     page.press("Go on with it")
     for request in ("Have the upload checked", "Get an address for the upload"):
@@ -61,7 +60,7 @@ def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
     page.wait("Record the Submission on the chain")
     assert uploaded.exists()
     page.press(SEND)
-    page.wait("is recorded, by transaction")
+    page.wait("Your Submission is recorded.")
     closed(page)
 
 
@@ -83,14 +82,14 @@ def test_work__that_the_storage_loses_while_it_is_sent__is_uploaded_before_it_is
     page.wait("Another transaction of this account took the place of the one that was sent")
     assert uploaded.exists()
     page.press(SEND)
-    page.wait("is recorded, by transaction")
+    page.wait("Your Submission is recorded.")
     closed(page)
 
 
 def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
     page = prepared_on_the_page(cast, browser, bounty, who, work)
     page.press(SEND)
-    page.wait("is recorded, by transaction")
+    page.wait("Your Submission is recorded.")
     return page
 
 

@@ -176,6 +176,17 @@ def keys_of(cast: Cast, name: str) -> Mapping[str, object]:
     return {"files": [["keys.txt", base64.b64encode(identity.to_text().encode()).decode()]]}
 
 
+def work_label(cast: Cast, number: int, solver: str) -> str:
+    """How the pages name a Submission: ``solver`` is a person or an account."""
+    account = solver if solver.startswith("0x") else cast.address(solver)
+    return f"Submission {number} · {short_of(account)}"
+
+
+def short_of(account: str) -> str:
+    """An account as a line has it."""
+    return f"{account[:6]}…{account[-4:]}"
+
+
 def publish(bounties: Bounties) -> Act:
     """A page is published and funded."""
     deadline = bounties.cast.chain_time() + LONG
@@ -189,47 +200,48 @@ def publish(bounties: Bounties) -> Act:
 def submit(bounties: Bounties) -> Act:
     """Work is sealed, uploaded, prepared and recorded."""
     work = files_below(artifact(bounties.folder, note="Sealed in a browser."))
-    buttons = ("Choose the work", GO_ON, "Seal it", SIGN, SEND)
+    buttons = ("Submit work", "Seal it", SIGN, SEND)
     return Act("solver-1", path_of(bounties.open()), buttons, {"Directory with the work": {"files": work}})
 
 
 def judge(bounties: Bounties) -> Act:
     """A Verdict's reasons are published, and it is recorded."""
     bounty, work = bounties.judged()
-    fields = {"Verdict": {"option": work.commitment}, "Reasons": {"text": "Every criterion holds."}, **UNOPENED}
-    return Act("guardian-1", path_of(bounty), ("Write the Verdict", GO_ON, SIGN, SEND), fields)
+    fields: dict[str, Mapping[str, object]] = {
+        work.commitment: {"tick": True},
+        "Reasons": {"text": "Every criterion holds."},
+        **UNOPENED,
+    }
+    return Act("guardian-1", path_of(bounty), ("Judge", GO_ON, SIGN, SEND), fields)
 
 
 def open_work(bounties: Bounties) -> Act:
     """A Guardian opens a Submission."""
-    bounty, work = bounties.judged()
-    fields = {
-        "Submission to open": {"option": work.commitment},
-        "File with your encryption keys": keys_of(bounties.cast, "guardian-1"),
-    }
-    return Act("guardian-1", path_of(bounty), ("Open work", GO_ON, SIGN), fields, (SAVED,))
+    bounty, _ = bounties.judged()
+    fields = {"File with your encryption keys": keys_of(bounties.cast, "guardian-1")}
+    return Act("guardian-1", path_of(bounty), ("Judge", "Open", SIGN), fields, (SAVED,))
 
 
 def claim(bounties: Bounties) -> Act:
     """The winner claims the award."""
-    return Act("solver-3", path_of(bounties.awarded()[0]), ("Claim it", SEND))
+    return Act("solver-3", path_of(bounties.awarded()[0]), ("Claim …", SEND))
 
 
 def claim_share(bounties: Bounties) -> Act:
     """A Guardian claims its share."""
-    return Act("guardian-2", path_of(bounties.awarded()[0]), ("Claim it", SEND))
+    return Act("guardian-2", path_of(bounties.awarded()[0]), ("Claim …", SEND))
 
 
 def deliver(bounties: Bounties) -> Act:
     """A Guardian hands the winning key over."""
     fields = {"File with your encryption keys": keys_of(bounties.cast, "guardian-1")}
     end = "The key of the winning work is delivered"
-    return Act("guardian-1", path_of(bounties.awarded()[0]), ("Deliver it", GO_ON, SIGN), fields, (end,))
+    return Act("guardian-1", path_of(bounties.awarded()[0]), ("Deliver the key", GO_ON, SIGN), fields, (end,))
 
 
 def open_winning(bounties: Bounties) -> Act:
     """The Poster opens the winning work."""
-    return Act("poster", path_of(bounties.awarded()[0]), ("Open the winning work", SIGN), {}, (SAVED,))
+    return Act("poster", path_of(bounties.awarded()[0]), ("Get the work", SIGN), {}, (SAVED,))
 
 
 def settle(bounties: Bounties) -> Act:
@@ -239,7 +251,7 @@ def settle(bounties: Bounties) -> Act:
 
 def refund(bounties: Bounties) -> Act:
     """The Poster claims its escrow back."""
-    return Act("poster", path_of(bounties.refundable()), ("Claim it", SEND))
+    return Act("poster", path_of(bounties.refundable()), ("Claim …", SEND))
 
 
 def heartbeat(bounties: Bounties) -> Act:

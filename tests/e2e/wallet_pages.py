@@ -49,10 +49,10 @@ def choose_keys(page: Page, keys: Path) -> None:
 def begin_claim(cast: Cast, page: Page) -> None:
     """A claim begins by itself where nothing else can be done, else by its button; and by that again while the end's
     block is not finalized yet, which takes two seconds here."""
-    ready, button = "Function of the contract", "Claim it"
-    while ready not in page.do("wait_any", texts=[ready, button]):
+    page.begin("Claim …")
+    while "All details" not in page.do("wait_any", texts=["All details", "not finalized yet"]):
         cast.wait_for(cast.chain_time() + 1)
-        page.press(button)
+        page.press("Claim …")
 
 
 @contextmanager

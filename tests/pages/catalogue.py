@@ -15,9 +15,9 @@ def translate(folder: Path, language: str, change: Callable[[str], str]) -> None
     for message in extracted():
         if isinstance(message.id, tuple):
             one, many = map(change, message.id)
-            made.add(message.id, (one, *[many] * (made.num_plurals - 1)))
+            made.add(message.id, (one, *[many] * (made.num_plurals - 1)), context=message.context)
         elif message.id:
-            made.add(message.id, change(str(message.id)))
+            made.add(message.id, change(str(message.id)), context=message.context)
     compile_catalogue(folder, made)
 
 

@@ -123,8 +123,12 @@ class Page:
         self.do("goto", url=url)
 
     def press(self, text: str) -> None:
-        """Press the button with exactly this text, as soon as it is there."""
+        """Press the button with exactly this text, or what it begins with before "…", as soon as it is there."""
         self.do("press", text=text)
+
+    def begin(self, text: str) -> None:
+        """Begin an act by the button with this text, unless it has begun by itself."""
+        self.do("begin", text=text)
 
     def wait(self, text: str) -> str:
         """The page's text as soon as it holds this; an alert in the actions ends the wait with an error."""
@@ -182,7 +186,8 @@ class Page:
 
     def check(self) -> None:
         """Whatever stands in the part where a wallet acts can be used by everybody, as far as axe-core sees."""
-        assert self.do("check") == []
+        found = self.do("check")
+        assert found == [], found
 
     def asked(self) -> list[dict[str, Any]]:
         """What the wallet was asked to sign or send since the last look."""

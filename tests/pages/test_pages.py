@@ -1,13 +1,17 @@
 """What the pages show of what the API answers, and what they never show."""
 
+import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import feedparser
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.types import BountyId, TokenAmount, UnixSeconds
+from bounty_protocol.types import ZERO_ADDRESS, BountyId, TokenAmount, UnixSeconds
+from bounty_protocol.wire.deployment import TokenDescription
+from service_api.pages import formatting
 
 from tests.pages.conftest import Pages, text_of
 from tests.pages.ledger import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of
@@ -63,8 +67,8 @@ def test_bounty__in_each_stage__is_named_on_its_page_and_in_the_list(pages: Page
     STAGES[label](pages.ledger.add())
     shown = pages.text("/bounties/1")
     assert f"State {label}" in shown
-    assert "The bytes of this page hash to the commitment on the chain." in shown
-    assert f"A fast parser Make it fast. {label}" in pages.text("/?show=all")
+    assert "The challenge matches the commitment on the chain." in shown
+    assert f"A fast parser {label}" in pages.text("/?show=all")
 
 
 @pytest.mark.parametrize(
@@ -91,6 +95,29 @@ def test_money__of_an_open_bounty__is_what_each_ending_pays(pages: Pages) -> Non
     assert "No Guardian judges in time Winner 0 USDC Poster 25 USDC Guardians 0 USDC Protocol 0 USDC" in shown
 
 
+def test_head__of_an_ended_bounty__is_a_sentence_and_what_is_to_be_claimed(pages: Pages) -> None:
+    won, lost = pages.ledger.add(), pages.ledger.add()
+    awarded(won)
+    silent(lost)
+    won.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
+    assert re.search(r"Won 24 USDC 0x\S+ won 24 USDC\. 1 USDC is still to be claimed\.", pages.text("/bounties/1"))
+    shown = pages.text("/bounties/2")
+    assert "Returned to the Poster 25 USDC Nobody won. No Guardian recorded a Verdict in time." in shown
+    assert "25 USDC is still to be claimed." in shown
+    assert "The winner gets" not in shown
+    lost.claims = [(AmountKind.POSTER_REFUND, POSTER, 25_000_000)]
+    assert "Everything is paid." in pages.text("/bounties/2")
+
+
+def test_values__are_written_as_the_scripts_write_them() -> None:
+    formats = json.loads((Path(__file__).parent / "formats.json").read_text(encoding="utf-8"))
+    assert all(formatting.moment(at) == text for at, text in formats["moment"])
+    assert all(formatting.span(seconds) == text for seconds, text in formats["span"])
+    assert all(formatting.short(value) == text for value, text in formats["short"])
+    for value, decimals, text in formats["amount"]:
+        assert formatting.amount(int(value), TokenDescription(ZERO_ADDRESS, "USDC", decimals)) == text
+
+
 def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)
@@ -110,7 +137,7 @@ def test_challenge__of_other_bytes__is_never_shown(pages: Pages, task: str) -> N
     pages.ledger.add(page=page, kept=page.replace(b"Do it.", task.encode()))
     shown = pages.text("/bounties/1")
     assert "The page of this bounty cannot be shown" in shown
-    for words in ("The true title", "Do it.", "Send your key.", "Checked here The bytes"):
+    for words in ("The true title", "Do it.", "Send your key.", "The challenge matches"):
         assert words not in shown
     assert pages.get("/bounties/1/challenge.md").status_code == 404
 
@@ -150,13 +177,14 @@ def test_verdicts__with_reasons__show_what_hashes_to_the_chain_only(pages: Pages
     shown = pages.text("/bounties/1")
     assert "The first reasons ." in shown
     assert "The second reasons." in shown
-    assert shown.count("These reasons hash to what the Guardian recorded.") == 2
+    assert "Reasons that are shown match what the Guardians recorded." in shown
 
     for number, each in enumerate(bounty.verdicts):
         bounty.verdicts[number] = replace(each, kept=(each.written or b"").replace(b"reasons", b"bribes"))
     shown = pages.text("/bounties/1")
     assert "bribes" not in shown
-    assert shown.count("Nobody has published reasons that hash to what this Guardian recorded.") == 2
+    assert "Reasons that are shown" not in shown
+    assert shown.count("nobody has published a text that matches what this Guardian recorded.") == 2
 
 
 def test_verdict__of_no_document__says_so(pages: Pages) -> None:
@@ -167,7 +195,7 @@ def test_verdict__of_no_document__says_so(pages: Pages) -> None:
     bounty.verdicts[1] = replace(bounty.verdicts[1], written=None)
     shown = pages.text("/bounties/1")
     assert "Nothing works." in shown
-    assert shown.count("Nobody has published reasons that hash to what this Guardian recorded.") == 1
+    assert shown.count("nobody has published a text that matches what this Guardian recorded.") == 1
 
 
 def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -> None:
@@ -175,9 +203,9 @@ def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -
     for each in (bounty, other):
         judging(each)
     other.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 30)
-    assert "They do not name this bounty" not in pages.text("/bounties/2")
+    assert "do not name this bounty" not in pages.text("/bounties/2")
     bounty.verdicts = list(other.verdicts)
-    assert "They do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
+    assert "These reasons do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
 
 
 def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: Pages) -> None:
@@ -187,9 +215,9 @@ def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: P
     assert "Replaced" not in pages.text("/bounties/1")
     bounty.judge(0, VerdictKind.NO_VALID_SUBMISSION, None, "Nothing.\n", at=NOW - 60)
     shown = pages.text("/bounties/1")
-    before, _, now = shown.partition("before, awards the Submission of")[2].partition("; now,")
+    before, _, now = shown.partition("before, awards the work of")[2].partition("; now,")
     assert SOLVERS[0][:6] in before
-    assert now.strip().startswith("no valid Submission")
+    assert now.strip().startswith("finds no valid Submission")
     assert "record yours again" in shown
     entries = feedparser.parse(pages.get("/bounties/1/feed.atom").data).entries
     (entry,) = [each for each in entries if ":replaced:" in each.id]
@@ -226,7 +254,7 @@ def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
 def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each_moment_once(pages: Pages) -> None:
     awarded(pages.ledger.add())
     html = pages.get("/bounties/1").get_data(as_text=True)
-    parts = ("reasons", "challenge", "timeline", "money", "wallet", "guardians")
+    parts = ("wallet", "reasons", "challenge", "timeline", "money", "guardians")
     order = [html.index(f'id="{part}"') for part in parts]
     assert order == sorted(order)
     assert html.count("Submissions close") == 1

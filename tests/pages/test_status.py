@@ -81,7 +81,7 @@ def test_chain__that_nobody_looked_at__is_said_nothing_of(pages: Pages) -> None:
 def test_pages__without_a_database__say_so(pages: Pages) -> None:
     pages.lose_database()
     shown = pages.text("/publish")
-    assert "Publish a challenge" in shown
+    assert "Post a bounty" in shown
     assert "Parts of this page are lacking." in shown
     for path in ("/", "/bounties/1", "/deployment", "/feed.atom"):
         answer = pages.client.get(path)

@@ -2,6 +2,7 @@
 
 import { ServiceError } from "../src/acting.js";
 import type { Issue, Schemas } from "../src/acting.js";
+import { t } from "./words.js";
 
 /** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
 export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
@@ -19,11 +20,11 @@ export function refuseDifferences(code: string, pairs: readonly (readonly [strin
     .filter(([, theirs, ours]) => theirs !== ours)
     .map(([path, theirs, ours]) => ({
       path,
-      message: `the service states ${String(theirs)}; here it is ${String(ours)}`,
+      message: t`the service states ${String(theirs)}; here it is ${String(ours)}`,
     }));
   if (issues.length === 0) return;
-  throw new ServiceError(code, "The service states something else than what this page derived itself.", {
+  throw new ServiceError(code, t`The service states something else than what this page derived itself.`, {
     issues,
-    nextAction: "Sign nothing more here, and report it to the operator.",
+    nextAction: t`Sign nothing more here, and report it to the operator.`,
   });
 }

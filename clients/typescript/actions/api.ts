@@ -10,6 +10,7 @@ import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { pause } from "./paced.js";
 import type { Fact, Stage } from "./stage.js";
+import { t } from "./words.js";
 
 const POLL_MILLISECONDS = 1_000;
 const MOST_WAIT_SECONDS = 120;
@@ -19,14 +20,12 @@ const MOST_SIGNATURES = 3;
 const RESTART_SECONDS = 60;
 const RESTART_PAUSE_SECONDS = 2;
 /** What a proxy answers in the place of a service that is not there. */
-const NOT_THERE = new Set([502, 503, 504]);
+const NOT_THERE = new Set([502, 503, 504, 520, 521, 522, 523, 524]);
 /** Why a wallet is asked for another signature. */
 const AWAY =
-  "The service did not answer the request that you signed. It answers now: the same request needs another signature, " +
-  "since each is good for one attempt. It does no harm if both arrive.";
+  t`The service did not answer the request that you signed. It answers now: the same request needs another signature, since each is good for one attempt. It does no harm if both arrive.`;
 const REFUSED =
-  "The service did not take the request that you signed, or could not yet. The same request needs another signature, " +
-  "since each is good for one attempt.";
+  t`The service did not take the request that you signed, or could not yet. The same request needs another signature, since each is good for one attempt.`;
 /** Refusals after which the same request with another signature may be taken. */
 const REPEATABLE = new Set([
   "unauthorized",
@@ -52,12 +51,12 @@ export async function detailOf(context: Context, stage: Stage, bounty: Bounty): 
       });
       if (found?.finality === "finalized") return found;
       if (found !== undefined && found?.finality !== "unsafe") {
-        throw new ServiceError("answer_malformed", "The service does not answer about the bounty that was asked for.", {
-          nextAction: "Try again in a minute; if this repeats, report it to the operator.",
+        throw new ServiceError("answer_malformed", t`The service does not answer about the bounty that was asked for.`, {
+          nextAction: t`Try again in a minute; if this repeats, report it to the operator.`,
         });
       }
       signal.throwIfAborted();
-      stage.say("Waiting until the chain has finalized the bounty's last change and the service has read it.");
+      stage.say(t`Waiting until the chain has finalized the bounty's last change and the service has read it.`);
       await pause(POLL_MILLISECONDS);
     }
   });
@@ -97,7 +96,7 @@ export function repeated<Value>(stage: Stage, ask: () => Promise<Value>): Promis
         if (Date.now() + RESTART_PAUSE_SECONDS * 1_000 > ends) throw unanswered();
         signal.throwIfAborted();
         stage.say(
-          `The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`,
+          t`The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`,
         );
         await pause(RESTART_PAUSE_SECONDS * 1_000);
       }
@@ -111,8 +110,8 @@ export async function statedOf({ stated, api }: Context, stage: Stage): Promise<
 }
 
 function unanswered(): ServiceError {
-  return new ServiceError("api_unreachable", "The service does not answer.", {
-    nextAction: "Try again in some minutes; what was begun continues.",
+  return new ServiceError("api_unreachable", t`The service does not answer.`, {
+    nextAction: t`Try again in some minutes; what was begun continues.`,
   });
 }
 
@@ -149,18 +148,20 @@ export async function signed<Value>(
   const { account, settings } = context;
   const shown: Fact[] = [
     ...facts,
-    ["Request", request],
-    ["Sent to", new URL(settings.apiUrl).host],
-    ["Signed by", account],
-    ["What a signature allows", "this one request, for five minutes; it moves no money and no right"],
+    [t`Signed by`, account],
+    [t`What a signature allows`, t`this one request, for five minutes; it moves no money and no right`],
+    [t`Request`, request],
+    [t`Sent to`, new URL(settings.apiUrl).host],
   ];
   let why: readonly Fact[] = [];
   for (let wasted = 0; ; ) {
     stage.say("");
-    if (!isExplained || why.length > 0) await stage.confirm(title, [...why, ...shown], "Sign with the wallet");
-    stage.say("The wallet is asked for a signature, and the request is sent.");
+    const sending = () => {
+      stage.say(t`The wallet is asked for a signature, and the request is sent.`);
+      return stage.until(send);
+    };
     try {
-      return await stage.until(send);
+      return await stage.attempt(title, [...why, ...shown], [t`Sign with the wallet`], sending, isExplained && why.length === 0);
     } catch (error) {
       const wasAway = isAway(error);
       if (!(error instanceof ServiceError) || !(wasAway || repeatable.has(error.code))) throw error;
@@ -170,23 +171,23 @@ export async function signed<Value>(
         await restarted(context, stage);
       } else {
         const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-        stage.say(`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
+        stage.say(t`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
         await stage.until(() => pause(seconds * 1_000));
       }
-      why = [["Why again", wasAway ? AWAY : REFUSED]];
+      why = [[t`Why again`, wasAway ? AWAY : REFUSED, "warning"]];
     }
   }
 }
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */
 export function following(request: string, facts: readonly Fact[]): Fact[] {
-  return [["Then the wallet asks once more", "for the signature of a second request"], ["Second request", request], ...facts];
+  return [[t`Then the wallet asks once more`, t`for the signature of a second request`], [t`Second request`, request], ...facts];
 }
 
 /** Refuses an address outside of the deployment's bucket, whatever the API says: `storage_mismatch`. */
 export function requireBucket({ settings }: Context, url: string): void {
   if (url.startsWith(settings.bucketUrl)) return;
-  throw new ServiceError("storage_mismatch", "The service names an address outside of this deployment's storage.", {
-    nextAction: "Nothing was sent there. Report it to the operator.",
+  throw new ServiceError("storage_mismatch", t`The service names an address outside of this deployment's storage.`, {
+    nextAction: t`Nothing was sent there. Report it to the operator.`,
   });
 }

@@ -10,6 +10,7 @@ import { inTime } from "./provider.js";
 import type { Call, Provider } from "./provider.js";
 import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
+import { t } from "./words.js";
 
 /** What a wallet says of a batch; `unknown`: it has none of this name. */
 export type BatchStatus =
@@ -93,16 +94,15 @@ export async function sendBatch(
     const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
     if (code === DUPLICATE) return id;
     if (code === DECLINED) {
-      const nextAction = "Nothing was signed or sent. Press the button again to go on.";
-      throw new ServiceError("declined", "You declined in the wallet.", { nextAction });
+      throw new ServiceError("declined", t`You declined in the wallet.`, { nextAction: t`Nothing was signed or sent.` });
     }
     const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
     if (REFUSED.has(code as number)) {
-      const nextAction = "Nothing was sent. The steps can be done one after the other.";
-      throw new ServiceError("batch_refused", "The wallet does not do these calls as one.", { issues, nextAction });
+      const nextAction = t`Nothing was sent. The steps can be done one after the other.`;
+      throw new ServiceError("batch_refused", t`The wallet does not do these calls as one.`, { issues, nextAction });
     }
-    const nextAction = "Look into the wallet: what it was asked may still happen.";
-    throw new ServiceError("wallet_failed", "The wallet could not do this.", { issues, nextAction });
+    const nextAction = t`Look into the wallet: what it was asked may still happen.`;
+    throw new ServiceError("wallet_failed", t`The wallet could not do this.`, { issues, nextAction });
   }
   const named = typeof answer === "string" ? answer : (answer as { id?: unknown } | null)?.id;
   return typeof named === "string" && NAME.test(named) ? named : id;

@@ -5,10 +5,11 @@
 
 import type { Address, Hex } from "viem";
 import { readBounty, ServiceError } from "../src/acting.js";
-import type { Issue } from "../src/acting.js";
+import type { HubReader, Issue } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
-import type { Context } from "./context.js";
+import type { Context, Reader } from "./context.js";
 import type { StatedBounty } from "./settings.js";
+import { t } from "./words.js";
 
 export const AWARDED = 1;
 export const NO_VALID_SUBMISSION = 2;
@@ -45,22 +46,26 @@ export interface Bounty {
   readonly claimable: bigint;
 }
 
-/** The bounty of this page; raises `page_differs` where page and chain state other terms. */
-export async function readState(context: Context, stated: StatedBounty): Promise<Bounty> {
-  const { node, hub, account, settings } = context;
+/** Reads the bounty of this page; raises `page_differs` where page and chain state other terms. */
+export async function readState(reader: Reader, stated: StatedBounty): Promise<Bounty> {
+  const { node, hub, account, settings } = reader;
   const id = BigInt(stated.bounty_id);
-  const [view, pinned, block, claimable] = await Promise.all([
+  const rosterOf = (version: bigint) => node.readContract({ ...hub, functionName: "getRoster", args: [version] });
+  const [view, block, claimable, guess] = await Promise.all([
     node.readContract({ ...hub, functionName: "getBounty", args: [id] }),
-    readBounty(node, settings.deployment, id),
     node.getBlock(),
     node.readContract({ ...hub, functionName: "claimable", args: [id, account] }),
+    rosterOf(BigInt(stated.roster_version)).catch(() => undefined), // all in one moment; another one counts if the chain says so
   ]);
-  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [view.rosterVersion] });
+  const isStated = view.rosterVersion === BigInt(stated.roster_version);
+  const roster = isStated && guess !== undefined ? guess : await rosterOf(view.rosterVersion);
+  const read = async ({ functionName }: { readonly functionName: string }) => (functionName === "getBounty" ? view : roster);
+  const pinned = await readBounty({ readContract: read as unknown as HubReader["readContract"] }, settings.deployment, id);
   const differences = differencesOf(stated, view);
   if (differences.length > 0) {
-    throw new ServiceError("page_differs", "This page and the chain state different terms of this bounty.", {
+    throw new ServiceError("page_differs", t`This page and the chain state different terms of this bounty.`, {
       issues: differences,
-      nextAction: "Sign nothing here. Report it to the operator; service-audit shows which of them is wrong.",
+      nextAction: t`Sign nothing here. Report it to the operator; service-audit shows which of them is wrong.`,
     });
   }
   const guardians = roster.accounts.map((each) => each.toLowerCase() as Address);
@@ -99,6 +104,12 @@ export function canOpen(account: Address, bounty: Bounty): boolean {
   return bounty.guardians.includes(account) && bounty.hasSubmissions && bounty.now >= bounty.revealAt;
 }
 
+/** Whether the account is a Guardian of the pinned roster and the bounty can be judged. */
+export function canJudge(account: Address, bounty: Bounty): boolean {
+  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
+  return isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline && guardians.includes(account);
+}
+
 /** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
 function requirePossible(money: Money, claimable: bigint, account: Address, guardians: readonly Address[]): void {
   const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;
@@ -119,8 +130,8 @@ function requirePossible(money: Money, claimable: bigint, account: Address, guar
     (refundDue === 0n || (outcome !== OPEN && isRefundable)) &&
     [0n, guardians.includes(account) ? share : 0n].includes(claimable - own);
   if (isPossible) return;
-  const message = "The wallet's node states amounts that do not follow from the bounty's terms.";
-  throw new ServiceError("chain_inconsistent", message, { nextAction: "Choose another node in the wallet." });
+  const message = t`The wallet's node states amounts that do not follow from the bounty's terms.`;
+  throw new ServiceError("chain_inconsistent", message, { nextAction: t`Choose another node in the wallet.` });
 }
 
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */
@@ -136,8 +147,8 @@ export async function requireFinal(context: Context, bounty: Bounty): Promise<vo
     final.winner.toLowerCase() === bounty.winner &&
     final.winningSubmission === bounty.winningSubmission;
   if (isSame) return;
-  throw new ServiceError("not_final", "The outcome is on the chain, but its block is not finalized yet.", {
-    nextAction: "Try again in some minutes.",
+  throw new ServiceError("not_final", t`The outcome is on the chain, but its block is not finalized yet.`, {
+    nextAction: t`Try again in some minutes.`,
   });
 }
 
@@ -155,17 +166,17 @@ interface Terms {
 
 function differencesOf(stated: StatedBounty, chain: Terms): Issue[] {
   const pairs: [string, string, string][] = [
-    ["Poster", stated.poster_address, chain.poster.toLowerCase()],
-    ["escrow", stated.escrow_amount, String(chain.escrowAmount)],
-    ["commitment of the page", stated.spec_commitment, chain.specCommitment],
-    ["roster", stated.guardian_roster_hash, chain.guardianRosterHash],
-    ["submission deadline", String(stated.submission_deadline), String(chain.submissionDeadline)],
-    ["reveal point", String(stated.reveal_at), String(chain.revealAt)],
-    ["judging deadline", String(stated.judging_deadline), String(chain.judgingDeadline)],
-    ["protocol fee", stated.protocol_fee, String(chain.protocolFee)],
-    ["guardian fee", stated.guardian_fee, String(chain.guardianFee)],
+    [t`Poster`, stated.poster_address, chain.poster.toLowerCase()],
+    [t`escrow`, stated.escrow_amount, String(chain.escrowAmount)],
+    [t`commitment of the page`, stated.spec_commitment, chain.specCommitment],
+    [t`roster`, stated.guardian_roster_hash, chain.guardianRosterHash],
+    [t`submission deadline`, String(stated.submission_deadline), String(chain.submissionDeadline)],
+    [t`reveal point`, String(stated.reveal_at), String(chain.revealAt)],
+    [t`judging deadline`, String(stated.judging_deadline), String(chain.judgingDeadline)],
+    [t`protocol fee`, stated.protocol_fee, String(chain.protocolFee)],
+    [t`guardian fee`, stated.guardian_fee, String(chain.guardianFee)],
   ];
   return pairs
     .filter(([, page, found]) => page !== found)
-    .map(([path, page, found]) => ({ path, message: `the page states ${page}, the chain has ${found}` }));
+    .map(([path, page, found]) => ({ path, message: t`the page states ${page}, the chain has ${found}` }));
 }

@@ -4,6 +4,7 @@ import { commitmentOf, pageTerms, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
 import { refuseDifferences } from "./answers.js";
 import type { Bounty } from "./bounty.js";
+import { t } from "./words.js";
 
 /** Refuses a bounty whose page does not hash to the commitment, or states other terms: anyone can fund any page. */
 export function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void {
@@ -12,10 +13,10 @@ export function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty
     throw new ServiceError(
       "challenge_terms_mismatch",
       detail.withheld
-        ? `The operator of this service withholds the page: ${detail.withheld.reason}`
-        : "The service has no page that hashes to the bounty's commitment.",
+        ? t`The operator of this service withholds the page: ${detail.withheld.reason}`
+        : t`The service has no page that hashes to the bounty's commitment.`,
       {
-        nextAction: "Ask the Poster for the page's bytes before you work for this bounty.",
+        nextAction: t`Ask the Poster for the page's bytes before you work for this bounty.`,
       },
     );
   }

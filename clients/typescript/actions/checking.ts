@@ -1,10 +1,10 @@
 /** What the service's rules find in a page, asked before it is published, and while somebody writes it. */
 
 import { answerOf, isIssue, ServiceError } from "../src/acting.js";
-import type { Issue } from "../src/acting.js";
+import type { Api, Issue } from "../src/acting.js";
 import { typed } from "./answers.js";
-import type { Context } from "./context.js";
 import { requireNoSecret } from "./keyless.js";
+import { t } from "./words.js";
 
 /** A pause in typing after which a page is checked. */
 const PAUSE_MILLISECONDS = 1_200;
@@ -18,12 +18,12 @@ const UNSENT = new Set(["not_a_page", "secret_in_document"]);
 /** Refuses another file, which may be a key's. */
 export function requirePage(text: string): void {
   if (text.startsWith("---\n")) return;
-  const nextAction = "What was chosen or written begins otherwise, as another file does; nothing was sent.";
-  throw new ServiceError("not_a_page", "A page begins with a line of ---.", { nextAction });
+  const nextAction = t`What was chosen or written begins otherwise, as another file does; nothing was sent.`;
+  throw new ServiceError("not_a_page", t`A page begins with a line of ---.`, { nextAction });
 }
 
 /** The rules' issues with a page; nothing of it is kept there. Raises what the service refuses. */
-export async function findingsOf({ api }: Context, page: string): Promise<readonly Issue[]> {
+export async function findingsOf({ api }: { readonly api: Api }, page: string): Promise<readonly Issue[]> {
   const headers = { "Content-Type": "text/markdown" };
   const found: unknown = await typed(
     "PageFindings",
@@ -31,12 +31,12 @@ export async function findingsOf({ api }: Context, page: string): Promise<readon
   );
   const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
   if (Array.isArray(issues) && issues.every(isIssue)) return issues;
-  throw new ServiceError("api_malformed", "The service's answer to it cannot be read.");
+  throw new ServiceError("api_malformed", t`The service's answer to it cannot be read.`);
 }
 
 /** Checks what somebody writes after each pause: one page at a time, the newest, within what the service allows. */
 export class LiveCheck {
-  readonly #context: Context;
+  readonly #desk: () => { readonly api: Api };
   readonly #page: () => string;
   readonly #found: (found: readonly Issue[] | ServiceError | undefined) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -49,11 +49,11 @@ export class LiveCheck {
    * it.
    */
   constructor(
-    context: Context,
+    desk: () => { readonly api: Api },
     page: () => string,
     found: (found: readonly Issue[] | ServiceError | undefined) => void,
   ) {
-    this.#context = context;
+    this.#desk = desk;
     this.#page = page;
     this.#found = found;
   }
@@ -81,7 +81,7 @@ export class LiveCheck {
     try {
       requirePage(page);
       requireNoSecret(page);
-      const issues = await findingsOf(this.#context, page);
+      const issues = await findingsOf(this.#desk(), page);
       if (this.#page() === page) this.#found(issues);
     } catch (error) {
       const isUnsent = error instanceof ServiceError && UNSENT.has(error.code);

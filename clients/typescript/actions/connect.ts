@@ -1,39 +1,46 @@
 /**
  * The only script that a page names: it shows times as the reader's clock has them, and loads the other scripts when
- * somebody presses the button, or connected a wallet here before. The stylesheet shows that button where scripts run; the class is for browsers whose
- * stylesheets do not know whether they do.
+ * somebody presses a button for a wallet, connected one here before, or has a form to fill in. The stylesheet shows
+ * these buttons where scripts run; the class is for browsers whose stylesheets do not know whether they do.
  */
 
 import { improve } from "./reading.js";
 import { rememberedWallet } from "./remembered.js";
+import type { Session } from "./start.js";
+import { t, useWords } from "./words.js";
+import type { Words } from "./words.js";
 
 const place = document.getElementById("wallet");
-const button = document.getElementById("connect");
 const acting = document.getElementById("acting");
 const switcher = document.getElementById("zone");
 
 if (switcher instanceof HTMLButtonElement) improve(switcher);
 
-if (place !== null && acting !== null && button instanceof HTMLButtonElement) {
+if (place !== null && acting !== null) {
   place.classList.add("ready");
-  button.addEventListener("click", () => void connect(place, button, acting, false));
-  if (rememberedWallet() !== undefined) void connect(place, button, acting, true);
+  document.documentElement.classList.add("scripted");
+  for (const each of document.querySelectorAll<HTMLButtonElement>("#connect, [data-begin]")) {
+    each.addEventListener("click", () => void connect(place, acting, false, each));
+  }
+  if (rememberedWallet() !== undefined || place.dataset["form"] !== undefined) void connect(place, acting, true);
 }
 
-async function connect(
-  place: HTMLElement,
-  button: HTMLButtonElement,
-  acting: HTMLElement,
-  isAgain: boolean,
-): Promise<void> {
-  button.disabled = true;
+let session: Promise<Session> | undefined;
+
+/** Loads the scripts, in the language of the page, and has a wallet chosen; again unasked where one was before. */
+async function connect(place: HTMLElement, acting: HTMLElement, isAgain: boolean, pressed?: HTMLButtonElement): Promise<void> {
+  const buttons = [pressed, document.getElementById("connect")].filter((each) => each instanceof HTMLButtonElement);
+  for (const each of buttons) each.disabled = true;
   try {
-    const { start, startAgain } = await import("./start.js");
-    if (!isAgain) await start(place, acting);
-    else button.hidden = await startAgain(place, acting);
+    const words = place.dataset["words"];
+    if (words !== undefined && session === undefined) useWords((await (await fetch(words)).json()) as Words);
+    session ??= import("./start.js").then(({ Session }) => new Session(place, acting));
+    const made = await session;
+    await (isAgain ? made.chooseAgain() : made.choose());
   } catch {
-    acting.textContent = "The script for wallets could not be loaded. Reload the page and try again.";
+    session = undefined;
+    acting.textContent = t`The script for wallets could not be loaded. Reload the page and try again.`;
   } finally {
-    button.disabled = false;
+    for (const each of buttons) each.disabled = false;
   }
 }

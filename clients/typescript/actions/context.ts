@@ -13,6 +13,7 @@ import type { TypedData, Wallet } from "./wallet.js";
 
 /** How long a claim waits for a service that it does not need. */
 const OPTIONAL_MILLISECONDS = 3_000;
+const MOST_SYMBOL = 20;
 
 export interface Context {
   readonly settings: Settings;
@@ -30,35 +31,39 @@ export interface Context {
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
 }
 
+/** What the chain is read with, before anything was read. */
+export type Reader = Pick<Context, "settings" | "account" | "node" | "hub">;
+
+/** Makes what reads the chain for a wallet's account, or for a Safe. */
+export function readerOf(settings: Settings, wallet: Wallet, safe?: Address): Reader {
+  const { hubAddress } = settings.deployment;
+  const hub = { address: hubAddress, abi: hubAbi } as const;
+  return { settings, account: safe ?? wallet.address, node: new Node(wallet, hubAddress), hub };
+}
+
 /**
- * The context of a connected wallet, or of a Safe for which it reads. Raises what is wrong with wallet or chain, and
- * `deployment_mismatch` where node and service differ on the token: amounts could not be shown as what they are.
+ * Makes the context of a connected wallet, or of a Safe for which it reads. Raises what is wrong with wallet or chain,
+ * and `deployment_mismatch` where node and service differ on the token: amounts could not be shown as what they are.
  */
-export async function makeContext(settings: Settings, wallet: Wallet, safe?: Address): Promise<Context> {
-  const account = safe ?? wallet.address;
-  await wallet.requireReady();
+export async function makeContext(reader: Reader, wallet: Wallet): Promise<Context> {
+  const { settings, account, node } = reader;
   const { deployment, apiUrl } = settings;
-  const node = new Node(wallet, deployment.hubAddress);
-  const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
-  const address = await node.readContract({ ...hub, functionName: "token" });
-  const token = { address, abi: erc20Abi } as const;
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
-  const [symbol, decimals, journal, answer] = await Promise.all([
-    node.readContract({ ...token, functionName: "symbol" }),
-    node.readContract({ ...token, functionName: "decimals" }),
+  const [token, journal, answer] = await Promise.all([
+    tokenOf(reader),
     Journal.open(deployment, account),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
-  node.useToken({ symbol: symbol.slice(0, 20), decimals });
+  node.useToken(token);
   const stated = deploymentIn(answer);
   if (stated !== undefined) {
-    const { address: theirs, ...shown } = stated.escrow_token;
+    const { address, symbol, decimals } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [
       ["chain_id", stated.chain_id, deployment.chainId],
       ["hub_address", stated.hub_address, deployment.hubAddress.toLowerCase()],
-      ["escrow_token.address", theirs, address.toLowerCase()],
-      ["escrow_token.symbol", shown.symbol, symbol],
-      ["escrow_token.decimals", shown.decimals, decimals],
+      ["escrow_token.address", address, token.address.toLowerCase()],
+      ["escrow_token.symbol", symbol.slice(0, MOST_SYMBOL), token.symbol],
+      ["escrow_token.decimals", decimals, token.decimals],
     ]);
   }
   const signer = {
@@ -66,16 +71,24 @@ export async function makeContext(settings: Settings, wallet: Wallet, safe?: Add
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
-  return {
-    settings,
-    wallet,
-    account,
-    isPrepared: safe !== undefined,
-    node,
-    api,
-    journal,
-    token: { address, symbol: symbol.slice(0, 20), decimals },
-    stated,
-    hub,
+  return { ...reader, wallet, isPrepared: account !== wallet.address, api, journal, token, stated };
+}
+
+/** Reads the Hub's token; the one that the page names is read with the Hub's word for it, and counts only if it is that. */
+async function tokenOf({ node, hub, settings }: Reader): Promise<Context["token"]> {
+  const described = async (address: Address) => {
+    const token = { address, abi: erc20Abi } as const;
+    const [symbol, decimals] = await Promise.all([
+      node.readContract({ ...token, functionName: "symbol" }),
+      node.readContract({ ...token, functionName: "decimals" }),
+    ]);
+    return { address, symbol: symbol.slice(0, MOST_SYMBOL), decimals };
   };
+  const named = settings.tokenAddress;
+  const [address, guess] = await Promise.all([
+    node.readContract({ ...hub, functionName: "token" }),
+    named === undefined ? undefined : described(named).catch(() => undefined),
+  ]);
+  const isNamed = guess !== undefined && guess.address.toLowerCase() === address.toLowerCase();
+  return isNamed ? { ...guess, address } : described(address);
 }

@@ -4,7 +4,8 @@ import { formatUnits, parseAbi } from "viem";
 import type { Address } from "viem";
 import type { Context } from "./context.js";
 import type { Call } from "./provider.js";
-import { amount, counted } from "./text.js";
+import { amount, duration } from "./text.js";
+import { t } from "./words.js";
 
 /** Round, answer, begun at, updated at, and the round in which it was answered. */
 const FEED = parseAbi([
@@ -20,7 +21,7 @@ export async function feeText(context: Context, calls: readonly Call[]): Promise
   try {
     const [price, ...gas] = await Promise.all([node.gasPrice(), ...calls.map((call) => node.gasOf(account, call))]);
     const wei = gas.reduce((sum, each) => sum + each, 0n) * price;
-    return `about ${rounded(wei, ETHER_DECIMALS)} ether${await inToken(context, wei)}`;
+    return t`about ${rounded(wei, ETHER_DECIMALS)} ether${await inToken(context, wei)}`;
   } catch {
     return undefined;
   }
@@ -33,8 +34,8 @@ export async function withoutEther({ node, account, settings }: Context): Promis
   } catch {
     return undefined;
   }
-  const faucet = settings.faucetUrl === undefined ? "" : ` ${settings.faucetUrl} gives ether of this test network away.`;
-  return `none, so that it cannot pay.${faucet}`;
+  const faucet = settings.faucetUrl === undefined ? "" : t` ${settings.faucetUrl} gives ether of this test network away.`;
+  return t`none, so that it cannot pay.${faucet}`;
 }
 
 /** The same in the escrow token, with where the rate is from and how old it is. */
@@ -51,16 +52,11 @@ async function inToken({ node, settings, token }: Context, wei: bigint): Promise
     if (rate <= 0n) return "";
     const units = (wei * rate * 10n ** BigInt(token.decimals)) / 10n ** BigInt(ETHER_DECIMALS + decimals);
     const age = timestamp > updatedAt ? Number(timestamp - updatedAt) : 0;
-    const shown = amount(units, token);
-    return ` (${units === 0n ? `less than ${amount(1n, token)}` : shown}, by the rate of ${address}, ${old(age)} old)`;
+    const worth = units === 0n ? t`less than ${amount(1n, token)}` : amount(units, token);
+    return t` (${worth}, by the rate of ${address}, ${duration(age < 120 ? age : age - (age % 60))} old)`;
   } catch {
     return "";
   }
-}
-
-function old(seconds: number): string {
-  if (seconds < 120) return counted(seconds, "second");
-  return seconds < 7_200 ? counted(Math.floor(seconds / 60), "minute") : counted(Math.floor(seconds / 3_600), "hour");
 }
 
 /** With two digits that say something, rounded up. */

@@ -3,8 +3,10 @@
 import { ServiceError } from "../src/acting.js";
 import type { ArtifactFile } from "../src/opening.js";
 import { element, labelled } from "./dom.js";
-import { counted } from "./text.js";
+import { bytes, counted, printable } from "./text.js";
+import { t } from "./words.js";
 
+const MOST_LISTED = 200;
 const IGNORE_FILE = ".bountyignore";
 
 /** A field for a directory and one for files, onto which either can be dropped, too; what was chosen last counts. */
@@ -14,16 +16,18 @@ export class DirectoryField {
   readonly place = element("div", { class: "drop" });
   #chosen = this.input;
   #dropped: Promise<ArtifactFile[]> | undefined;
+  #heard: (files: readonly ArtifactFile[]) => Promise<void> = async () => undefined;
 
   /** `name` is the label of the field for a directory. */
-  constructor(name = "Directory with the work") {
-    const state = element("p", { class: "muted", role: "status" }, "Or drop files or a directory here.");
-    this.place.append(labelled(name, this.input), labelled("Or files", this.#files), state);
+  constructor(name = t`Directory with the work`) {
+    const state = element("p", { class: "muted", role: "status" }, t`Or drop files or a directory here.`);
+    this.place.append(labelled(name, this.input), labelled(t`Or files`, this.#files), state);
     for (const input of [this.input, this.#files]) {
       input.addEventListener("change", () => {
         this.#dropped = undefined;
         this.#chosen = input;
-        state.textContent = `${counted(input.files?.length ?? 0, "file")} chosen.`;
+        state.textContent = t`${counted(input.files?.length ?? 0, "file")} chosen.`;
+        void this.#tell();
       });
     }
     this.place.addEventListener("dragover", (event) => event.preventDefault());
@@ -31,21 +35,40 @@ export class DirectoryField {
       event.preventDefault();
       const entries = [...(event.dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry());
       this.#dropped = dropped(entries);
-      state.textContent = `${counted(entries.length, "file or directory", "files or directories")} dropped.`;
+      state.textContent = t`${entries.length} dropped.`;
+      void this.#tell();
     });
   }
 
-  /** The files below the directory; its own name is not part of their paths. */
+  /** Passes on the files each time some are chosen. */
+  onChosen(heard: (files: readonly ArtifactFile[]) => Promise<void>): void {
+    this.#heard = heard;
+  }
+
+  async #tell(): Promise<void> {
+    const files = await this.files().catch(() => undefined); // refused when the person goes on
+    if (files !== undefined) await this.#heard(files);
+  }
+
+  /** Gives the files below the directory; its own name is not part of their paths. */
   async files(): Promise<ArtifactFile[]> {
     const found = await (this.#dropped ?? chosen(this.#chosen.files));
-    if (found.length === 0) throw new ServiceError("nothing_chosen", "Choose at least one file, or a directory that has one.");
+    if (found.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
     if (found.some(({ path }) => path === IGNORE_FILE)) {
-      const message = `The directory has a ${IGNORE_FILE}, which this page does not follow.`;
-      const nextAction = "Choose a copy without it and without what it names, or use service-cli solver:submit.";
+      const message = t`The directory has a ${IGNORE_FILE}, which this page does not follow.`;
+      const nextAction = t`Choose a copy without it and without what it names, or use service-cli solver:submit.`;
       throw new ServiceError("ignore_file_present", message, { nextAction });
     }
     return found;
   }
+}
+
+/** Lists files by their paths and sizes, as many as a person may look through. */
+export function fileList(files: readonly { readonly path: string; readonly size: number }[]): HTMLElement {
+  const shown = files.slice(0, MOST_LISTED).map(({ path, size }) => element("li", {}, `${printable(path)}, ${bytes(size)}`));
+  const left = files.length - shown.length;
+  if (left > 0) shown.push(element("li", {}, t`and ${counted(left, "file")} more`));
+  return element("ul", { class: "files" }, ...shown);
 }
 
 function chosen(files: FileList | null): Promise<ArtifactFile[]> {

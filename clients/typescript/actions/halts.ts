@@ -5,6 +5,7 @@ import type { Context } from "./context.js";
 import type { Fact, Stage } from "./stage.js";
 import { duration, moment } from "./text.js";
 import { clockOf } from "./witnesses.js";
+import { t } from "./words.js";
 
 /**
  * Before something is signed that counts only in a block before a deadline: where the newest block of the wallet's node is
@@ -16,11 +17,11 @@ export async function heedStandstill(context: Context, stage: Stage, deadline: b
   if (clock === undefined || clock - timestamp <= STANDS_STILL_SECONDS) return;
   stage.say("");
   const facts: readonly Fact[] = [
-    ["Newest block", `${moment(timestamp)}, ${roughly(clock - timestamp)} ago, by the wallet's node and this machine's clock`],
-    [what, `counts only in a block before ${moment(deadline)}; if the chain stands still until then, it comes too late`],
-    ["What else you can do", "send it by way of the settlement layer (docs/chain-halts.md)"],
+    [t`Newest block`, t`${moment(timestamp)}, ${roughly(clock - timestamp)} ago, by the wallet's node and this machine's clock`],
+    [what, t`counts only in a block before ${moment(deadline)}; if the chain stands still until then, it comes too late`],
+    [t`What else you can do`, t`send it by way of the settlement layer (docs/chain-halts.md)`],
   ];
-  await stage.confirm("The chain makes no new block", facts, "Go on despite that");
+  await stage.confirm(t`The chain makes no new block`, facts, t`Go on despite that`);
 }
 
 /**
@@ -31,15 +32,14 @@ export function outageAdvice(chainId: number, left: bigint | undefined, judging:
   const outage = STATED_OUTAGES[chainId];
   if (outage === undefined) return [];
   const windows = [
-    ["The time until the deadline", left, "a Solver"],
-    ["The judging window", judging, "a Guardian"],
+    [t`The time until the deadline`, left, t`a Solver`],
+    [t`The judging window`, judging, t`a Guardian`],
   ] as const;
   return windows.flatMap(([name, seconds, who]) => {
     if (seconds === undefined || seconds > LONGEST_INCLUSION_SECONDS) return [];
     const text =
-      `${name} is ${roughly(seconds)}. The chain may stand still, as it did for ${roughly(outage)} once, and ${who} may then ` +
-      `need up to ${roughly(LONGEST_INCLUSION_SECONDS)} to be in a block by way of the settlement layer: leave more.`;
-    return [["Advice", text]];
+      t`${name} is ${roughly(seconds)}. The chain may stand still, as it did for ${roughly(outage)} once, and ${who} may then need up to ${roughly(LONGEST_INCLUSION_SECONDS)} to be in a block by way of the settlement layer: leave more.`;
+    return [[t`Advice`, text]];
   });
 }
 

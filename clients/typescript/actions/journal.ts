@@ -6,6 +6,7 @@
 import type { Address } from "viem";
 import { ServiceError } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
+import { t } from "./words.js";
 
 const STORE = "steps";
 
@@ -55,7 +56,12 @@ export class Journal {
     });
   }
 
-  /** What was last written in the field of this name. */
+  /** Keeps a text as if it was typed, for any account of this browser. */
+  async write(name: string, text: string): Promise<void> {
+    await this.#written((store) => store.put(text, this.#shared + name), "relaxed");
+  }
+
+  /** Gives what was last written in the field of this name. */
   async written(name: string): Promise<string> {
     return (await this.#get<string>(this.#shared + name)) ?? (await this.get<string>(name)) ?? "";
   }
@@ -98,8 +104,8 @@ export class Journal {
   async alone<Value>(name: string, work: () => Promise<Value>): Promise<Value> {
     return navigator.locks.request(this.#prefix + name, { ifAvailable: true }, async (lock) => {
       if (lock !== null) return work();
-      throw new ServiceError("already_running", "Another tab of this browser does the same already.", {
-        nextAction: "Go on there, or close it. If there is none, reload this page.",
+      throw new ServiceError("already_running", t`Another tab of this browser does the same already.`, {
+        nextAction: t`Go on there, or close it. If there is none, reload this page.`,
       });
     });
   }
@@ -139,7 +145,7 @@ export async function tidied(work: () => Promise<void>): Promise<string | undefi
     await work();
     return undefined;
   } catch {
-    return "This browser could not write down that it is done, as on a full disk. A later visit may offer it again.";
+    return t`This browser could not write down that it is done, as on a full disk. A later visit may offer it again.`;
   }
 }
 
@@ -151,7 +157,7 @@ function answered<Value>(request: IDBRequest<Value>): Promise<Value> {
 }
 
 function unusable(): ServiceError {
-  return new ServiceError("journal_unusable", "This browser does not let the page keep what it has begun.", {
-    nextAction: "Use a window that is not private, and make sure that the disk is not full.",
+  return new ServiceError("journal_unusable", t`This browser does not let the page keep what it has begun.`, {
+    nextAction: t`Use a window that is not private, and make sure that the disk is not full.`,
   });
 }

@@ -2,6 +2,7 @@
 
 import { AGE_KEY, KEY_FORMS, ServiceError } from "../src/acting.js";
 import type { Stage } from "./stage.js";
+import { t } from "./words.js";
 
 /** So many letters before what looks like a secret show where it is. */
 const CONTEXT_LETTERS = 40;
@@ -10,7 +11,7 @@ const PART_OF_KEY = /\b(?:0x)?[0-9a-f]{16,}/gi;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
-  if (AGE_KEY.test(text)) throw refusal(`${what} a private key, which everybody could read.`);
+  if (AGE_KEY.test(text)) throw refusal(t`${what} a private key, which everybody could read.`);
 }
 
 /**
@@ -21,8 +22,8 @@ export function requireNoSecret(text: string): void {
   const [first] = secretsIn(text);
   if (first === undefined) return;
   throw refusal(
-    `The page holds what looks like ${first}.`,
-    "Take it out if it is one; if it is none, you are asked about it before the page is sent. Nothing was sent.",
+    t`The page holds what looks like ${first}.`,
+    t`Take it out if it is one; if it is none, you are asked about it before the page is sent. Nothing was sent.`,
   );
 }
 
@@ -32,13 +33,13 @@ export async function confirmNoSecret(stage: Stage, page: string): Promise<void>
   if (found.length === 0) return;
   stage.say("");
   await stage.confirm(
-    "The page may hold a secret",
+    t`The page may hold a secret`,
     [
-      ...found.map((each) => ["It looks like", each] as const),
-      ["If it is one", "go back and take it out: everybody could read it"],
-      ["If you go on", "the page is sent to the service, whose rules decide whether it may be published"],
+      ...found.map((each) => [t`It looks like`, each] as const),
+      [t`If it is one`, t`go back and take it out: everybody could read it`],
+      [t`If you go on`, t`the page is sent to the service, whose rules decide whether it may be published`],
     ],
-    "It is no secret: go on",
+    t`It is no secret: go on`,
   );
 }
 
@@ -52,7 +53,7 @@ function secretsIn(text: string): string[] {
         const [name] = /^(?![0-9a-f]{16})(?:[a-z]{1,12}(?:[ _-](?:key|phrase|words))?)?/i.exec(match) ?? [""];
         const place = (words + name).replace(PART_OF_KEY, "…").replace(/\s+/g, " ").trim();
         const itself = match.replace(/[^0-9a-z]/gi, "");
-        if (!before?.test(words) && !found.has(itself)) found.set(itself, `${what}, at “${place}”`);
+        if (!before?.test(words) && !found.has(itself)) found.set(itself, t`${what}, at “${place}”`);
       }
     }
   }
@@ -72,6 +73,6 @@ function readings(text: string): readonly string[] {
   return [text, text.replace(/[\\*]/g, ""), read, read.replace(frontmatter, (lines) => lines.replace(/\n/g, " "))];
 }
 
-function refusal(message: string, nextAction = "Take it out; nothing was sent."): ServiceError {
+function refusal(message: string, nextAction = t`Take it out; nothing was sent.`): ServiceError {
   return new ServiceError("secret_in_document", message, { nextAction });
 }

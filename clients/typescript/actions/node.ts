@@ -1,19 +1,22 @@
 /**
- * The chain as the wallet's own node shows it: what a person is to sign is derived from here. It is this wallet's word
- * for the chain, which its owner trusts with more than this page.
+ * The chain as the wallet's own node shows it, read through viem: what a person is to sign is derived from here. It is
+ * this wallet's word for the chain, which its owner trusts with more than this page. Calls of one moment are one question
+ * where the chain has Multicall3.
  */
 
-import { decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
-import { erc20Abi, parseEventLogs } from "viem";
-import type { Abi, Address, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
+import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, erc20Abi, parseEventLogs } from "viem";
+import type { Abi, Address, Chain, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
 import type { ReadContractParameters, ReadContractReturnType } from "viem";
+import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
 import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
+import { readChain } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
 import { isWrongChain } from "./wallet.js";
 import type { Wallet } from "./wallet.js";
+import { t } from "./words.js";
 
 /** A block, as far as it is needed. */
 export interface Block {
@@ -51,11 +54,8 @@ export interface FoundEvent {
 }
 
 type ViewName<abi extends Abi | readonly unknown[]> = ContractFunctionName<abi, "pure" | "view">;
-type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> = ContractFunctionArgs<
-  abi,
-  "pure" | "view",
-  name
->;
+type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> = ContractFunctionArgs<abi, "pure" | "view", name>;
+type Tag = "latest" | "finalized";
 
 /** Blocks of six seconds of Base: from there on the pace is known. */
 const FIRST_LEAP = 30n;
@@ -67,159 +67,156 @@ const MOST_BLOCKS = 1_000_000n;
 const MOST_MILLISECONDS = 30_000;
 
 export class Node {
-  readonly #wallet: Wallet;
+  readonly #client: Client;
   readonly #hub: Address;
   #token: Token | undefined;
 
-  constructor(wallet: Wallet, hub: Address) {
-    this.#wallet = wallet;
+  constructor(wallet: Pick<Wallet, "read" | "chainId">, hub: Address) {
+    const request = ({ method, params }: { method: string; params?: unknown }) =>
+      inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
+    const chain: Chain | undefined = readChain(wallet.chainId);
+    this.#client = createClient({
+      ...(chain && { chain, batch: { multicall: true } }),
+      transport: custom({ request }, { retryCount: 0 }),
+      cacheTime: 0,
+    });
     this.#hub = hub;
   }
 
-  /** From now on, refusals name amounts in this token. */
+  /** Names amounts in this token from now on, in refusals. */
   useToken(token: Token): void {
     this.#token = token;
   }
 
-  /** A contract's answer; a refusal of the Hub is a ServiceError with its sentence. */
+  /** Reads what a contract answers; a refusal of the Hub is a ServiceError with its sentence. */
   async readContract<
     const abi extends Abi | readonly unknown[],
     name extends ViewName<abi>,
     const args extends ViewArgs<abi, name>,
-  >(
-    question: ReadContractParameters<abi, name, args>,
-    block: "latest" | "finalized" = "latest",
-  ): Promise<ReadContractReturnType<abi, name, args>> {
+  >(question: ReadContractParameters<abi, name, args>, block: Tag = "latest"): Promise<ReadContractReturnType<abi, name, args>> {
     const abi = question.abi as Abi;
     const functionName: string = question.functionName;
     const args = question.args as readonly unknown[] | undefined;
-    const data = encodeFunctionData({ abi, functionName, args: args ?? [] });
     const to = question.address as Address; // viem leaves it out for calls that deploy
-    const answer = await this.#call({ to, data }, block);
-    if (answer === "0x") {
-      const message = `There is no contract at ${to} on the wallet's chain.`;
-      throw new ServiceError("no_contract", message, { nextAction: "Check which network the wallet uses." });
+    const data = encodeFunctionData({ abi, functionName, args: args ?? [] });
+    const { data: answer } = await this.#asked(call(this.#client, { to, data, blockTag: block }), true);
+    if (answer === undefined || answer === "0x") {
+      const nextAction = t`Check which network the wallet uses.`;
+      throw new ServiceError("no_contract", t`There is no contract at ${to} on the wallet's chain.`, { nextAction });
     }
     return decodeFunctionResult({ abi, functionName, data: answer }) as ReadContractReturnType<abi, name, args>;
   }
 
-  /** What an account answers to a call: `0x` where it has no code or reverts. */
-  async answer(to: Address, data: Hex): Promise<Hex> {
-    try {
-      return (await inTime(this.#wallet.read("eth_call", [{ to, data }, "latest"]), MOST_MILLISECONDS)) as Hex;
-    } catch (error) {
-      if (revertData(error) !== undefined || isRevert(error, 0)) return "0x";
-      throw unreadable(error);
-    }
-  }
-
   /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
-  async simulate(from: Address, call: Call): Promise<void> {
-    await this.#call({ ...call, from }, "latest");
+  async simulate(from: Address, { to, data }: Call): Promise<void> {
+    await this.#asked(call(this.#client, { account: from, to, data }), true);
   }
 
   /**
-   * The same of calls that only succeed one after the other, where the node can (`eth_simulateV1`); gives whether it was
+   * Runs calls that only succeed one after the other, where the node can (`eth_simulateV1`); gives whether they were
    * tried at all.
    */
   async simulateTogether(from: Address, calls: readonly Call[]): Promise<boolean> {
-    let blocks: unknown;
-    try {
-      const tried = { blockStateCalls: [{ calls: calls.map((call) => ({ ...call, from })) }] };
-      blocks = await inTime(this.#wallet.read("eth_simulateV1", [tried, "latest"]), MOST_MILLISECONDS);
-    } catch {
-      return false;
-    }
-    const results = (blocks as { calls?: { status?: unknown }[] }[] | null)?.[0]?.calls;
+    const tried = { blockStateCalls: [{ calls: calls.map((each) => ({ ...each, from })) }] };
+    const blocks = await this.#ask("eth_simulateV1", [tried, "latest"]).catch(() => undefined);
+    const results = (blocks as { calls?: { status?: unknown }[] }[] | null | undefined)?.[0]?.calls;
     if (!Array.isArray(results) || results.length !== calls.length) return false;
     const failed = results.find(({ status }) => status !== "0x1");
-    if (failed !== undefined) throw explained(failed, this.#token);
+    if (failed !== undefined) throw this.#explained(failed);
     return true;
   }
 
-  async getBlockNumber(): Promise<bigint> {
-    return BigInt((await this.#ask("eth_blockNumber", [])) as string);
+  getBlockNumber(): Promise<bigint> {
+    return this.#asked(getBlockNumber(this.#client, { cacheTime: 0 }));
   }
 
-  async getBlock(which: { readonly blockNumber?: bigint } = {}): Promise<Block> {
-    return this.#block(which.blockNumber === undefined ? "latest" : hexNumber(which.blockNumber));
+  getBlock(which: { readonly blockNumber?: bigint } = {}): Promise<Block> {
+    return this.#asked(getBlock(this.#client, which.blockNumber === undefined ? {} : { blockNumber: which.blockNumber }));
   }
 
-  /** The newest block that no reorganisation takes back. */
-  async getFinalizedBlock(): Promise<Block> {
-    return this.#block("finalized");
+  /** Gives the newest block that no reorganisation takes back. */
+  getFinalizedBlock(): Promise<Block> {
+    return this.#asked(getBlock(this.#client, { blockTag: "finalized" })) as Promise<Block>;
   }
 
-  async #block(tag: string): Promise<Block> {
-    const found = (await this.#ask("eth_getBlockByNumber", [tag, false])) as Record<string, string> | null;
-    if (found === null) throw unreadable();
-    const { number, hash, timestamp } = found;
-    return { number: BigInt(number ?? ""), hash: hash as Hex, timestamp: BigInt(timestamp ?? "") };
+  /** Gives an account's code; a delegated one's is its delegation. */
+  async getCode({ address }: { readonly address: Address }): Promise<Hex> {
+    return (await this.#asked(getCode(this.#client, { address }))) ?? "0x";
   }
 
-  /** Whether an account is a contract, such as a Safe. */
+  /** Whether an account is a contract, such as a Safe; a delegated account signs itself. */
   async isContract(account: Address): Promise<boolean> {
     const code = await this.getCode({ address: account });
-    return typeof code === "string" && code !== "0x" && !code.startsWith("0xef0100"); // a delegated account signs itself
+    return code !== "0x" && !code.startsWith("0xef0100");
   }
 
-  /** An account's code; a delegated one's is its delegation. */
-  async getCode({ address }: { readonly address: Address }): Promise<Hex> {
-    return (await this.#ask("eth_getCode", [address, "latest"])) as Hex;
+  /** Gives what a contract answers to a call; a refusal and a node that does not answer look alike here. */
+  async call({ to, data }: Call): Promise<{ readonly data: Hex }> {
+    return { data: (await this.#asked(call(this.#client, { to, data }))).data ?? "0x" };
   }
 
-  /** What a contract answers to a call; a refusal and a node that does not answer look alike here. */
-  async call(call: Call): Promise<{ readonly data: Hex }> {
-    return { data: (await this.#ask("eth_call", [call, "latest"])) as Hex };
-  }
-
-  /** A transaction, mined or not, by its sender and its place among the sender's; null where the node does not know it. */
+  /** Gives a transaction, mined or not; null where the node does not know it. */
   async transaction(hash: Hex): Promise<Transaction | null> {
     const found = (await this.#ask("eth_getTransactionByHash", [hash])) as Record<string, string> | null;
-    if (found === null) return null;
-    return { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
+    return found && { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
   }
 
-  /** How many transactions of an account are in blocks: one with a lower nonce is mined, or never will be. */
-  async minedOf(account: Address, block: "latest" | "finalized" = "latest"): Promise<bigint> {
+  /** Counts the transactions of an account in blocks: one with a lower nonce is mined, or never will be. */
+  async minedOf(account: Address, block: Tag = "latest"): Promise<bigint> {
     return BigInt((await this.#ask("eth_getTransactionCount", [account, block])) as string);
   }
 
-  /** The present price of a unit of gas, in wei. */
+  /** Gives the present price of a unit of gas, in wei. */
   async gasPrice(): Promise<bigint> {
     return BigInt((await this.#ask("eth_gasPrice", [])) as string);
   }
 
-  /** The gas that a call takes. */
+  /** Estimates the gas that a call takes. */
   async gasOf(from: Address, call: Call): Promise<bigint> {
     return BigInt((await this.#ask("eth_estimateGas", [{ ...call, from }])) as string);
   }
 
-  /** An account's ether, in wei. */
+  /** Gives an account's ether, in wei. */
   async balance(account: Address): Promise<bigint> {
     return BigInt((await this.#ask("eth_getBalance", [account, "latest"])) as string);
   }
 
+  /** Gives what became of a transaction; undefined while it is in no block. */
   async receipt(hash: Hex): Promise<Receipt | undefined> {
-    const found = (await this.#ask("eth_getTransactionReceipt", [hash])) as Record<string, unknown> | null;
-    if (found === null) return undefined;
-    const { status, blockNumber, logs } = found;
-    return { succeeded: status === "0x1", blockNumber: BigInt(blockNumber as string), logs: logs as readonly Log[] };
+    const isMissing = (error: unknown) => (error as Error | null)?.name === "TransactionReceiptNotFoundError";
+    const found = await this.#asked(
+      getTransactionReceipt(this.#client, { hash }).catch((error: unknown) => {
+        if (isMissing(error)) return undefined;
+        throw error;
+      }),
+    );
+    return found && { succeeded: found.status === "success", blockNumber: found.blockNumber, logs: found.logs };
   }
 
   /**
-   * The newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. Nothing has
-   * happened yet since a block that comes next: a part of the node is behind. One that is further off was another node's
-   * word: then it is the last day's log that is read.
+   * Finds the newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. Nothing
+   * has happened yet since a block that comes next: a part of the node is behind. One that is further off was another
+   * node's word: then it is the last day's log that is read.
    */
   async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
-    for await (const found of this.#events(expected, fromBlock)) return found;
-    return undefined;
+    return (await this.#since(expected, fromBlock).next()).value ?? undefined;
+  }
+
+  /** Finds all such events since a block, the newest first. */
+  async findAll(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent[]> {
+    const all: FoundEvent[] = [];
+    for await (const found of this.#since(expected, fromBlock)) all.push(found);
+    return all;
+  }
+
+  /** Finds the newest such event in a block, or from it to another. */
+  async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
+    return (await this.#between(expected, first, last).next()).value ?? undefined;
   }
 
   /**
-   * A block at least so many seconds older than another, and not much more, or the chain's first: by leaps, each at the
-   * pace that the last one showed.
+   * Gives a block at least so many seconds older than another, and not much more, or the chain's first: by leaps, each at
+   * the pace that the last one showed.
    */
   async blockBefore(head: bigint, seconds: bigint): Promise<bigint> {
     const newest = await this.getBlock({ blockNumber: head });
@@ -238,30 +235,18 @@ export class Node {
     return block.number;
   }
 
-  /** All such events since a block, the newest first. */
-  async findAll(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent[]> {
-    const all: FoundEvent[] = [];
-    for await (const found of this.#events(expected, fromBlock)) all.push(found);
-    return all;
-  }
-
-  /** The newest such event in a block, or from it to another. */
-  async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
-    for await (const found of this.#eventsIn(expected, first, last)) return found;
-    return undefined;
-  }
-
-  async *#events(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent> {
+  async *#since(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent, undefined> {
     const head = await this.getBlockNumber();
     let since = fromBlock;
     if (head < fromBlock) {
-      if (fromBlock - head <= head - (await this.blockBefore(head, TOLERATED_SECONDS))) return;
+      if (fromBlock - head <= head - (await this.blockBefore(head, TOLERATED_SECONDS))) return undefined;
       since = await this.blockBefore(head, RECENT_SECONDS);
     }
-    yield* this.#eventsIn(expected, head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n, head);
+    yield* this.#between(expected, head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n, head);
+    return undefined;
   }
 
-  async *#eventsIn(expected: ExpectedEvent, oldest: bigint, newest: bigint): AsyncGenerator<FoundEvent> {
+  async *#between(expected: ExpectedEvent, oldest: bigint, newest: bigint): AsyncGenerator<FoundEvent, undefined> {
     const isEnough = (half: bigint) => half >= LEAST_RANGE && half > newest - oldest;
     let range = LOG_RANGE;
     while (isEnough(range / 2n)) range /= 2n; // the same question is not asked again
@@ -271,29 +256,29 @@ export class Node {
       try {
         logs = await this.#logs(expected, first, last);
       } catch (error) {
-        const isAnswered = error instanceof ServiceError && !(error.cause instanceof AnsweredLate);
-        if (!isAnswered || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
+        const isSilent = causeOf(error, (each) => each instanceof AnsweredLate) !== undefined;
+        if (isSilent || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
         range /= 2n;
         continue;
       }
-      yield* this.all(logs, expected);
+      yield* this.#among(logs, expected);
       last = first - 1n;
     }
+    return undefined;
   }
 
   async #logs({ eventName, args, token }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
     const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
-    const filter = { address: token ?? this.#hub, topics, fromBlock: hexNumber(first), toBlock: hexNumber(last) };
-    return (await this.#ask("eth_getLogs", [filter])) as readonly Log[];
+    const range = { fromBlock: `0x${first.toString(16)}`, toBlock: `0x${last.toString(16)}` };
+    return (await this.#ask("eth_getLogs", [{ address: token ?? this.#hub, topics, ...range }])) as readonly Log[];
   }
 
-  /** The newest such event among logs. */
+  /** Finds the newest such event among logs. */
   among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent | undefined {
-    return this.all(logs, expected)[0];
+    return this.#among(logs, expected)[0];
   }
 
-  /** All such events among logs, the newest first. */
-  all(logs: readonly Log[], { eventName, args, token }: ExpectedEvent): FoundEvent[] {
+  #among(logs: readonly Log[], { eventName, args, token }: ExpectedEvent): FoundEvent[] {
     const own = logs.filter((log) => same(log.address, token ?? this.#hub));
     const abi: Abi = token === undefined ? hubAbi : erc20Abi;
     return parseEventLogs({ abi, logs: own as Log[], eventName })
@@ -306,20 +291,23 @@ export class Node {
       .filter((found) => Object.entries(args).every(([name, value]) => same(found.args[name], value)));
   }
 
-  async #call(call: Call & { readonly from?: Address }, block: string): Promise<Hex> {
+  #ask(method: string, params: readonly unknown[]): Promise<unknown> {
+    return this.#asked(this.#client.request({ method, params } as never));
+  }
+
+  /** Waits for an answer; raises why there is none, for a call the Hub's own refusal. */
+  async #asked<Value>(question: Promise<Value>, isCall = false): Promise<Value> {
     try {
-      return (await inTime(this.#wallet.read("eth_call", [call, block]), MOST_MILLISECONDS)) as Hex;
+      return await question;
     } catch (error) {
-      throw explained(error, this.#token);
+      throw isCall ? this.#explained(error) : unreadable(error);
     }
   }
 
-  async #ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    try {
-      return await inTime(this.#wallet.read(method, params), MOST_MILLISECONDS);
-    } catch (error) {
-      throw unreadable(error);
-    }
+  /** Gives the Hub's own refusal, wherever in an error its data is; anything else is a chain that cannot be read. */
+  #explained(error: unknown): ServiceError {
+    const data = revertData(error);
+    return data === undefined ? unreadable(error) : refusedBy(data, this.#token);
   }
 }
 
@@ -328,28 +316,17 @@ function same(left: unknown, right: unknown): boolean {
   return left === right;
 }
 
-/** The Hub's own refusal, wherever in a wallet's error its data is; anything else is a chain that cannot be read. */
-function explained(error: unknown, token: Token | undefined): ServiceError {
-  const data = revertData(error);
-  return data === undefined ? unreadable(error) : refusedBy(data, token);
-}
-
-/** Whether an error without data is a contract's: nodes and wallets put that into words somewhere in it. */
-function isRevert(error: unknown, depth: number): boolean {
-  if (typeof error === "string") return /revert/i.test(error);
-  if (typeof error !== "object" || error === null || depth > 4) return false;
-  const names = ["message", "data", "error", "originalError", "cause"];
-  return names.some((name) => isRevert((error as Record<string, unknown>)[name], depth + 1));
+/** Finds the first of an error and its causes that is such a one. */
+function causeOf(error: unknown, isIt: (each: unknown) => boolean): unknown {
+  for (let each = error; each !== undefined && each !== null; each = (each as { cause?: unknown }).cause) if (isIt(each)) return each;
+  return undefined;
 }
 
 function unreadable(error?: unknown): ServiceError {
-  if (isWrongChain(error)) return error;
-  return new ServiceError("chain_unavailable", "The wallet's node does not answer a question about the chain.", {
-    nextAction: "Try again in a moment, or choose another node in the wallet.",
+  const wrong = causeOf(error, isWrongChain);
+  if (wrong !== undefined) return wrong as ServiceError;
+  return new ServiceError("chain_unavailable", t`The wallet's node does not answer a question about the chain.`, {
+    nextAction: t`Try again in a moment, or choose another node in the wallet.`,
     cause: error,
   });
-}
-
-function hexNumber(value: bigint): Hex {
-  return `0x${value.toString(16)}`;
 }

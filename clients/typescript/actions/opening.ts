@@ -7,29 +7,30 @@ import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
 import type { Envelope, Progress } from "../src/opening.js";
+import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { following, repeated, requireBucket, signed } from "./api.js";
-import { AWARDED, canOpen } from "./bounty.js";
+import { AWARDED, canJudge, canOpen } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
+import { fileList } from "./files.js";
 import { tidied } from "./journal.js";
-import { paced } from "./paced.js";
+import { paced, pause } from "./paced.js";
 import { told } from "./results.js";
-import type { Fact, Offer, Stage } from "./stage.js";
-import { listingOf, unlistedNote } from "./submissions.js";
-import { bytes, counted, moment, printable } from "./text.js";
-import { openedName } from "./verdict.js";
+import type { Fact, Stage } from "./stage.js";
+import { listingOf, unlistedNote, WorkTable } from "./submissions.js";
+import type { Numbered } from "./submissions.js";
+import { bytes, counted, moment } from "./text.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
+import { t } from "./words.js";
 
-const MOST_LISTED = 200;
-const INERT =
-  "Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. " +
-  "To restore one, rename it.";
-const READING: readonly Fact[] = [["What it does", "downloads a Submission as it was sealed; it is opened in this page"]];
 const MOST_KEY_BYTES = 64 * 1024;
 const NO_KEY: Hex = `0x${"0".repeat(64)}`;
+const DELIVERY_MILLISECONDS = 5_000;
+const OPTIONAL_MILLISECONDS = 3_000;
+const READING: readonly Fact[] = [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]];
 
 /** A Submission as the service holds it, checked against the chain. */
 export interface Fetched {
@@ -37,51 +38,73 @@ export interface Fetched {
   readonly downloadUrl: string;
 }
 
-/** What the account can open, and deliver. */
-export function openingOffers(context: Context, bounty: Bounty): Offer[] {
+/** Offers what the account can open and deliver; `isDelivered`: whether the Poster can open the winning work, as far as is known. */
+export function openingOffers(context: Context, bounty: Bounty, isDelivered: boolean | undefined): Offer[] {
   const { account } = context;
-  const offers: Offer[] = [];
   const isAwarded = bounty.outcome === AWARDED;
-  if (canOpen(account, bounty)) {
+  const offers: Offer[] = [];
+  if (isAwarded && bounty.guardians.includes(account) && isDelivered !== true) {
     offers.push({
-      title: "Open a Submission",
-      text: "With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.",
-      button: "Open work",
-      run: (stage) => openAsGuardian(context, stage, bounty),
+      key: "deliver",
+      title: t`Deliver the key of the winning work`,
+      text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster alone.`,
+      button: t`Deliver the key`,
+      isOnce: true,
+      run: (stage) => deliver(context, stage, bounty),
     });
-    if (isAwarded) {
-      offers.push({
-        title: "Deliver the key of the winning work",
-        text: "Seals the key of the winning work to the deployment, which passes it on to the Poster alone. Once is enough.",
-        button: "Deliver it",
-        run: (stage) => deliver(context, stage, bounty),
-      });
-    }
   }
   if (isAwarded && account === bounty.poster) {
+    const waits = t`No Guardian has delivered its key yet; this page can wait for it.`;
+    const plain = t`With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.`;
     offers.push({
-      title: "Open the winning work",
-      text: "With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.",
-      button: "Open the winning work",
+      key: "winning",
+      title: t`The winning work`,
+      text: isDelivered === false ? waits : plain,
+      button: t`Get the work`,
+      begins: "alone",
       run: (stage) => openAsPoster(context, stage, bounty),
+    });
+  }
+  if (canOpen(account, bounty) && !canJudge(account, bounty)) {
+    offers.push({
+      key: "open",
+      title: t`Open a Submission`,
+      text: t`With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.`,
+      button: t`Open work`,
+      run: (stage) => openAsGuardian(context, stage, bounty),
     });
   }
   return offers;
 }
 
+/** Asks whether the key of the winning work is delivered; undefined where nothing is won, or nobody answers at once. */
+export async function deliveredOf(context: Context, bounty: Bounty): Promise<boolean | undefined> {
+  if (bounty.outcome !== AWARDED) return undefined;
+  const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
+  return delivery(context, bounty, signal).catch(() => undefined);
+}
+
+async function delivery({ api }: Context, bounty: Bounty, signal?: AbortSignal): Promise<boolean> {
+  const path = { bounty_id: bounty.id.toString() };
+  const query = { submission_commitment: bounty.winningSubmission };
+  const route = "/api/bounties/{bounty_id}/delivery/status";
+  const asked = api.GET(route, { params: { path, query }, ...(signal && { signal }) });
+  return (await typed("DeliveryStatus", answerOf(asked))).exists === true;
+}
+
 async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  stage.say("The Submissions are looked up.");
+  stage.say(t`Reading the Submissions.`);
   const listing = await listingOf(context, stage, bounty);
-  const { recorded } = listing;
   stage.say("");
-  const select = element("select");
-  for (const { commitment, solver } of recorded) select.append(element("option", {}, `Submission ${commitment} of ${solver}`));
-  const [keyring, named] = await keysOf(stage, [...unlistedNote(listing), labelled("Submission to open", select)], () => {
-    const chosen = recorded[select.selectedIndex];
-    if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose one.");
-    return chosen;
+  const keys = new KeyField();
+  const opened = await openedOf(context, bounty, listing.recorded);
+  const [keyring, work] = await new Promise<[string[], Numbered]>((resolve, reject) => {
+    const wrong = stage.nested();
+    const open = (work: Numbered) => void keys.read().then((found) => resolve([found, work]), (error: unknown) => wrong.fail(error));
+    const table = new WorkTable(listing.recorded, opened, open, false);
+    stage.confirmed(t`Open a Submission`, [keys.place, ...unlistedNote(listing), table.place, wrong.place]).catch(reject);
   });
-  await openOne(context, stage, bounty, named, keyring);
+  await openOne(context, stage, bounty, work, keyring);
 }
 
 /** Downloads and opens one Submission, and notes that it was opened here. */
@@ -97,62 +120,65 @@ export async function openOne(
   await save(stage, bounty, named, fetched, identity, () => context.journal.put(openedName(bounty.id, named), true));
 }
 
+/** Names a Submission that was opened in this browser: by its account, too, since commitments are copied. */
+function openedName(bountyId: bigint, { solver, commitment }: Recorded): string {
+  return `opened ${bountyId} ${solver} ${commitment}`;
+}
+
+/** Gives the numbers of those that were opened in this browser. */
+export async function openedOf({ journal }: Context, { id }: Bounty, works: readonly Numbered[]): Promise<ReadonlySet<number>> {
+  const isOpened = await Promise.all(works.map((each) => journal.get(openedName(id, each))));
+  return new Set(works.filter((_, at) => isOpened[at] !== undefined).map(({ number }) => number));
+}
+
 async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, stage, bounty);
   const key = await deliveryKey(context, stage);
-  const [keyring] = await keysOf(stage, [], () => undefined);
+  const keys = new KeyField();
+  stage.say("");
+  const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Go on`, () => keys.read());
   const request = `POST /api/bounties/${bounty.id}/delivery/wrap`;
   const facts: Fact[] = [
-    ["What it does", `lets the Poster ${bounty.poster} open the winning work, and nobody else`],
-    ["Sealed to", `the delivery key ${key}, as the chain has it`],
+    [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
+    [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
   ];
   const fetched = await fetchSubmission(context, stage, bounty, named, following(request, facts));
   const identity = await contentKey(context, stage, bounty, fetched, keyring);
   const { wrapContentKey } = await import("./work.js");
   const path = { bounty_id: bounty.id.toString() };
-  const body = {
-    solver_address: named.solver,
-    submission_commitment: named.commitment,
-    wrapped_key: wrapContentKey(identity, key),
-  };
-  await signed(
-    context,
-    stage,
-    "Deliver the key of the winning work",
-    request,
-    facts,
-    () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body })),
-    true,
-  );
-  stage.done(
-    "The key of the winning work is delivered.",
-    element("p", {}, `Next, the Poster ${bounty.poster} can open the work on this page.`),
-  );
+  const wrapped = { wrapped_key: wrapContentKey(identity, key) };
+  const body = { solver_address: named.solver, submission_commitment: named.commitment, ...wrapped };
+  const send = () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body }));
+  await signed(context, stage, t`Deliver the key of the winning work`, request, facts, send, true);
+  const next = t`Next, the Poster ${bounty.poster} can open the work on this page.`;
+  stage.done(t`The key of the winning work is delivered.`, element("p", {}, next));
 }
 
 async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
   const named = await finalWinner(context, stage, bounty);
+  await stage.until(async (signal) => {
+    while (!(await delivery(context, bounty).catch(() => true))) {
+      signal.throwIfAborted();
+      stage.say(t`No Guardian has delivered the key of the winning work yet. This page waits for it; you can also come back later.`);
+      await pause(DELIVERY_MILLISECONDS);
+    }
+  });
   const { generateIdentity, publicKeyOf, unwrapContentKey } = await import("./work.js");
   const fresh = await generateIdentity();
   const own = await publicKeyOf(fresh);
   const path = { bounty_id: bounty.id.toString() };
+  const body = { poster_ephemeral_public_key: own };
   const retrieved = await signed(
     context,
     stage,
-    "Get the key of the winning work",
+    t`Get the key of the winning work`,
     `POST /api/bounties/${bounty.id}/delivery/retrieve`,
     [
-      ["What it does", "has the key of the winning work sealed to a key that this page made just now"],
-      ["Key of this page", own],
-      ...following(contentRequest(bounty, named), READING),
+      [t`What it does`, t`has the key of the winning work sealed to a key that this page made just now`],
+      [t`Key of this page`, own],
+      ...following(contentRequest(bounty, named), [[t`What the second does`, READING[0]?.[1] ?? ""]]),
     ],
-    () =>
-      answerOf(
-        context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", {
-          params: { path },
-          body: { poster_ephemeral_public_key: own },
-        }),
-      ),
+    () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/retrieve", { params: { path }, body })),
   );
   refuseDifferences("winner_mismatch", [
     ["solver_address", retrieved.solver_address, named.solver],
@@ -163,50 +189,48 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
   await save(stage, bounty, named, fetched, identity);
 }
 
-/** The delivery key in effect on the chain, which the service must serve, too. */
+/** Reads the delivery key in effect on the chain, which the service must serve, too. */
 async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<Hex> {
   const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
   if (key === NO_KEY) {
-    throw new ServiceError("delivery_unavailable", "No delivery key is in effect on the chain.", {
-      nextAction: "Try again once the operator has published one.",
+    throw new ServiceError("delivery_unavailable", t`No delivery key is in effect on the chain.`, {
+      nextAction: t`Try again once the operator has published one.`,
     });
   }
   const { delivery_public_key: served } = await repeated(stage, () =>
     typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key"))),
   );
   if (served !== key && served === (await node.readContract({ ...hub, functionName: "deliveryKey" }, "finalized"))) {
-    throw new ServiceError("delivery_key_changing", "Another delivery key has just taken effect.", {
-      nextAction: "Try again in some minutes, when the service shows it, too.",
+    throw new ServiceError("delivery_key_changing", t`Another delivery key has just taken effect.`, {
+      nextAction: t`Try again in some minutes, when the service shows it, too.`,
     });
   }
   refuseDifferences("delivery_key_mismatch", [["delivery_public_key", served, key]]);
   return key;
 }
 
-/** The identities of a file that the person chooses, and what is chosen beside it. */
-async function keysOf<Value>(
-  stage: Stage,
-  fields: readonly HTMLElement[],
-  read: () => Value,
-): Promise<[string[], Value]> {
-  const input = element("input", { type: "file" });
-  const hint =
-    "Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.";
-  stage.say("");
-  return stage.ask(
-    "Your encryption keys",
-    [...fields, labelled("File with your encryption keys", input, hint)],
-    "Go on",
-    async () => [await keyringOf(input), read()],
-  );
+/** Where a Guardian chooses the file with its keys, which is read here and sent nowhere. */
+export class KeyField {
+  readonly place: HTMLElement;
+  readonly #input = element("input", { type: "file" });
+
+  constructor() {
+    const hint = t`Lines that begin with AGE-SECRET-KEY-1, as age-keygen writes them. The file is read here and sent nowhere.`;
+    this.place = labelled(t`File with your encryption keys`, this.#input, hint);
+  }
+
+  /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
+  async read(): Promise<string[]> {
+    return keyringOf(this.#input);
+  }
 }
 
-/** The identities of the file that was chosen; `nothing_chosen` without one. */
+/** Gives the identities of the file in a field; `nothing_chosen` without one. */
 export async function keyringOf(input: HTMLInputElement): Promise<string[]> {
   const { identitiesOf } = await import("./work.js");
   const file = input.files?.[0];
   if (file === undefined || file.size > MOST_KEY_BYTES) {
-    throw new ServiceError("nothing_chosen", "Choose the file with your encryption keys.");
+    throw new ServiceError("nothing_chosen", t`Choose the file with your encryption keys.`);
   }
   return identitiesOf(await file.text());
 }
@@ -225,9 +249,9 @@ export async function fetchedOf(
   const envelope = parseEnvelope(content.envelope);
   const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
   if (issues.length > 0) {
-    throw new ServiceError("envelope_mismatch", "The Submission was not sealed for this bounty by this Solver.", {
+    throw new ServiceError("envelope_mismatch", t`The Submission was not sealed for this bounty by this Solver.`, {
       issues,
-      nextAction: "It cannot be judged as work for this bounty.",
+      nextAction: t`It cannot be judged as work for this bounty.`,
     });
   }
   requireBucket(context, content.download_url);
@@ -238,7 +262,7 @@ function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
   return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
 }
 
-/** `next` is what the wallet signs right after it; `isExplained`: this was shown with the request before. */
+/** Reads sealed work. `next` is what the wallet signs right after it; `isExplained`: it was shown with the request before. */
 async function fetchSubmission(
   context: Context,
   stage: Stage,
@@ -249,21 +273,14 @@ async function fetchSubmission(
 ): Promise<Fetched> {
   if (context.settings.beacon === undefined) throw noBeacon();
   const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
-  const content = await signed(
-    context,
-    stage,
-    "Read the sealed work",
-    contentRequest(bounty, named),
-    [...READING, ...next],
-    () =>
-      answerOf(
-        context.api.GET("/api/bounties/{bounty_id}/submissions/{submission_commitment}/content", { params: { path } }),
-      ),
-    isExplained,
-  );
+  const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
+  const send = () => answerOf(context.api.GET(route, { params: { path } }));
+  const title = t`Read the sealed work`;
+  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
   return fetchedOf(context, bounty, named, content);
 }
 
+/** Opens the key of sealed work with a Guardian's keys. */
 export async function contentKey(
   { settings }: Context,
   stage: Stage,
@@ -273,7 +290,7 @@ export async function contentKey(
 ): Promise<string> {
   const { contentKeyOf } = await import("./work.js");
   if (settings.beacon === undefined) throw noBeacon();
-  stage.say("The beacon's round is fetched and verified, and the key of the work is opened.");
+  stage.say(t`Verifying the beacon's round and opening the key of the work.`);
   return contentKeyOf(envelope, settings.beacon, settings.beaconUrl, keyring, bounty.guardians.length);
 }
 
@@ -288,31 +305,27 @@ export async function save(
 ): Promise<void> {
   const { openWork } = await import("./work.js");
   const all = bytes(envelope.ciphertext.byte_length);
-  stage.say(`Downloading and opening ${all}.`);
-  const onProgress = paced(({ done }: Progress) => stage.say(`Downloading and opening: ${bytes(done)} of ${all}.`));
+  stage.say(t`Downloading and opening ${all}.`);
+  const onProgress = paced(({ done }: Progress) => stage.say(t`Downloading and opening: ${bytes(done)} of ${all}.`));
   const { files, archive, renamed } = await stage.until((signal) =>
     openWork(downloadUrl, identity, envelope, { signal, onProgress }),
   );
   const unnoted = await tidied(note);
-  const list = element("ul", { class: "files" });
-  for (const { path, size } of files.slice(0, MOST_LISTED)) {
-    list.append(element("li", {}, `${printable(path)}, ${bytes(size)}`));
-  }
   const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
-  const link = element("a", { download: name, href: URL.createObjectURL(archive) }, "Save the work");
-  const warning = "A stranger made these files. Look at them where they can do no harm, before you run anything.";
+  const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, t`Save the work`);
+  const inert = t`Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. To restore one, rename it.`;
   stage.done(
-    `Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
-    element("p", {}, link, `, a tar archive of ${bytes(archive.size)}`),
-    element("p", { class: "warning" }, warning),
-    ...(renamed > 0 ? [element("p", {}, INERT)] : []),
-    list,
+    t`Opened: ${counted(files.length, "file")}, sealed by ${named.solver} for this bounty.`,
+    element("p", {}, link, " ", t`A tar archive of ${bytes(archive.size)}.`),
+    element("p", { class: "warning" }, t`A stranger made these files. Look at them where they can do no harm, before you run anything.`),
+    ...(renamed > 0 ? [element("p", {}, inert)] : []),
+    fileList(files),
     ...told(unnoted),
   );
 }
 
 function noBeacon(): ServiceError {
-  return new ServiceError("beacon_unavailable", "The beacon is not known at the moment.", {
-    nextAction: `Reload the page and try again. It is ${moment(Date.now() / 1_000)} by this machine's clock.`,
+  return new ServiceError("beacon_unavailable", t`The beacon is not known at the moment.`, {
+    nextAction: t`Reload the page and try again. It is ${moment(Math.floor(Date.now() / 1_000))} by this machine's clock.`,
   });
 }

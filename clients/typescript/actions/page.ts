@@ -4,6 +4,7 @@ import { parseUnits } from "viem";
 import type { Issue } from "../src/acting.js";
 import { counted } from "./text.js";
 import type { Token } from "./text.js";
+import { t } from "./words.js";
 
 /** The fields of the form, as they are typed. Lists have an entry on each line. */
 export interface Filled {
@@ -97,14 +98,14 @@ export function pageForChecks(filled: Filled, token: Token, now: number): string
 export function missing(filled: Filled, token: Token): Issue[] {
   const empty = (name: keyof Filled) => filled[name].trim() === "";
   const all: [boolean, string, string][] = [
-    [empty("title"), "title", "Write in one line what is to be made."],
-    [empty("summary"), "summary", "Write in two or three sentences what it does and for whom."],
+    [empty("title"), "title", t`Write in one line what is to be made.`],
+    [empty("summary"), "summary", t`Write in two or three sentences what it does and for whom.`],
     [escrowOf(filled.escrow, token) === undefined, "escrow_amount", escrowHint(token)],
-    [deadlineOf(filled.deadline) === undefined, "submission_deadline", "Choose a day and a time."],
-    [windowOf(filled) === undefined, "judging_window_seconds", "Write a whole number above 0."],
-    [empty("criteria"), "acceptance_criteria", "Write at least one check that two people would decide the same way."],
-    [empty("deliverables"), "deliverables", "Name at least one file or thing that the work contains."],
-    [empty("body"), "body", "Write what is needed and why, what exists already, and how it will be judged."],
+    [deadlineOf(filled.deadline) === undefined, "submission_deadline", t`Choose a day and a time.`],
+    [windowOf(filled) === undefined, "judging_window_seconds", t`Write a whole number above 0.`],
+    [empty("criteria"), "acceptance_criteria", t`Write at least one check that two people would decide the same way.`],
+    [empty("deliverables"), "deliverables", t`Name at least one file or thing that the work contains.`],
+    [empty("body"), "body", t`Write what is needed and why, what exists already, and how it will be judged.`],
   ];
   return all.filter(([isWrong]) => isWrong).map(([, path, message]) => ({ path, message }));
 }
@@ -117,8 +118,9 @@ export function escrowOf(text: string, { decimals }: Token): bigint | undefined 
   return units > 0n ? units : undefined;
 }
 
-function escrowHint({ symbol, decimals }: Token): string {
-  return `Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
+/** Says how an amount is written. */
+export function escrowHint({ symbol, decimals }: Token): string {
+  return t`Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
 }
 
 /** Seconds since 1970 of a day and a time by the reader's clock. */
@@ -146,8 +148,8 @@ export function placed(
   if (field === undefined) return undefined;
   const [, line, said = message] = LINE.exec(message) ?? [];
   const text = `${said.charAt(0).toUpperCase()}${said.slice(1)}`;
-  if (entry !== null) return { field, text: `Entry ${Number(entry[2]) + 1}: ${text}` };
-  return { field, text: field === "body" && line !== undefined ? `Line ${Number(line) - linesBefore}: ${text}` : text };
+  if (entry !== null) return { field, text: t`Entry ${Number(entry[2]) + 1}: ${text}` };
+  return { field, text: field === "body" && line !== undefined ? t`Line ${Number(line) - linesBefore}: ${text}` : text };
 }
 
 /** How many lines of a page come before its text. */

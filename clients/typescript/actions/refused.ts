@@ -5,10 +5,11 @@ import type { Hex } from "viem";
 import { hubAbi, REFUSALS, REFUSED_TIMES, ServiceError } from "../src/acting.js";
 import { amount, duration, moment } from "./text.js";
 import type { Token } from "./text.js";
+import { t } from "./words.js";
 
-const RELOAD = "Reload the page to see what the bounty permits now.";
-const CHANGED = "Press the button again: the page then takes the contract's current values.";
-const NOT_HERE = "No button of this page asks for that. Reload it; if it happens again, report it to the operator.";
+const RELOAD = t`Reload the page to see what the bounty permits now.`;
+const CHANGED = t`Press the button again: the page then takes the contract's current values.`;
+const NOT_HERE = t`No button of this page asks for that. Reload it; if it happens again, report it to the operator.`;
 
 /** Next steps of the shared table that speak to other readers: whoever runs a command, or owns the contract. */
 const OTHERWISE: Readonly<Record<string, string>> = {
@@ -24,10 +25,10 @@ const OTHERWISE: Readonly<Record<string, string>> = {
   "Name the Poster's account.": NOT_HERE,
   "Use a smaller value.": NOT_HERE,
   "Check the version and the deployment.": NOT_HERE,
-  "Change the page's submission_deadline and publish it again.": "Choose another deadline, and publish the page again.",
+  "Change the page's submission_deadline and publish it again.": t`Choose another deadline, and publish the page again.`,
 };
 const SENTENCES: Readonly<Record<string, string>> = {
-  JudgingWindowOutOfRange: "The judging window of {window} is not within {minimum} to {maximum}.",
+  JudgingWindowOutOfRange: t`The judging window of {window} is not within {minimum} to {maximum}.`,
 };
 
 const DURATIONS_OF = new Set(["JudgingWindowOutOfRange"]);
@@ -52,7 +53,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
     const message = (SENTENCES[errorName] ?? sentence).replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
     return new ServiceError("hub_refuses", message, { nextAction: OTHERWISE[nextAction] ?? nextAction });
   } catch {
-    const message = "The call would fail, for a reason that the contract does not name.";
+    const message = t`The call would fail, for a reason that the contract does not name.`;
     return new ServiceError("hub_refuses", message, { nextAction: RELOAD });
   }
 }

@@ -1,24 +1,23 @@
-/** What came of an action: the transaction that shows it, what to do next, and the page as it is since. */
+/** What came of an act: what happened, what comes next, the transaction that shows it, and the page as it is since. */
 
 import type { Hex } from "viem";
-import { button, element } from "./dom.js";
+import { element } from "./dom.js";
 import { pause } from "./paced.js";
 import type { Settings } from "./settings.js";
 import type { Stage } from "./stage.js";
+import { short } from "./text.js";
 import type { Done } from "./transactions.js";
+import { t } from "./words.js";
 
-/** The parts of a page that its server writes, and that an action can change. */
+/** The parts of a page that its server writes, and that an act can change. */
 const PARTS = "[data-part]";
 /** What a bounty's state is read from. */
 const STATE = ".headline .tag";
 const POLL_MILLISECONDS = 2_000;
 /** The index follows the chain by some seconds; a reader who waits longer can reload the page. */
 const MOST_POLLS = 45;
-const OVERTAKEN =
-  "The wallet's node does not show it as the one that counts: a later one of this account took its place, the chain lost " +
-  "its block, or the node is behind. Reload the page in a minute to see which.";
 
-/** Ends an action with its transaction and the next step; the rest of the page then follows the chain. */
+/** Ends an act with its transaction and the next step; the rest of the page then follows the chain. */
 export function finished(
   settings: Settings,
   stage: Stage,
@@ -27,39 +26,25 @@ export function finished(
   next: string,
   ...more: readonly Node[]
 ): void {
-  const shown = byTransaction(settings, what, hash);
-  const doubt = told(isOvertaken === true ? OVERTAKEN : undefined);
-  stage.done(shown, ...doubt, ...told(paid), element("p", {}, next), ...more, copying(hash));
+  const overtaken = t`The wallet's node does not show it as the one that counts: a later one of this account took its place, the chain lost its block, or the node is behind. Reload the page in a minute to see which.`;
+  const doubt = told(isOvertaken === true ? overtaken : undefined);
+  stage.done(what, ...doubt, element("p", {}, next), ...more, ...told(paid), transactionLine(settings, hash));
   void refreshParts(hash);
 }
 
-/** A sentence in a paragraph of its own, where there is one. */
+/** Shows a sentence in a paragraph of its own, where there is one. */
 export function told(sentence: string | undefined): readonly Node[] {
   return sentence === undefined ? [] : [element("p", {}, sentence)];
 }
 
-/** A sentence that ends with a transaction. */
-export function byTransaction(settings: Settings, what: string, hash: Hex): readonly (Node | string)[] {
-  return [`${what} `, transactionLink(settings, hash), "."];
-}
-
-/** A transaction, whole; where the deployment names a block explorer, it leads there. */
-function transactionLink({ explorerUrl }: Settings, hash: Hex): HTMLElement {
-  if (explorerUrl === undefined) return element("code", { class: "hash" }, hash);
-  const href = `${explorerUrl}/tx/${hash}`;
-  return element("a", { class: "hash", href, rel: "noopener noreferrer external" }, hash);
-}
-
-function copying(hash: Hex): HTMLElement {
-  const copied = element("span", { role: "status" });
-  const copy = button("Copy the transaction's hash", () => {
-    navigator.clipboard.writeText(hash).then(
-      () => (copied.textContent = "Copied."),
-      () => (copied.textContent = "This browser does not let the page copy. Select the hash above."),
-    );
-  });
-  copy.className = "quiet";
-  return element("p", {}, copy, copied);
+/** Shows a transaction, short; its whole hash is copied by a button and, with an explorer, shown behind a link. */
+export function transactionLine({ explorerUrl }: Settings, hash: Hex): HTMLElement {
+  const rel = "noopener noreferrer external";
+  const shown =
+    explorerUrl === undefined
+      ? element("code", { class: "hash", title: hash }, short(hash))
+      : element("a", { class: "hash", href: `${explorerUrl}/tx/${hash}`, rel, title: hash }, short(hash));
+  return element("p", { class: "muted" }, t`Transaction`, " ", shown);
 }
 
 /**
@@ -71,11 +56,10 @@ async function refreshParts(hash: Hex): Promise<void> {
   if (document.querySelector(PARTS) === null) return;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
     await pause(POLL_MILLISECONDS);
-    const page = await newPage();
-    if (page === undefined) continue;
-    const shown = [...page.querySelectorAll<HTMLElement>(PARTS)];
-    const isNew = page.querySelector(STATE)?.textContent !== before || shown.some((part) => part.innerHTML.includes(hash));
-    if (!isNew) continue;
+    const page = await loaded("GET", location.pathname);
+    const shown = [...(page?.querySelectorAll<HTMLElement>(PARTS) ?? [])];
+    const isNew = page?.querySelector(STATE)?.textContent !== before || shown.some((part) => part.innerHTML.includes(hash));
+    if (page === undefined || !isNew) continue;
     for (const part of shown) {
       const old = document.querySelector(`[data-part="${part.dataset["part"]}"]`);
       if (old !== null && !old.contains(document.activeElement)) old.replaceWith(document.importNode(part, true));
@@ -84,14 +68,15 @@ async function refreshParts(hash: Hex): Promise<void> {
   }
 }
 
-/** This page as its server writes it now. The browser itself parses the answer; its scripts do not run. */
-function newPage(): Promise<Document | undefined> {
+/** Loads a page of this server. The browser itself parses the answer; its scripts do not run. */
+export function loaded(method: "GET" | "POST", path: string, markdown?: string): Promise<Document | undefined> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.responseType = "document";
-    request.open("GET", location.pathname);
+    request.open(method, path);
+    if (markdown !== undefined) request.setRequestHeader("Content-Type", "text/markdown");
     request.onload = () => resolve(request.status === 200 ? (request.responseXML ?? undefined) : undefined);
     request.onerror = () => resolve(undefined);
-    request.send();
+    request.send(markdown);
   });
 }

@@ -2,6 +2,7 @@
 
 import { ServiceError } from "../src/acting.js";
 import type { Made, SealingOrder, SealingReport } from "./sealer.js";
+import { t } from "./words.js";
 
 /** The worker's script, beside this one; the build names it. */
 declare const SEALER: string;
@@ -43,6 +44,6 @@ export async function sealInWorker(
 }
 
 function notStarted(): ServiceError {
-  const message = "The script that seals did not start, or ended early.";
-  return new ServiceError("sealing_failed", message, { nextAction: "Reload the page and try again." });
+  const message = t`The script that seals did not start, or ended early.`;
+  return new ServiceError("sealing_failed", message, { nextAction: t`Reload the page and try again.` });
 }

@@ -19,6 +19,15 @@ export interface StatedBounty {
   readonly judging_deadline: number;
   readonly protocol_fee: string;
   readonly guardian_fee: string;
+  readonly roster_version: number;
+}
+
+/** What the contract takes and keeps of a bounty, as the page states it to a form without a wallet. */
+export interface StatedTerms {
+  readonly token: { readonly symbol: string; readonly decimals: number };
+  readonly protocol_fee_bps: number;
+  readonly guardian_fee_bps: number;
+  readonly reveal_delay_seconds: number;
 }
 
 /** What a person does on the chain. */
@@ -50,6 +59,10 @@ export interface Settings {
   /** Where this origin has the beacon's rounds. */
   readonly beaconUrl: string;
   readonly bounty: StatedBounty | undefined;
+  /** The escrow token, which the Hub has to name, too. */
+  readonly tokenAddress: Address | undefined;
+  /** For the form of a page; undefined where they are not known, or there is no form. */
+  readonly terms: StatedTerms | undefined;
   /** Whether the chain's time is moved by hand, as a local one's is: then this machine's clock says nothing. */
   readonly hasMovedTime: boolean;
 }
@@ -71,6 +84,8 @@ interface Written {
     readonly period_seconds: number;
   } | null;
   readonly bounty: StatedBounty | null;
+  readonly token_address: Address | null;
+  readonly terms: StatedTerms | null;
   readonly has_moved_time: boolean;
 }
 
@@ -98,6 +113,8 @@ export function readSettings(place: HTMLElement): Settings {
             periodSeconds: beacon.period_seconds,
           },
     bounty: written.bounty ?? undefined,
+    tokenAddress: written.token_address ?? undefined,
+    terms: written.terms ?? undefined,
     hasMovedTime: written.has_moved_time,
   };
 }

@@ -9,6 +9,7 @@ import { ServiceError } from "../src/acting.js";
 import type { BatchStatus } from "./batches.js";
 import type { Context } from "./context.js";
 import type { Act, Sponsor } from "./settings.js";
+import { t } from "./words.js";
 
 /** Of every EntryPoint of ERC-4337 since 0.6. */
 const OPERATION_ABI = parseAbi([
@@ -56,9 +57,9 @@ export function refusal(
   const isUnknown = told?.state === "unknown" || told?.state === "failed";
   const mayGoOn = error.code === "batch_refused" || (error.code === "wallet_failed" && isUnknown && !paysTwice);
   if (!mayGoOn) return undefined;
-  const why = error.issues.map(({ message }) => ` The wallet says: ${message}`).join("");
+  const why = error.issues.map(({ message }) => t` The wallet says: ${message}`).join("");
   const who = nameOf(sponsor);
-  return `${who} did not pay for it: the wallet has begun nothing, and it is not on the chain. You can pay the fee yourself.${why}`;
+  return t`${who} did not pay for it: the wallet has begun nothing, and it is not on the chain. You can pay the fee yourself.${why}`;
 }
 
 /** Who paid for a transaction of this account, as a sentence, by the transaction's own logs; undefined where none says. */
@@ -73,8 +74,8 @@ export async function paidBy({ node, account, settings }: Context, hash: Hex): P
   );
   const paymaster = own?.topics[3];
   if (paymaster !== undefined && paymaster !== pad(zeroAddress)) {
-    return `The network's fee was paid by the paymaster 0x${paymaster.slice(26)}; you paid no ether.`;
+    return t`The network's fee was paid by the paymaster 0x${paymaster.slice(26)}; you paid no ether.`;
   }
-  if (own !== undefined || transaction?.from === account) return "This account itself paid the network's fee.";
+  if (own !== undefined || transaction?.from === account) return t`This account itself paid the network's fee.`;
   return undefined;
 }

@@ -1,37 +1,29 @@
-/** The part of the page in which one action happens: what it shows, and what it waits for. */
+/** The part of the page in which one act happens: what it shows, what it asks, and what it waits for. */
 
 import { ServiceError } from "../src/acting.js";
-import { button, element, labelled } from "./dom.js";
+import { button, element } from "./dom.js";
 import { printable } from "./text.js";
+import { t } from "./words.js";
 
-/** A name and a value, both in plain text. */
-export type Fact = readonly [name: string, value: string];
-
-/** An action that a person can start, once what it needs is known to be so. */
-export interface Offer {
-  readonly title: string;
-  readonly text: string;
-  readonly button: string;
-  /** Whether nothing is left to do once it was done. */
-  readonly isOnce?: boolean;
-  /** Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. */
-  readonly begins?: "always" | "alone";
-  readonly run: (stage: Stage) => Promise<void>;
-}
+/** A name and a value, both in plain text; a warning comes first and is never folded. */
+export type Fact = readonly [name: string, value: string, kind?: "warning"];
 
 const CANCELLED = "cancelled";
 /** A wait that is over by then needs no button to end it. */
 const STOP_MILLISECONDS = 2_000;
+/** Facts that are all shown; of more, only the first three: what, how much, to whom. */
+const MOST_UNFOLDED = 4;
 const MOST_ISSUES = 50;
 /** Of what the API wrote: its own issues have at most 1,500. */
 const MOST_LETTERS = 1_600;
 
 export class Stage {
   readonly place = element("div", { class: "stage" });
-  readonly #message = element("p", { role: "status", tabindex: "-1" });
+  readonly #message = element("div", { role: "status", tabindex: "-1" });
   readonly #stop = element("p");
   readonly #body = element("div");
   readonly #over: Promise<never>;
+  readonly #nested: Stage[] = [];
   #waiting: AbortController | undefined;
   #isOver = false;
   #giveUp: (reason: ServiceError) => void = () => undefined;
@@ -42,48 +34,102 @@ export class Stage {
     this.#over.catch(() => undefined); // also where nothing waits
   }
 
-  /** Ends the action, as when its place is not on the page any more: whatever it waits for, now or later, is `cancelled`. */
+  /** Ends the act, as when its place is not on the page any more: whatever it waits for, now or later, is `cancelled`. */
   end(): void {
     this.#isOver = true;
     this.#giveUp(cancelled());
     this.#waiting?.abort();
+    for (const each of this.#nested) each.end();
   }
 
-  /** Begins with nothing shown. */
-  clear(): void {
-    this.say("");
-    this.#body.replaceChildren();
-  }
-
-  /** What is happening now. */
+  /** Says what is happening now. */
   say(text: string): void {
+    this.#message.className = "";
     this.#message.textContent = text;
   }
 
   /** Shows facts and waits for one of the buttons, whose text is returned; "Not now" raises `cancelled`. */
   confirm(title: string, facts: readonly Fact[], ...buttons: readonly string[]): Promise<string> {
-    const list = element("dl", { class: "proofs" });
-    for (const [name, value] of facts) {
-      list.append(element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+    return this.#confirmed(title, facts, buttons.map((text) => [text, text]));
+  }
+
+  /**
+   * Explains a step and does what was pressed. Declined in the wallet, the step stays, and its button says "Try again".
+   * What `isExplained` already, with the step before, begins with its first button.
+   */
+  async attempt<Value>(
+    title: string,
+    facts: readonly Fact[],
+    buttons: readonly string[],
+    work: (pressed: string) => Promise<Value>,
+    isExplained = false,
+  ): Promise<Value> {
+    for (let declined: string | undefined; ; ) {
+      const again = (text: string) => [text === declined ? t`Try again` : text, text] as const;
+      const [first = ""] = buttons;
+      const isKnown = isExplained && declined === undefined;
+      const pressed = isKnown ? first : await this.#confirmed(title, facts, buttons.map(again), declined !== undefined);
+      try {
+        return await work(pressed);
+      } catch (error) {
+        if (!(error instanceof ServiceError) || error.code !== "declined") throw error;
+        declined = pressed;
+        this.say("");
+      }
     }
+  }
+
+  #confirmed(
+    title: string,
+    facts: readonly Fact[],
+    buttons: readonly (readonly [label: string, text: string])[],
+    isDeclined = false,
+  ): Promise<string> {
+    const warnings = facts.filter(([, , kind]) => kind === "warning");
+    const plain = facts.filter(([, , kind]) => kind === undefined);
+    const shown = plain.slice(0, plain.length > MOST_UNFOLDED ? 3 : MOST_UNFOLDED);
+    const folded = plain.slice(shown.length);
+    const declined = t`You declined in the wallet. Nothing was signed or sent.`;
     return this.#waited((resolve, reject) => [
-      element("h4", { tabindex: "-1" }, title),
-      list,
+      element("h3", { tabindex: "-1" }, title),
+      ...(isDeclined ? [element("p", { role: "alert", class: "declined" }, declined)] : []),
+      ...(warnings.length > 0 ? [factList(warnings, "proofs warned")] : []),
+      factList(shown),
+      ...(folded.length > 0 ? [element("details", {}, element("summary", {}, t`All details`), factList(folded))] : []),
       element(
         "p",
-        {},
-        ...buttons.flatMap((text) => [button(text, () => resolve(text)), " "]),
-        quiet("Not now", reject),
+        { class: "buttons" },
+        ...buttons.map(([label, text]) => button(label, () => resolve(text))),
+        quiet(t`Not now`, reject),
       ),
     ]);
   }
 
+  /** Shows parts that have buttons of their own; ends with "Not now" alone, which raises `cancelled`. */
+  confirmed(title: string, parts: readonly Node[]): Promise<never> {
+    return this.#waited((_, reject) => [element("h3", {}, title), ...parts, element("p", { class: "buttons" }, quiet(t`Not now`, reject))]);
+  }
+
+  /** Makes a stage within this one, which ends with it. */
+  nested(): Stage {
+    const made = new Stage();
+    this.#nested.push(made);
+    return made;
+  }
+
   /** Shows fields and waits until `read` makes something of them; what it raises is shown beside them. */
-  ask<Value>(title: string, fields: readonly Node[], yes: string, read: () => Value | Promise<Value>): Promise<Value> {
+  ask<Value>(
+    title: string,
+    fields: readonly Node[],
+    yes: string,
+    read: () => Value | Promise<Value>,
+    isEndable = true,
+  ): Promise<Value> {
     return this.#waited((resolve, reject) => {
       const wrong = element("div", { role: "alert" });
-      const form = element("form", {}, ...fields, wrong, element("p", {}, element("button", {}, yes), " "));
-      form.lastElementChild?.append(quiet("Not now", reject));
+      const buttons = element("p", { class: "buttons" }, element("button", {}, yes));
+      if (isEndable) buttons.append(quiet(t`Not now`, reject));
+      const form = element("form", {}, ...fields, wrong, buttons);
       form.addEventListener("submit", (event) => {
         event.preventDefault();
         wrong.replaceChildren();
@@ -91,18 +137,7 @@ export class Stage {
           .then(read)
           .then(resolve, (error: unknown) => wrong.replaceChildren(...problem(error)));
       });
-      return [element("h4", {}, title), form];
-    });
-  }
-
-  /** One of a few choices. */
-  choose<Value>(title: string, choices: readonly (readonly [string, Value])[], yes: string): Promise<Value> {
-    const select = element("select");
-    for (const [text] of choices) select.append(element("option", {}, text));
-    return this.ask(title, [labelled(title, select)], yes, () => {
-      const chosen = choices[select.selectedIndex];
-      if (chosen === undefined) throw new ServiceError("nothing_chosen", "Choose one.");
-      return chosen[1];
+      return [...(title === "" ? [] : [element("h3", {}, title)]), form];
     });
   }
 
@@ -119,7 +154,7 @@ export class Stage {
       stopping.signal.addEventListener("abort", () => reject(noLonger()));
     });
     const shown = setTimeout(() => {
-      this.#stop.replaceChildren(quiet("Stop waiting", () => stopping.abort()));
+      this.#stop.replaceChildren(quiet(t`Stop waiting`, () => stopping.abort()));
     }, STOP_MILLISECONDS);
     this.#waiting = stopping;
     try {
@@ -131,14 +166,15 @@ export class Stage {
     }
   }
 
-  /** Shows something while the action goes on. */
+  /** Shows something while the act goes on. */
   show(...shown: readonly Node[]): void {
     this.#body.replaceChildren(...shown);
   }
 
-  /** Ends with what was done, and leads who acted there. */
-  done(what: string | readonly (Node | string)[], ...more: readonly Node[]): void {
-    this.#message.replaceChildren(...(typeof what === "string" ? [what] : what));
+  /** Ends with what was done, and leads the person there. */
+  done(what: string, ...more: readonly Node[]): void {
+    this.#message.className = "done";
+    this.#message.replaceChildren(element("strong", {}, what));
     this.#body.replaceChildren(...more);
     this.#message.focus();
   }
@@ -146,19 +182,18 @@ export class Stage {
   /** Ends with why it did not go on. */
   fail(error: unknown): void {
     this.say("");
-    if (error instanceof ServiceError && error.code === CANCELLED) this.#body.replaceChildren();
-    else {
-      const alert = element("div", { role: "alert", class: "notice", tabindex: "-1" }, ...problem(error));
-      this.#body.replaceChildren(alert);
-      alert.focus();
-    }
+    this.#body.replaceChildren();
+    if (error instanceof ServiceError && error.code === CANCELLED) return;
+    const alert = element("div", { role: "alert", class: "notice", tabindex: "-1" }, ...problem(error));
+    this.#body.append(alert);
+    alert.focus();
   }
 
   async #waited<Value>(make: (resolve: (value: Value) => void, reject: () => void) => readonly Node[]): Promise<Value> {
     try {
       const answered = new Promise<Value>((resolve, reject) => {
         this.#body.replaceChildren(...make(resolve, () => reject(cancelled())));
-        this.#body.querySelector<HTMLElement>("input, textarea, select, h4[tabindex]")?.focus(); // facts come first
+        this.#body.querySelector<HTMLElement>("input, textarea, select, h3[tabindex]")?.focus(); // facts come first
       });
       return await Promise.race([this.#over, answered]);
     } finally {
@@ -167,15 +202,19 @@ export class Stage {
   }
 }
 
+/** Makes a list of facts. */
+export function factList(facts: readonly Fact[], kind = "proofs"): HTMLElement {
+  const rows = facts.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  return element("dl", { class: kind }, ...rows);
+}
+
 function cancelled(): ServiceError {
-  return new ServiceError(CANCELLED, "Nothing was signed or sent.");
+  return new ServiceError(CANCELLED, t`Nothing was signed or sent.`);
 }
 
 function noLonger(): ServiceError {
-  return new ServiceError("stopped", "This page has stopped waiting.", {
-    nextAction:
-      "What the wallet was asked, or what was sent, may still happen. Press the button again to go on: it is looked for first.",
-  });
+  const nextAction = t`What the wallet was asked, or what was sent, may still happen. Press the button again to go on: the page looks for it first.`;
+  return new ServiceError("stopped", t`This page has stopped waiting.`, { nextAction });
 }
 
 function quiet(text: string, pressed: () => void): HTMLButtonElement {
@@ -184,10 +223,10 @@ function quiet(text: string, pressed: () => void): HTMLButtonElement {
   return made;
 }
 
-/** An error as a person reads it: what happened, what is wrong, what to do next. */
+/** Shows an error as a person reads it: what happened, what is wrong, what to do next. */
 export function problem(error: unknown): Node[] {
   if (!(error instanceof ServiceError)) {
-    return [element("p", {}, "Something went wrong in this page. Reload it and try again; what was begun continues.")];
+    return [element("p", {}, t`Something went wrong in this page. Reload it and try again; what was begun continues.`)];
   }
   const text = (value: string) => printable(value, MOST_LETTERS);
   const issues = error.issues
@@ -197,4 +236,9 @@ export function problem(error: unknown): Node[] {
   if (issues.length > 0) shown.push(element("ul", {}, ...issues));
   if (error.nextAction !== "") shown.push(element("p", {}, text(error.nextAction)));
   return shown;
+}
+
+/** Shows an error in a notice. */
+export function notice(error: unknown): HTMLElement {
+  return element("div", { role: "alert", class: "notice" }, ...problem(error));
 }

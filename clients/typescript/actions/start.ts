@@ -1,264 +1,213 @@
-/** The wallets of this browser, and what the connected account can do on this page. */
+/** A page and its wallet, from the first button to what the account can do: each step puts a new state into the store. */
 
 import type { Address } from "viem";
 import { ServiceError } from "../src/acting.js";
+import { Acts } from "./acts.js";
+import type { Offer } from "./acts.js";
 import { readState } from "./bounty.js";
+import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
+import { makeContext, readerOf } from "./context.js";
 import type { Context } from "./context.js";
-import { makeContext } from "./context.js";
 import { button, element, labelled } from "./dom.js";
-import { openingOffers } from "./opening.js";
+import { deliveredOf, openingOffers } from "./opening.js";
 import { pause } from "./paced.js";
-import { publishOffer } from "./publish.js";
+import { publishOffer, showForm } from "./publish.js";
 import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
-import { Stage, problem } from "./stage.js";
-import type { Offer } from "./stage.js";
+import { notice } from "./stage.js";
+import { Store } from "./store.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
+import { View } from "./view.js";
 import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
+import { t } from "./words.js";
 
 const PATIENCE_MILLISECONDS = 500;
 /** A second wallet announces itself by then. */
 const SINGLE_MILLISECONDS = 200;
 /** A wallet that shows nothing by then is locked, or waits behind the window. */
 const HINT_MILLISECONDS = 2_000;
-/** An action that is ended is over by then, unless it waits for a node that is silent. */
-const ENDING_MILLISECONDS = 2_000;
-const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
-/** The actions that were begun on this page and are not over. */
-const running = new Map<Stage, Promise<void>>();
+/** One page with its wallets. */
+export class Session {
+  readonly #place: HTMLElement;
+  #settings: Settings;
+  readonly #wallets: Announced[] = [];
+  readonly #acts = new Acts(() => void this.#refresh());
+  readonly #store: Store;
+  readonly #view: View;
+  /** Counts connections: what an older one reads comes too late. */
+  #turn = 0;
 
-/** Shows the wallets that announce themselves; the person chooses one. Where there is a single one, it is that. */
-export async function start(place: HTMLElement, acting: HTMLElement): Promise<void> {
-  if (!isSecureContext) {
-    acting.textContent = "Wallets work on pages that are read by https only.";
-    return;
-  }
-  const settings = readSettings(place);
-  const { wallets, list, session } = choices(settings, acting);
-  await pause(wallets.length === 0 ? PATIENCE_MILLISECONDS : SINGLE_MILLISECONDS);
-  const [only] = wallets;
-  if (only === undefined) {
-    list.hidden = true;
-    session.replaceChildren(...withoutWallet());
-  } else if (wallets.length === 1 && session.childElementCount === 0) {
-    void connected(settings, only, session);
-  }
-}
-
-/** Connects the wallet of an earlier visit, where it shows its account unasked; whether it does. */
-export async function startAgain(place: HTMLElement, acting: HTMLElement): Promise<boolean> {
-  if (!isSecureContext) return false;
-  const settings = readSettings(place);
-  const { wallets, session } = choices(settings, acting);
-  const known = () => wallets.find(({ id }) => id === rememberedWallet());
-  if (known() === undefined) await pause(PATIENCE_MILLISECONDS);
-  const announced = known();
-  if (announced !== undefined) {
-    const wallet = await Wallet.connectAgain(announced, settings.deployment.chainId).catch(() => undefined);
-    if (wallet !== undefined && session.childElementCount === 0) {
-      void connected(settings, announced, session, wallet);
-      return true;
-    }
-  }
-  if (session.childElementCount > 0) return true; // another one was chosen while it kept silent
-  acting.replaceChildren();
-  return false;
-}
-
-/** The wallets as they announce themselves, each with a button, and where the chosen one acts. */
-function choices(settings: Settings, acting: HTMLElement) {
-  const wallets: Announced[] = [];
-  const list = element("p", { class: "choices" });
-  const session = element("div");
-  acting.replaceChildren(list, session);
-  discover((wallet) => {
-    if (wallets.push(wallet) === 1) list.replaceChildren("Use ");
-    list.append(
-      button(wallet.name, () => void connected(settings, wallet, session)),
-      " ",
-    );
-  });
-  return { wallets, list, session };
-}
-
-/** What a wallet is, and how to come by one. */
-function withoutWallet(): HTMLElement[] {
-  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, "a list of wallets");
-  return [
-    element("p", { role: "status" }, element("strong", {}, "No wallet was found in this browser.")),
-    element(
-      "p",
-      {},
-      "A wallet is a program that keeps the keys of your account on the chain and asks you before anything is signed or paid. " +
-        "On a computer it is an extension of the browser; on a phone it is an app, which has a browser of its own.",
-    ),
-    element(
-      "ol",
-      {},
-      element("li", {}, "Choose one, for example from ", found, ", and install it from its maker's own site."),
-      element("li", {}, "Make an account in it. What it shows you to write down once is the account: give it to nobody."),
-      element("li", {}, "Come back to this page, on a phone within the wallet's browser, and reload it."),
-    ),
-    element("p", {}, "Everything that these pages show can be read without one."),
-  ];
-}
-
-/** Connects a wallet and shows what its account can do; again whenever account or chain change. */
-async function connected(
-  settings: Settings,
-  announced: Announced,
-  session: HTMLElement,
-  known?: Wallet,
-): Promise<void> {
-  const shown = element("div");
-  session.replaceChildren(shown);
-  const ending = endUnseen();
-  let wallet = known;
-  try {
-    wallet ??= await hinted(shown, Wallet.connect(announced, settings.deployment.chainId));
-    rememberWallet(announced.id);
-    const again = element("p");
-    wallet.onChange(() => {
-      if (!shown.isConnected) return;
-      again.replaceChildren(
-        "The wallet's account or chain changed. ",
-        button("Connect again", () => void connected(settings, announced, session)),
-      );
+  constructor(place: HTMLElement, acting: HTMLElement) {
+    this.#place = place;
+    this.#settings = readSettings(place);
+    const choices = {
+      connect: (announced: Announced) => void this.#connect(announced, true),
+      disconnect: () => void this.#disconnect(),
+      switchChain: () => void this.#switchChain(),
+    };
+    const after = this.#settings.actions === "publish" ? [] : [this.#forSafe()];
+    this.#view = new View(acting, this.#acts, choices, after);
+    this.#store = new Store((state) => this.#view.show(state));
+    if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
+    discover((wallet) => {
+      this.#wallets.push(wallet);
+      this.#view.offer(wallet);
     });
-    shown.textContent = "The chain is read through the wallet's node.";
-    const context = await makeContext(settings, wallet);
-    const { chainId } = settings.deployment;
-    const own = element("a", { href: `/people/${wallet.address}` }, "Its bounties, and what waits for it");
-    shown.replaceChildren(
-      element("p", { class: "account" }, `${wallet.name}: account ${wallet.address} on chain ${chainId}. `, own),
-      element("p", {}, forgetting()),
-      again,
-    );
-    const offers = await offersOf(context);
-    await ending;
-    if (!shown.isConnected) return; // another wallet was chosen meanwhile
-    show(shown, known === undefined, ...offers);
-    if (settings.actions !== "publish") shown.append(forSafe(settings, wallet));
-  } catch (error) {
-    shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
-    const chosen = wallet;
-    if (chosen !== undefined && error instanceof ServiceError && error.code === "wrong_chain") {
-      shown.append(element("p", {}, switching(chosen, settings, announced, session, shown)));
+  }
+
+  /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
+  async choose(): Promise<void> {
+    if (!isSecureContext) {
+      this.#refuse(new ServiceError("insecure", t`Wallets work on pages that are read by https only.`));
+      return;
+    }
+    if (this.#store.state.is === "ready") return;
+    this.#store.set({ is: "choosing" });
+    await pause(this.#wallets.length === 0 ? PATIENCE_MILLISECONDS : SINGLE_MILLISECONDS);
+    const [only] = this.#wallets;
+    if (only === undefined) this.#store.set({ is: "absent" });
+    else if (this.#wallets.length === 1 && this.#store.state.is === "choosing") void this.#connect(only, true);
+  }
+
+  /** Connects the wallet of an earlier visit, where it shows its account unasked. */
+  async chooseAgain(): Promise<void> {
+    if (!isSecureContext) return;
+    const known = () => this.#wallets.find(({ id }) => id === rememberedWallet());
+    if (known() === undefined) await pause(PATIENCE_MILLISECONDS);
+    const announced = known();
+    const { chainId } = this.#settings.deployment;
+    const wallet = announced && (await Wallet.connectAgain(announced, chainId).catch(() => undefined));
+    if (announced !== undefined && wallet !== undefined && this.#turn === 0) void this.#connect(announced, false, wallet);
+  }
+
+  /** Connects a wallet and shows what its account can do. `isAsked`: by a button that a person has just pressed. */
+  async #connect(announced: Announced, isAsked: boolean, known?: Wallet): Promise<void> {
+    const turn = (this.#turn += 1);
+    this.#settings = readSettings(this.#place);
+    const ending = this.#acts.end();
+    let wallet = known;
+    try {
+      wallet ??= await this.#asked(announced);
+      rememberWallet(announced.id);
+      wallet.onChange(() => {
+        if (this.#turn === turn) void this.#changed();
+      });
+      this.#store.set({ is: "reading", wallet });
+      await wallet.requireReady();
+      const reader = readerOf(this.#settings, wallet);
+      const stated = this.#settings.bounty;
+      const [context, bounty] = await Promise.all([makeContext(reader, wallet), stated && readState(reader, stated)]);
+      const [offers, why] = await offersOf(context, bounty);
+      await ending;
+      if (this.#turn !== turn) return; // another wallet was chosen meanwhile
+      this.#store.set({ is: "ready", announced, context, offers, why, isChanged: false });
+      const [first] = offers;
+      const begins = first?.begins === "always" || (first?.begins === "alone" && isAsked && offers.length === 1);
+      if (first !== undefined && begins) this.#acts.begin(first.key);
+    } catch (error) {
+      if (this.#turn === turn) this.#store.set({ is: "refused", error, announced, wallet });
     }
   }
-}
 
-/** Ends the actions that nobody sees any more, so that they can be begun again: each is held by one at a time. */
-async function endUnseen(): Promise<void> {
-  const unseen = [...running].filter(([stage]) => !stage.place.isConnected);
-  for (const [stage] of unseen) stage.end();
-  await Promise.race([Promise.all(unseen.map(([, run]) => run)), pause(ENDING_MILLISECONDS)]);
-}
+  /** Asks the wallet for an account; once that takes long, shows what the wallet may be waiting for. */
+  async #asked(announced: Announced): Promise<Wallet> {
+    this.#store.set({ is: "connecting", isSlow: false });
+    const timer = setTimeout(() => this.#store.set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
+    try {
+      return await Wallet.connect(announced, this.#settings.deployment.chainId);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
 
-/** The end of connecting by itself. */
-function forgetting(): HTMLButtonElement {
-  const forget = button("Ask before connecting again", () => {
+  /** Reads again what can be done, after an act: a Verdict may have ended the bounty. */
+  async #refresh(): Promise<void> {
+    const { state } = this.#store;
+    if (state.is !== "ready") return;
+    const turn = this.#turn;
+    const { context } = state;
+    const { bounty: stated } = context.settings;
+    const read = async () => offersOf(context, stated && (await readState(context, stated)));
+    const found = await read().catch(() => undefined);
+    const now = this.#store.state;
+    if (found === undefined || now.is !== "ready" || this.#turn !== turn) return;
+    this.#store.set({ ...now, offers: found[0], why: found[1] });
+  }
+
+  /** The wallet has another account or chain: an act that is running is not taken away, all else is read anew. */
+  async #changed(): Promise<void> {
+    const { state } = this.#store;
+    if (state.is !== "ready") return;
+    if (this.#acts.isBusy) this.#store.set({ ...state, isChanged: true });
+    else {
+      const { announced } = state;
+      const wallet = await Wallet.connectAgain(announced, this.#settings.deployment.chainId).catch(() => undefined);
+      if (wallet === undefined) await this.#left();
+      else await this.#connect(announced, false, wallet);
+    }
+  }
+
+  async #switchChain(): Promise<void> {
+    const { state } = this.#store;
+    if (state.is !== "refused" || state.wallet === undefined) return;
+    try {
+      await state.wallet.switchChain();
+      await this.#connect(state.announced, true);
+    } catch (error) {
+      this.#store.set({ ...state, error });
+    }
+  }
+
+  /** Ends connecting by itself, and shows nothing of the account any more. */
+  async #disconnect(): Promise<void> {
     forgetWallet();
-    forget.replaceWith("The next page connects only when you press its button.");
-  });
-  forget.className = "plain";
-  return forget;
-}
-
-/** Waits for the wallet's account; once that takes long, says what the wallet may be waiting for. */
-async function hinted(shown: HTMLElement, connecting: Promise<Wallet>): Promise<Wallet> {
-  const hint = element("p", { role: "status" });
-  shown.replaceChildren(element("p", {}, "The wallet is asked for an account."), hint);
-  const timer = setTimeout(() => {
-    hint.textContent =
-      "The wallet has not answered yet. It may be locked, or its window may be behind this one: " +
-      "press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.";
-  }, HINT_MILLISECONDS);
-  try {
-    return await connecting;
-  } finally {
-    clearTimeout(timer);
+    await this.#left();
   }
-}
 
-function switching(
-  wallet: Wallet,
-  settings: Settings,
-  announced: Announced,
-  session: HTMLElement,
-  shown: HTMLElement,
-): HTMLButtonElement {
-  return button(`Switch the wallet to chain ${settings.deployment.chainId}`, () => {
-    wallet.switchChain().then(
-      () => connected(settings, announced, session),
-      (error: unknown) => shown.append(element("div", { role: "alert", class: "notice" }, ...problem(error))),
-    );
-  });
-}
+  async #left(): Promise<void> {
+    this.#turn += 1;
+    await this.#acts.end();
+    this.#store.set({ is: "choosing" });
+  }
 
-/** Claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
-function forSafe(settings: Settings, wallet: Wallet): HTMLElement {
-  const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
-  const shown = element("div");
-  const prepare = async () => {
-    const address = field.value.trim().toLowerCase() as Address;
-    if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", "This is not an address.");
-    const context = await makeContext(settings, wallet, address);
-    if (!(await context.node.isContract(address))) {
-      throw new ServiceError("not_a_safe", "There is no contract at this address on the wallet's chain.");
-    }
-    const offers = await preparedOffers(context);
-    shown.replaceChildren();
-    await endUnseen();
-    show(shown, true, ...offers);
-  };
-  const go = button("Show what it can do", () => {
-    shown.replaceChildren();
-    prepare().catch((error: unknown) => {
-      shown.replaceChildren(element("div", { role: "alert", class: "notice" }, ...problem(error)));
+  #refuse(error: ServiceError): void {
+    document.getElementById("acting")?.replaceChildren(notice(error));
+  }
+
+  /** Prepares claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
+  #forSafe(): HTMLElement {
+    const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
+    const wrong = element("div");
+    const acts = new Acts(() => undefined);
+    const prepare = async () => {
+      await acts.end();
+      const { state } = this.#store;
+      const address = field.value.trim().toLowerCase() as Address;
+      if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", t`This is not an address.`);
+      if (state.is !== "ready") return;
+      const context = await makeContext(readerOf(this.#settings, state.context.wallet, address), state.context.wallet);
+      if (!(await context.node.isContract(address))) {
+        throw new ServiceError("not_a_safe", t`There is no contract at this address on the wallet's chain.`);
+      }
+      const [offers, why] = await preparedOffers(context);
+      acts.show(offers, why);
+      const [first] = offers;
+      if (first?.begins === "alone" && offers.length === 1) acts.begin(first.key);
+    };
+    const go = button(t`Show what it can do`, () => {
+      wrong.replaceChildren();
+      prepare().catch((error: unknown) => wrong.replaceChildren(notice(error)));
     });
-  });
-  const hint =
-    "Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.";
-  return element(
-    "details",
-    {},
-    element("summary", {}, "Prepare a transaction for a Safe"),
-    labelled("Address of the Safe", field, hint),
-    element("p", {}, go),
-    shown,
-  );
-}
-
-/** Shows what the account can do; where that is nothing, why. `isAsked`: by a button that a person has just pressed. */
-function show(shown: HTMLElement, isAsked: boolean, offers: readonly Offer[], why: string): void {
-  if (offers.length === 0) shown.append(element("p", {}, `This account can do nothing here at the moment. ${why}`));
-  for (const offer of offers) {
-    const stage = new Stage();
-    const go = button(offer.button, () => {
-      go.hidden = true;
-      stage.clear();
-      const run = offer.run(stage).then(
-        () => {
-          go.hidden = offer.isOnce ?? false;
-        },
-        (error: unknown) => {
-          stage.fail(error);
-          go.hidden = false;
-        },
-      );
-      running.set(stage, run);
-      void run.then(() => running.delete(stage));
-    });
-    const parts = [element("h3", {}, offer.title), element("p", {}, offer.text), element("p", {}, go), stage.place];
-    shown.append(element("section", { class: "action" }, ...parts));
-    if (offer.begins === "always" || (offer.begins === "alone" && isAsked && offers.length === 1)) go.click();
+    const hint = t`Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.`;
+    const label = labelled(t`Address of the Safe`, field, hint);
+    const summary = element("summary", {}, t`Prepare a transaction for a Safe`);
+    return element("details", { class: "safe" }, summary, label, element("p", {}, go), wrong, acts.place);
   }
 }
 
@@ -270,13 +219,18 @@ async function preparedOffers(context: Context): Promise<[Offer[], string]> {
   return [hubOffers(context, bounty), whyNothing(context.account, bounty)];
 }
 
-/** What the account can do on this page now; and why that may be nothing. */
-async function offersOf(context: Context): Promise<[Offer[], string]> {
+/** What the account can do on this page now, what matters most first; and why that may be nothing. */
+async function offersOf(context: Context, bounty: Bounty | undefined): Promise<[Offer[], string]> {
   const { settings } = context;
   if (settings.actions === "guardians") return [[heartbeat(context)], ""];
   if (settings.actions === "publish") return [[publishOffer(context)], ""];
-  if (settings.bounty === undefined) return [[], ""];
-  const bounty = await readState(context, settings.bounty);
-  const all = [hubOffers, submitOffers, verdictOffers, openingOffers].flatMap((offers) => offers(context, bounty));
+  if (bounty === undefined) return [[], ""];
+  const isDelivered = await deliveredOf(context, bounty);
+  const all = [
+    ...hubOffers(context, bounty),
+    ...submitOffers(context, bounty),
+    ...verdictOffers(context, bounty),
+    ...openingOffers(context, bounty, isDelivered),
+  ];
   return [all, whyNothing(context.account, bounty)];
 }

@@ -1,22 +1,27 @@
-/** Which Submissions a bounty has: as the API lists them, each of them held against the Hub. */
+/** The Submissions of a bounty: as the API lists them, each held against the Hub, and as a numbered table. */
 
-import type { Address } from "viem";
+import type { Address, Hex } from "viem";
 import { answerOf, disagreement } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
 import { typed } from "./answers.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
-import { element } from "./dom.js";
+import { button, element } from "./dom.js";
 import type { Stage } from "./stage.js";
-import { counted } from "./text.js";
+import { counted, short } from "./text.js";
 import { activeOf } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
+import { t } from "./words.js";
+
+/** A Submission that the Hub records, by its number on the page: the earliest is the first. */
+export interface Numbered extends Recorded {
+  readonly number: number;
+}
 
 /** What is known of a bounty's Submissions. */
 export interface Listing {
-  /** By the address of the Solver. */
-  readonly recorded: readonly Recorded[];
+  readonly recorded: readonly Numbered[];
   /** How many further ones the API counts, and lists nowhere. */
   readonly unlisted: number;
 }
@@ -27,13 +32,13 @@ const MOST_ROWS = 1_000;
 const MOST_ANSWERS = 5;
 const QUERY =
   "query Submissions($bounty: String!, $after: String!, $first: Int!) { submissions(where: {bounty_id: $bounty, " +
-  "solver_address_gt: $after}, orderBy: solver_address, first: $first) { solver_address submission_commitment } }";
+  "solver_address_gt: $after}, orderBy: solver_address, first: $first) { solver_address submission_commitment submitted_at } }";
 
-type Pair = Pick<Schemas["ActiveSubmission"], "solver_address" | "submission_commitment">;
+type Row = Pick<Schemas["ActiveSubmission"], "solver_address" | "submission_commitment" | "submitted_at">;
 
 /**
- * The Submissions of a bounty. A bounty's detail lists the first thousand, which somebody may fill with accounts of his
- * own; where there are more, the index is asked for all of them.
+ * Lists the Submissions of a bounty. A bounty's detail has the first thousand, which somebody may fill with accounts of
+ * his own; where there are more, the index is asked for all of them.
  */
 export async function listingOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listing> {
   const detail = await detailOf(context, stage, bounty);
@@ -44,50 +49,104 @@ export async function listingOf(context: Context, stage: Stage, bounty: Bounty):
   return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
 }
 
-/** By `/subgraph`, as far as it answers. */
-async function indexedOf({ api }: Context, bountyId: bigint): Promise<Pair[]> {
-  const found: Pair[] = [];
+/** Reads rows by `/subgraph`, as far as it answers. */
+async function indexedOf({ api }: Context, bountyId: bigint): Promise<Row[]> {
+  const found: Row[] = [];
   for (let asked = 0; asked < MOST_ANSWERS; asked += 1) {
     const after = found.at(-1)?.solver_address ?? "";
     const body = { query: QUERY, variables: { bounty: bountyId.toString(), after, first: MOST_ROWS } };
     const answer = await typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(() => undefined);
     const rows = (answer?.data as { submissions?: unknown } | null | undefined)?.submissions;
-    if (!Array.isArray(rows) || !rows.every(isPair)) break;
+    if (!Array.isArray(rows) || !rows.every(isRow)) break;
     found.push(...rows);
     if (rows.length < MOST_ROWS) break;
   }
   return found;
 }
 
-function isPair(row: unknown): row is Pair {
+function isRow(row: unknown): row is Row {
   const { solver_address: solver, submission_commitment: commitment } = (row ?? {}) as Record<string, unknown>;
   return /^0x[0-9a-f]{40}$/.test(String(solver)) && /^0x[0-9a-f]{64}$/.test(String(commitment));
 }
 
 /**
- * Each of them looked up in the Hub. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict
- * would be for work that nobody opened.
+ * Looks each of them up in the Hub, and numbers them as the page does. `sources_disagree` where the wallet's node has
+ * another one of a Solver: a Verdict would be for work that nobody opened.
  */
-export async function recordedOf(context: Context, listed: readonly Pair[], bountyId: bigint): Promise<Recorded[]> {
-  const found: Recorded[] = [];
-  for (let start = 0; start < listed.length; start += AT_ONCE) {
-    const some = listed.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }) => {
+export async function recordedOf(context: Context, listed: readonly Row[], bountyId: bigint): Promise<Numbered[]> {
+  const sorted = [...listed].sort(
+    (left, right) =>
+      Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
+  );
+  const found: Numbered[] = [];
+  for (let start = 0; start < sorted.length; start += AT_ONCE) {
+    const some = sorted.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }, at) => {
       const solver = solver_address as Address;
       const commitment = await activeOf(context, bountyId, solver);
       if (commitment !== submission_commitment) {
-        const theirs = `the API lists Submission ${submission_commitment} of ${solver}`;
-        throw disagreement("number", theirs, `the wallet's node has ${commitment}`);
+        const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
+        throw disagreement("number", theirs, t`the wallet's node has ${commitment}`);
       }
-      found.push({ solver, commitment });
+      return { solver, commitment: commitment as Hex, number: start + at + 1 };
     });
-    await Promise.all(some);
+    found.push(...(await Promise.all(some)));
   }
-  return found.sort((left, right) => (left.solver < right.solver ? -1 : 1));
+  return found;
 }
 
-/** What is to be said above a choice among them. */
+/** Names a Submission as every part of the pages does. */
+export function submissionName({ number, solver }: Numbered): string {
+  return t`Submission ${number} · ${short(solver)}`;
+}
+
+/** Says what is missing from a choice among them. */
 export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
   if (unlisted === 0) return [];
-  const text = `${counted(unlisted, "further Submission")} cannot be chosen: the service counts and does not list them.`;
-  return [element("p", { class: "warning" }, `${text} service-cli guardian:open reads all from the chain.`)];
+  const text = t`${counted(unlisted, "Submission")} cannot be chosen: the service counts and does not list them. service-cli guardian:open reads all from the chain.`;
+  return [element("p", { class: "warning" }, text)];
+}
+
+/** A table of Submissions, each to be opened and, where a Verdict is written, to be awarded. */
+export class WorkTable {
+  readonly place = element("table", { class: "works" });
+  readonly #opened = new Map<number, HTMLElement>();
+  readonly #awards = new Map<HTMLInputElement, Numbered | undefined>();
+
+  /** `open` opens one; with `isVerdict`, one of them or none is chosen. */
+  constructor(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void, isVerdict: boolean) {
+    const group = `verdict-${crypto.randomUUID()}`;
+    const body = element("tbody");
+    const award = (work: Numbered | undefined, text: string): HTMLElement => {
+      if (!isVerdict) return element("th", { scope: "row" }, text);
+      const radio = element("input", { type: "radio", name: group, id: `${group}-${this.#awards.size}` });
+      this.#awards.set(radio, work);
+      const label = element("label", { for: radio.id, ...(work && { title: work.commitment }) }, text);
+      return element("th", { scope: "row" }, radio, " ", label);
+    };
+    for (const work of recorded) {
+      const isOpened = element("span", { class: "yes" }, t`opened here`);
+      isOpened.hidden = !opened.has(work.number);
+      this.#opened.set(work.number, isOpened);
+      const go = button(t`Open`, () => open(work));
+      go.className = "quiet";
+      go.setAttribute("aria-label", t`Open ${submissionName(work)}`);
+      const hash = element("code", { class: "hash", title: work.commitment }, short(work.commitment));
+      const cells = [award(work, submissionName(work)), element("td", {}, hash), element("td", {}, isOpened), element("td", {}, go)];
+      body.append(element("tr", {}, ...cells));
+    }
+    if (isVerdict) body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
+    this.place.append(body);
+  }
+
+  /** Shows that one was opened in this browser. */
+  open({ number }: Numbered): void {
+    const shown = this.#opened.get(number);
+    if (shown !== undefined) shown.hidden = false;
+  }
+
+  /** Gives what is chosen: undefined where nothing is, else a list that is empty for no valid Submission. */
+  get chosen(): readonly Numbered[] | undefined {
+    for (const [radio, work] of this.#awards) if (radio.checked) return work === undefined ? [] : [work];
+    return undefined;
+  }
 }

@@ -5,9 +5,10 @@
  */
 
 import type { Hex } from "viem";
-import { answerOf, commitmentOf, hubCall, likelySecrets, ServiceError, uploadCiphertext } from "../src/acting.js";
+import { answerOf, commitmentOf, hubCall, likelySecrets, ServiceError, submissionAct, uploadCiphertext } from "../src/acting.js";
 import type { Progress } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
+import type { Offer } from "./acts.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
@@ -15,23 +16,22 @@ import { requireSameTerms } from "./challenge.js";
 import { archiveOf } from "./copies.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { DirectoryField } from "./files.js";
+import { DirectoryField, fileList } from "./files.js";
 import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
 import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
 import { finished, told } from "./results.js";
-import type { Fact, Offer, Stage } from "./stage.js";
+import type { Fact, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { confirmLast, perform, tolerated } from "./transactions.js";
+import { confirmLast, perform, stepOf, tolerated } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
+import { t } from "./words.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
-const MOST_LISTED = 200;
 const IN_MEMORY =
-  "This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page " +
-  "open until your Submission is recorded.";
+  t`This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page open until your Submission is recorded.`;
 
 /** So many blocks before the one that had it, another one may have it after a reorg. */
 const REORG_BLOCKS = 100n;
@@ -58,11 +58,12 @@ export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   if (!isOpen || now >= submissionDeadline || account === poster || guardians.includes(account)) return [];
   return [
     {
-      title: "Submit work",
+      key: "submit",
+      title: t`Submit work`,
       text:
-        `Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, ` +
-        `from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
-      button: "Choose the work",
+        t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
+      button: t`Submit work`,
+      begins: "alone",
       run: async (stage) => {
         await tidied; // it keeps others from sealing meanwhile, this page too
         await context.journal.alone(actName(bounty), () => submit(context, stage, bounty));
@@ -78,11 +79,11 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   await node.simulate(account, placeholder); // refused before anything is sealed
   requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
-  await heedStandstill(context, stage, bounty.submissionDeadline, "A Submission");
+  await heedStandstill(context, stage, bounty.submissionDeadline, t`A Submission`);
   const name = keptName(bounty);
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
-    const files = await chosen(context, stage, bounty);
+    const files = await chosen(stage, context, bounty);
     sealed = await seal(context, stage, bounty, files);
     await journal.put(name, sealed);
     await removeSealed(context, bounty, sealed.file);
@@ -106,39 +107,35 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const found = isThere
     ? undefined
     : await perform(context, stage, {
+        ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
         name: step,
-        title: "Record the Submission on the chain",
+        title: t`Record the Submission on the chain`,
         act: "submit",
-        functionName: "submit",
-        call: hubCall(hubAddress, "submit", [bounty.id, commitment, bounty.guardianRosterHash]),
         facts: [
-          ["What it does", `records this work as your Submission to bounty ${bounty.id}; no money moves`],
-          ["Commitment of the work", commitment],
-          ["Can be opened by", `the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
-          ["From", moment(bounty.revealAt)],
+          [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
+          [t`Commitment of the work`, commitment],
+          [t`Can be opened by`, t`the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+          [t`From`, moment(bounty.revealAt)],
         ],
         // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
         ready: async () => {
           await uploadAndPrepare(context, stage, envelope, work, note);
           const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
           const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-          return isReplacing ? [["What it replaces", `your Submission ${former}`]] : [];
+          return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
         },
-        twice: "it counts from the later block, after work that others record in between",
-        expected: recording(commitment),
+        twice: t`it counts from the later block, after work that others record in between`,
         isKept: true,
         holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
       });
   const copy = await copyOf(context, sealed, bounty);
   const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber ?? sealed.recordedIn };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
-  const what = `Your Submission ${commitment} is recorded`;
+  const what = t`Your Submission is recorded.`;
   const next =
-    `It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. ` +
-    `You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; ` +
-    `they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  if (found === undefined) stage.done(`${what}.`, element("p", {}, next), ...copy, ...unnoted);
-  else finished(settings, stage, `${what}, by transaction`, found, next, ...copy, ...unnoted);
+    t`It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
+  if (found === undefined) stage.done(what, element("p", {}, next), ...copy, ...unnoted);
+  else finished(settings, stage, what, found, next, ...copy, ...unnoted);
 }
 
 /** A link that saves what was sealed, while the browser holds it. */
@@ -148,11 +145,9 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
   context.journal.hold(copyName(bounty));
   const folder = `submission-${bounty.id}-${sealed.commitment.slice(2, 10)}`;
   const archive = archiveOf(folder, sealed.envelope, ciphertext);
-  const link = element("a", { download: `${folder}.tar`, href: URL.createObjectURL(archive) }, "Save the sealed copy");
-  const why =
-    ", before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. " +
-    "Only they can open it.";
-  return [element("p", {}, link, `, ${bytes(archive.size)}${why}`)];
+  const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
+  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
+  return [element("p", {}, link, " ", why)];
 }
 
 /**
@@ -251,25 +246,25 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
-  const goOn = "Go on with it";
+  const goOn = t`Go on with it`;
   const pressed = await stage.confirm(
-    "Work that was sealed before",
+    t`Work that was sealed before`,
     [
-      ["Commitment", kept.commitment],
-      ["How far it came", progressOf(kept, isLogged)],
-      ...(shown === NO_SUBMISSION ? [] : ([["What the chain shows now", `your Submission ${shown}`]] as const)),
+      [t`Commitment`, kept.commitment],
+      [t`How far it came`, progressOf(kept, isLogged)],
+      ...(shown === NO_SUBMISSION ? [] : ([[t`What the chain shows now`, t`your Submission ${shown}`]] as const)),
     ],
     goOn,
-    "Seal other files",
+    t`Seal other files`,
   );
   return pressed === goOn ? kept : undefined;
 }
 
 function progressOf({ uploaded, prepared, recorded }: Sealed, isLogged: boolean | undefined): string {
   if (recorded === true) {
-    return `recorded, and ${isLogged === false ? "lost by the chain since" : "the chain may have lost it, or have it replaced"}`;
+    return isLogged === false ? t`recorded, and lost by the chain since` : t`recorded, and the chain may have lost it, or have it replaced`;
   }
-  return prepared ? "uploaded and checked" : uploaded ? "uploaded" : "sealed in this browser";
+  return prepared ? t`uploaded and checked` : uploaded ? t`uploaded` : t`sealed in this browser`;
 }
 
 /** Whether it was sealed under the bounty's terms as they are vouched for now; else it is sealed again. */
@@ -279,50 +274,50 @@ async function isFor({ settings, account }: Context, kept: Sealed, bounty: Bount
   return envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, account, settings.beacon).length === 0;
 }
 
-/** The files, once the person has seen what will be sealed, and whose word it rests on. */
-async function chosen({ settings }: Context, stage: Stage, bounty: Bounty): Promise<ArtifactFile[]> {
+/** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
+async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Promise<readonly ArtifactFile[]> {
   const field = new DirectoryField();
-  stage.say("");
-  const files = await stage.ask("Choose the work", [field.place], "Go on", () => field.files());
-  stage.say("The files are looked through for what should not be passed on.");
-  const secrets = await likelySecrets(files);
-  stage.say("");
-  const total = files.reduce((sum, { content }) => sum + (content instanceof Blob ? content.size : 0), 0);
-  const list = element("ul", { class: "files" });
-  for (const { path, content } of files.slice(0, MOST_LISTED)) {
-    list.append(element("li", {}, `${printable(path)}, ${bytes(content instanceof Blob ? content.size : 0)}`));
-  }
-  if (files.length > MOST_LISTED)
-    list.append(element("li", {}, `and ${counted(files.length - MOST_LISTED, "file")} more`));
-  const fields: Node[] = [element("p", {}, `${counted(files.length, "file")}, ${bytes(total)}:`), list];
+  const agreed = element("input", { type: "checkbox" });
+  const shown = element("div");
+  const note = await memoryNote();
+  let secrets: readonly string[] = [];
+  field.onChosen(async (files) => {
+    secrets = await likelySecrets(files);
+    const sized = files.map(({ path, content }) => ({ path, size: sizeOf(content) }));
+    const names = secrets.slice(0, 10).map((path) => printable(path));
+    const warning = t`The Guardians and the Poster would read what looks like secrets: ${names.join(", ")}.`;
+    const warned = [element("p", { class: "warning" }, warning), labelled(t`Seal these, too`, agreed)];
+    const total = t`${counted(files.length, "file")}, ${bytes(sized.reduce((sum, { size }) => sum + size, 0))}:`;
+    shown.replaceChildren(element("h3", {}, t`What will be sealed`), element("p", {}, total), fileList(sized), ...(secrets.length > 0 ? warned : []));
+  });
   const api = new URL(settings.apiUrl).host;
   const whose =
-    `It is sealed until ${moment(bounty.revealAt)}. Whose keys the Guardians' are, and when the work can be opened, is ` +
-    `the word of the wallet's node and of ${api}. One operator of both could read it early.`;
-  fields.push(element("p", {}, whose));
-  if (!(await keepsFiles())) fields.push(element("p", { class: "warning" }, IN_MEMORY));
-  const agreed = element("input", { type: "checkbox" });
-  if (secrets.length > 0) {
-    const shown = secrets
-      .slice(0, 10)
-      .map((path) => printable(path))
-      .join(", ");
-    const text = `The Guardians and the Poster would read what looks like secrets: ${shown}.`;
-    fields.push(element("p", { class: "warning" }, text), labelled("Seal these, too", agreed));
-  }
-  return stage.ask("What will be sealed", fields, "Seal it", () => {
+    t`It is sealed until ${moment(bounty.revealAt)}. The Guardians' keys and this time are the word of the wallet's node and of ${api}: one operator of both could read it early.`;
+  stage.say("");
+  const fields = [field.place, shown, ...note, element("p", { class: "muted" }, whose)];
+  return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
+    const files = await field.files();
     if (secrets.length === 0 || agreed.checked) return files;
-    throw new ServiceError("secrets_not_confirmed", "What looks like secrets would be sealed with the rest.", {
-      nextAction: "Take it out of the directory and choose again, or tick the box.",
+    throw new ServiceError("secrets_not_confirmed", t`What looks like secrets would be sealed with the rest.`, {
+      nextAction: t`Take it out of the directory and choose again, or tick the box.`,
     });
   });
+}
+
+function sizeOf(content: ArtifactFile["content"]): number {
+  return content instanceof Blob ? content.size : 0;
+}
+
+/** Says where sealed work waits, in a browser that keeps no files. */
+async function memoryNote(): Promise<readonly HTMLElement[]> {
+  return (await keepsFiles()) ? [] : [element("p", { class: "warning" }, IN_MEMORY)];
 }
 
 async function seal(context: Context, stage: Stage, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
   const { settings, account } = context;
   if (settings.beacon === undefined) {
-    throw new ServiceError("beacon_unavailable", "The beacon that opens the work later is not known at the moment.", {
-      nextAction: "Reload the page in a minute and try again.",
+    throw new ServiceError("beacon_unavailable", t`The beacon that opens the work later is not known at the moment.`, {
+      nextAction: t`Reload the page in a minute and try again.`,
     });
   }
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
@@ -330,15 +325,16 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
   const { sealInWorker } = await import("./sealing.js");
   const order = { files, sealFor, target };
-  const onWritten = (written: number) => stage.say(`Sealing: ${bytes(written)}.`);
+  const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
+  const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage
     .until((signal) => sealInWorker(order, onWritten, signal))
     .catch(async (error: unknown) => {
       if (target !== undefined) await removeStored(target).catch(() => undefined);
       const isStopped = error instanceof ServiceError && error.code === "stopped";
       if (!isStopped) throw error;
-      const next = { nextAction: "Nothing was sent. Choose the work again." };
-      throw new ServiceError("stopped", "The sealing was stopped.", next);
+      const next = { nextAction: t`Nothing was sent. Choose the work again.` };
+      throw new ServiceError("stopped", t`The sealing was stopped.`, next);
     });
   if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
   const envelope = new TextDecoder().decode(made.envelope);
@@ -382,8 +378,8 @@ async function uploadAndPrepare(
 async function upload(context: Context, stage: Stage, envelope: Envelope, sealed: Sealed): Promise<void> {
   const file = await storedAt(sealed.file);
   if (file === undefined) {
-    throw new ServiceError("sealed_bytes_missing", "The browser does not hold the sealed bytes any more.", {
-      nextAction: "Start again with the files.",
+    throw new ServiceError("sealed_bytes_missing", t`The browser does not hold the sealed bytes any more.`, {
+      nextAction: t`Start again with the files.`,
     });
   }
   await uploadSealed(context, stage, envelope, file, following(prepareRequest(envelope), prepareFacts(sealed.commitment)));
@@ -407,10 +403,10 @@ export async function uploadSealed(
   const target = await signed(
     context,
     stage,
-    "Get an address for the upload",
+    t`Get an address for the upload`,
     `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
     [
-      ["What it does", `lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
+      [t`What it does`, t`lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
       ...facts,
     ],
     () => answerOf(context.api.POST(route, { params: { path }, body })),
@@ -418,9 +414,9 @@ export async function uploadSealed(
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
   const onProgress = paced(({ done }: Progress) => {
-    stage.say(`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
+    stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
   });
-  stage.say(`Uploading ${bytes(file.size)}.`);
+  stage.say(t`Uploading ${bytes(file.size)}.`);
   try {
     await stage.until((signal) => uploadCiphertext(target, file, { signal, onProgress }));
   } catch (error) {
@@ -437,8 +433,8 @@ function prepareRequest({ bounty_id, solver_address }: Envelope): string {
 
 function prepareFacts(commitment: Hex): Fact[] {
   return [
-    ["What it does", "stores the envelope of your work, whose commitment you record on the chain next"],
-    ["Commitment of the work", commitment],
+    [t`What it does`, t`stores the envelope of your work, whose commitment you record on the chain next`],
+    [t`Commitment of the work`, commitment],
   ];
 }
 
@@ -455,7 +451,7 @@ async function prepare(
   const answer = await signed(
     context,
     stage,
-    "Have the upload checked",
+    t`Have the upload checked`,
     prepareRequest(envelope),
     prepareFacts(commitment),
     () => answerOf(context.api.POST(route, { params: { path }, body: envelope })),

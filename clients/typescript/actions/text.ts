@@ -1,6 +1,10 @@
-/** Values as people read them. Accounts, amounts and times are always whole: nothing that is signed is shortened. */
+/**
+ * Numbers, times, amounts and accounts as people read them, the same as the pages' server writes them
+ * (`tests/pages/formats.json` holds both to it). Nothing that is signed is shortened or rounded.
+ */
 
 import { formatUnits } from "viem";
+import { plural, t } from "./words.js";
 
 /** The escrow token, read from the chain. */
 export interface Token {
@@ -8,40 +12,67 @@ export interface Token {
   readonly decimals: number;
 }
 
+const MONTHS = [
+  ...[t`January`, t`February`, t`March`, t`April`, t`May`, t`June`],
+  ...[t`July`, t`August`, t`September`, t`October`, t`November`, t`December`],
+];
+
+/** Gives an amount of smallest units in whole tokens: `1,234.5 USDC`. */
 export function amount(value: bigint, { symbol, decimals }: Token): string {
-  return `${formatUnits(value, decimals)} ${symbol}`;
+  const [whole = "", part] = formatUnits(value, decimals).split(".");
+  return `${BigInt(whole).toLocaleString("en")}${part === undefined ? "" : `.${part}`} ${symbol}`;
 }
 
-/** A time of the chain, in UTC. */
+/** Gives a time of the chain in UTC: `1 January 2030, 00:00:00 UTC`. */
 export function moment(seconds: bigint | number): string {
   const date = new Date(Number(seconds) * 1_000);
-  if (Number.isNaN(date.getTime())) return `${seconds} seconds after 1970`;
-  return `${date.toISOString().slice(0, 19).replace("T", " ")} UTC`;
+  if (Number.isNaN(date.getTime()) || date.getUTCFullYear() > 9_999) return t`second ${Number(seconds).toLocaleString("en")} after 1970`;
+  const [day, month, year] = [date.getUTCDate(), MONTHS[date.getUTCMonth()] ?? "", date.getUTCFullYear()];
+  return t`${day} ${month} ${year}, ${date.toISOString().slice(11, 19)} UTC`;
 }
 
+/** Gives a length of time, whole: `3 days 4 hours`, `1 minute 30 seconds`. */
 export function duration(seconds: bigint | number): string {
-  const whole = Number(seconds);
-  for (const [size, name] of [
-    [86_400, "day"],
-    [3_600, "hour"],
-    [60, "minute"],
-  ] as const) {
-    if (whole >= 2 * size && whole % size === 0) return `${whole / size} ${name}s`;
+  let left = Math.max(0, Number(seconds));
+  const found: string[] = [];
+  for (const [name, size] of [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const) {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    if (count > 0) found.push(counted(count, name));
   }
-  return `${whole} seconds`;
+  return found.join(" ") || counted(0, "second");
 }
 
+/** Gives a size: `412 bytes`, `1.4 kB`, `20.0 MB`. */
 export function bytes(count: number): string {
   if (count < 1_000) return counted(count, "byte");
   const [size, name] = count < 1_000_000 ? [1_000, "kB"] : [1_000_000, "MB"];
   return `${(count / size).toFixed(1)} ${name}`;
 }
 
-export function counted(count: number, noun: string, many = `${noun}s`): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? noun : many}`;
+/** Gives so many of a thing: `1 file`, `2 files`. */
+export function counted(count: number, noun: keyof typeof NOUNS): string {
+  return NOUNS[noun](count);
 }
 
-/** Text of strangers: what reorders or hides text is shown as a question mark. */
+const NOUNS = {
+  day: (count: number) => plural(count, "%(count)s day", "%(count)s days"),
+  hour: (count: number) => plural(count, "%(count)s hour", "%(count)s hours"),
+  minute: (count: number) => plural(count, "%(count)s minute", "%(count)s minutes"),
+  second: (count: number) => plural(count, "%(count)s second", "%(count)s seconds"),
+  byte: (count: number) => plural(count, "%(count)s byte", "%(count)s bytes"),
+  decimal: (count: number) => plural(count, "%(count)s decimal", "%(count)s decimals"),
+  file: (count: number) => plural(count, "%(count)s file", "%(count)s files"),
+  remark: (count: number) => plural(count, "%(count)s remark", "%(count)s remarks"),
+  Submission: (count: number) => plural(count, "%(count)s Submission", "%(count)s Submissions"),
+} as const;
+
+/** Gives an address or a hash cut for a place where its whole is near. */
+export function short(value: string): string {
+  return `${value.slice(0, 6)}…${value.slice(-4)}`;
+}
+
+/** Shows what reorders or hides text as a question mark, in text that somebody else wrote. */
 export function printable(text: string, limit = 200): string {
   const shown = text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
   return shown.length > limit ? `${shown.slice(0, limit)}…` : shown;

@@ -6,6 +6,7 @@
 
 import type { Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
+import type { Act as HubAct, ActEvent } from "../src/acting.js";
 import { batchName } from "./batches.js";
 import type { BatchStatus } from "./batches.js";
 import type { Context } from "./context.js";
@@ -20,6 +21,7 @@ import type { Act, Sponsor } from "./settings.js";
 import { nameOf, paidBy, refusal, sponsorOf } from "./sponsoring.js";
 import type { Fact, Stage } from "./stage.js";
 import { isWrongChain } from "./wallet.js";
+import { t } from "./words.js";
 
 /** One step that a transaction does. */
 export interface Step {
@@ -43,6 +45,16 @@ export interface Step {
   readonly isKept?: boolean;
   /** Does what has to stand whenever it is sent, also anew, and gives the facts that this brings. */
   readonly ready?: () => Promise<readonly Fact[]>;
+}
+
+/** Gives what a step has of an act of one call: the call, and the event that shows it done. */
+export function stepOf<name extends ActEvent>(
+  { calls, expected }: HubAct<name>,
+  functionName: string,
+): Pick<Step, "functionName" | "call" | "expected"> {
+  const [[call], [event]] = [calls, expected];
+  if (call === undefined || event === undefined) throw new Error("an act has a call and an event");
+  return { functionName, call: { to: call.to, data: call.data }, expected: event };
 }
 
 /** The event of a step that is done; `paid` says who paid the network's fee, where a sponsor might have. */
@@ -84,33 +96,30 @@ const DOUBT_AFTER = 10;
 /** After so many polls a batch that the wallet neither finishes nor gives up may be sent in another way. */
 const PATIENCE = 60;
 /** Why a person is asked again. */
-const UNKNOWN = "An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.";
+const UNKNOWN = t`An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.`;
 const OVERTAKEN =
-  "An earlier attempt was recorded, and a later act of this account has taken its place since. The one that you send " +
-  "now takes the place of that.";
+  t`An earlier attempt was recorded, and a later act of this account has taken its place since. The one that you send now takes the place of that.`;
 const REPLACED =
-  "Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. " +
-  "The one that was sent cannot happen any more, and this step is not done.";
+  t`Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. The one that was sent cannot happen any more, and this step is not done.`;
 
 /** What a wallet says of calls that it does as one. */
 const NOT_HAD = 
-  "An earlier attempt was begun here. The wallet says that it knows nothing of it, and it is not on the chain. Look into " +
-  "the wallet: cancel it there first.";
-const FAILED = "The wallet says that the earlier attempt failed, and changed nothing.";
-const LOST = "The wallet's node does not know this transaction. If the wallet does not either, ";
-const UNTOLD = "This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, ";
+  t`An earlier attempt was begun here. The wallet says that it knows nothing of it, and it is not on the chain. Look into the wallet: cancel it there first.`;
+const FAILED = t`The wallet says that the earlier attempt failed, and changed nothing.`;
+const LOST = t`The wallet's node does not know this transaction. If the wallet does not either, `;
+const UNTOLD = t`This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, `;
 const LATE =
-  "Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen";
+  t`Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen`;
 const UNDONE =
-  "Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, ";
-const AGAIN = "Have it sent again";
-const ONE_BY_ONE = "Go on with one after the other";
+  t`Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, `;
+const AGAIN = t`Have it sent again`;
+const ONE_BY_ONE = t`Go on with one after the other`;
 /** So many batches of one step may fail. */
 const MOST_BATCHES = 16;
 
-const SEND = "Send with the wallet";
-const SPONSORED = "Send without a fee";
-const SAVE = "Save it for the Safe's Transaction Builder";
+const SEND = t`Send with the wallet`;
+const SPONSORED = t`Send without a fee`;
+const SAVE = t`Save it for the Safe's Transaction Builder`;
 const HASH_LETTERS = 66;
 /** With these codes the wallet says that nothing was begun. */
 const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
@@ -138,7 +147,7 @@ async function done({ journal }: Context, { name, isKept }: Step): Promise<void>
 
 /** What became of an earlier attempt; where the wallet may be asked again, why. */
 async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | string> {
-  stage.say("An earlier attempt is looked for on the chain.");
+  stage.say(t`An earlier attempt is looked for on the chain.`);
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
     if (await isOvertaken(step)) {
@@ -206,7 +215,7 @@ export async function leftIfRead(
 
 /** Where something stands that was begun and did not come to nothing. */
 export function standing(left: "open" | "unread"): string {
-  return left === "open" ? "it is not on the chain yet" : "the wallet's node does not show what became of it";
+  return left === "open" ? t`it is not on the chain yet` : t`the wallet's node does not show what became of it`;
 }
 
 /**
@@ -234,55 +243,68 @@ export async function confirmLast(
       continue;
     }
     const facts: Fact[] = [
-      ["What was begun", `one with the commitment ${commitment}; ${standing(left)}`],
-      ["If it happens later", "it takes the place of the one that you send now"],
-      ["Look into the wallet", "wait for it, or cancel it there first"],
+      [t`What was begun`, t`one with the commitment ${commitment}; ${standing(left)}`],
+      [t`If it happens later`, t`it takes the place of the one that you send now`],
+      [t`Look into the wallet`, t`wait for it, or cancel it there first`],
     ];
     stage.say("");
-    await stage.confirm("Another one of yours may still be recorded", facts, "Go on with this one");
+    await stage.confirm(t`Another one of yours may still be recorded`, facts, t`Go on with this one`);
   }
 }
 
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
-async function sent(
-  context: Context,
-  stage: Stage,
-  step: Step,
-  again: string | undefined,
-): Promise<FoundEvent | string> {
-  const { node, wallet, journal, account, isPrepared } = context;
+async function sent(context: Context, stage: Stage, step: Step, again: string | undefined): Promise<FoundEvent | string> {
+  const { node, journal, account, isPrepared } = context;
   const readied = (await step.ready?.()) ?? [];
-  stage.say("The transaction is tried on the wallet's node, without sending it.");
+  stage.say(t`The transaction is tried on the wallet's node, without sending it.`);
   if (step.before === undefined) await node.simulate(account, step.call);
   else await node.simulateTogether(account, callsOf(step));
   const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
   const offered = await sponsorOf(context, step.act);
   const ordinary = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
   const facts = [...factsOf(context, step, readied, again), ...(await feeFacts(context, step, offered))];
-  stage.say("");
   const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
-  const pressed = await stage.confirm(step.title, facts, ...buttons);
-  const sponsor = pressed === SPONSORED ? offered : undefined;
-  const since = earlier?.fromBlock ?? step.since;
-  const fromBlock = since ?? (await node.getBlockNumber());
-  if (since !== undefined) {
-    const found = await node.find(step.expected, since); // it may have happened while its facts were read
-    if (found !== undefined) {
-      await done(context, step);
-      return found;
+  stage.say("");
+  return stage.attempt(step.title, facts, buttons, async (pressed) => {
+    const since = earlier?.fromBlock ?? step.since;
+    const found = since === undefined ? undefined : await node.find(step.expected, since); // while its facts were read
+    if (found === undefined) {
+      const sponsor = pressed === SPONSORED ? offered : undefined;
+      return begun(context, stage, step, { earlier, since, sponsor, isSaved: pressed === SAVE });
     }
-  }
+    await done(context, step);
+    return found;
+  });
+}
+
+/** How a step is to be sent: after which earlier attempt, looked for since when, who pays, whether by a file. */
+interface Sending {
+  readonly earlier: Attempt | undefined;
+  readonly since: bigint | undefined;
+  readonly sponsor: Sponsor | undefined;
+  readonly isSaved: boolean;
+}
+
+/** Writes an attempt down, has the wallet send it and waits for what comes of it. */
+async function begun(
+  context: Context,
+  stage: Stage,
+  step: Step,
+  { earlier, since, sponsor, isSaved }: Sending,
+): Promise<FoundEvent | string> {
+  const { node, wallet, journal } = context;
+  const fromBlock = since ?? (await node.getBlockNumber());
   const isTogether = step.before !== undefined;
   const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, askedAt: Date.now(), isTogether };
-  const isBatch = sponsor !== undefined || (pressed !== SAVE && isTogether);
+  const isBatch = sponsor !== undefined || (!isSaved && isTogether);
   const attempt = isBatch ? await asBatch(context, step, begun) : begun;
   await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
-  if (pressed === SAVE) {
+  if (isSaved) {
     offerFile(context, stage, step);
     return outcome(context, stage, step, attempt);
   }
-  stage.say("The wallet is asked to send the transaction.");
+  stage.say(t`The wallet is asked to send the transaction.`);
   const sending = handOver(context, step, attempt, sponsor);
   try {
     return await outcome(context, stage, step, await stage.until(() => sending));
@@ -325,7 +347,7 @@ async function asBatch({ settings, wallet, account }: Context, step: Step, attem
     const batch = batchName(chainId, account, step.name, number);
     if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch };
   }
-  throw new ServiceError("batch_refused", "The wallet has failed to do these calls as one too often.");
+  throw new ServiceError("batch_refused", t`The wallet has failed to do these calls as one too often.`);
 }
 
 function callsOf({ before, call }: Step): Call[] {
@@ -337,8 +359,8 @@ function callsOf({ before, call }: Step): Call[] {
  * took its place, or the node does not know it and the person wants it sent again, returns why it may be.
  */
 async function outcome(context: Context, stage: Stage, step: Step, attempt: Attempt): Promise<FoundEvent | string> {
-  const sent = attempt.hash === undefined ? "" : `Sent as ${attempt.hash}. `;
-  stage.say(`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
+  const sent = attempt.hash === undefined ? "" : t`Sent as ${attempt.hash}. `;
+  stage.say(t`${sent}Waiting for the chain; if you leave the page, it continues when you come back.`);
   const ended = await stage.until((signal) => polled(context, stage, step, attempt, signal));
   stage.show();
   if (typeof ended === "object") await done(context, step);
@@ -391,7 +413,7 @@ async function polled(
       if (typeof looked === "object") return looked;
       if (looked === "nothing" && !signal.aborted) {
         await journal.remove(step.name);
-        throw cameToNothing(hash, receipt.succeeded);
+        throw cameToNothing(hash ?? "", receipt.succeeded);
       }
     }
     if (hash !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
@@ -432,20 +454,19 @@ function wayOn(
   if (poll < PATIENCE) return undefined;
   if (hash === undefined && (told === undefined || told.state === "done")) return UNTOLD;
   if (before !== undefined) return UNDONE;
-  return `${LATE}${twice === undefined ? ", and counts once" : `; done twice, ${twice}`}. `;
+  return twice === undefined ? t`${LATE}, and counts once. ` : t`${LATE}; done twice, ${twice}. `;
 }
 
 /** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
-function cameToNothing(hash: Hex | undefined, hasSucceeded: boolean): ServiceError {
+function cameToNothing(hash: Hex | "", hasSucceeded: boolean): ServiceError {
   if (!hasSucceeded) {
-    return new ServiceError("transaction_reverted", `The transaction ${hash} failed; it changed nothing.`, {
-      nextAction: "Reload the page to see what the bounty permits now.",
+    return new ServiceError("transaction_reverted", t`The transaction ${hash} failed; it changed nothing.`, {
+      nextAction: t`Reload the page to see what the bounty permits now.`,
     });
   }
-  return new ServiceError("step_not_done", `The transaction ${hash} is on the chain, and has not done this step.`, {
+  return new ServiceError("step_not_done", t`The transaction ${hash} is on the chain, and has not done this step.`, {
     nextAction:
-      "The account's own contract may have failed within it, or the wallet sent something else, such as another spending " +
-      "cap. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.",
+      t`The account's own contract may have failed within it, or the wallet sent something else, such as another spending cap. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.`,
   });
 }
 
@@ -516,9 +537,9 @@ function offerFile({ settings, account }: Context, stage: Stage, step: Step): vo
   const link = element(
     "a",
     { download: `${step.name.replace(/[^A-Za-z0-9]+/g, "-")}.json`, href },
-    "Save the transaction",
+    t`Save the transaction`,
   );
-  stage.show(element("p", {}, link, " and load it in the Safe's Transaction Builder. This page waits for it."));
+  stage.show(element("p", {}, link, " ", t`Load it in the Safe's Transaction Builder. This page waits for it.`));
 }
 
 /** A node that is silent for a moment ends no wait; a wallet that is on another chain does. */
@@ -532,28 +553,30 @@ export async function tolerated<Value>(question: Promise<Value>): Promise<Value 
 }
 
 function factsOf({ settings, account }: Context, step: Step, readied: readonly Fact[], again: string | undefined): Fact[] {
-  const isOfHub = step.call.to.toLowerCase() === settings.deployment.hubAddress.toLowerCase();
+  const { chainId, hubAddress } = settings.deployment;
+  const isOfHub = step.call.to.toLowerCase() === hubAddress.toLowerCase();
+  const contract = isOfHub ? t`the Hub ${step.call.to} on chain ${chainId}` : t`the token ${step.call.to} on chain ${chainId}`;
   const facts: Fact[] = [
     ...step.facts,
     ...readied,
-    ["Function of the contract", step.functionName],
-    ["Contract", `the ${isOfHub ? "Hub" : "token"} ${step.call.to} on chain ${settings.deployment.chainId}`],
-    ["Sent by", account],
-    ["Ether that moves", "none but the network's fee"],
+    [t`Function of the contract`, step.functionName],
+    [t`Contract`, contract],
+    [t`Sent by`, account],
+    [t`Ether that moves`, t`none but the network's fee`],
   ];
   if (again === undefined) return facts;
-  const twice: Fact[] = step.twice === undefined ? [] : [["Done twice", step.twice]];
-  return [["Before you send", again], ...twice, ...facts];
+  const twice: Fact[] = step.twice === undefined ? [] : [[t`Done twice`, step.twice, "warning"]];
+  return [[t`Before you send`, again, "warning"], ...twice, ...facts];
 }
 
 /** What the network's fee is, and who pays it. */
 async function feeFacts(context: Context, step: Step, sponsor: Sponsor | undefined): Promise<Fact[]> {
   const [fee, lack] = await Promise.all([feeText(context, callsOf(step)), withoutEther(context)]);
-  const facts: Fact[] = [["The network's fee", fee ?? "in ether; the wallet shows it"]];
-  if (lack !== undefined) facts.push(["Ether of this account", lack]);
+  const facts: Fact[] = [[t`The network's fee`, fee ?? t`in ether; the wallet shows it`]];
+  if (lack !== undefined) facts.push([t`Ether of this account`, lack]);
   if (sponsor !== undefined) {
-    const agreed = `with “${SPONSORED}”, ${nameOf(sponsor)}, if it agrees: no ether is needed. Else nothing is sent`;
-    facts.push(["Who pays the fee", `${agreed}. With “${SEND}”, this account`]);
+    const agreed = t`with “${SPONSORED}”, ${nameOf(sponsor)}, if it agrees: no ether is needed. Else nothing is sent`;
+    facts.push([t`Who pays the fee`, t`${agreed}. With “${SEND}”, this account`]);
   }
   return facts;
 }

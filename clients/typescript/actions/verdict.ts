@@ -1,73 +1,73 @@
-/** A Guardian's Verdict: its reasons are published and read back before the transaction that anchors them. */
+/** A Guardian judges: it opens Submissions, and its reasons are published and read back before its Verdict is recorded. */
 
 import type { Address, Hex } from "viem";
-import { answerOf, commitmentOf, hubCall, ServiceError } from "../src/acting.js";
+import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
+import type { Offer } from "./acts.js";
 import { repeated, signed } from "./api.js";
-import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
+import { AWARDED, canJudge, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { requireNoKey } from "./keyless.js";
 import type { ExpectedEvent } from "./node.js";
+import { KeyField, openedOf, openOne } from "./opening.js";
 import { lookedAt } from "./paced.js";
 import { finished } from "./results.js";
-import type { Fact, Offer, Stage } from "./stage.js";
-import { listingOf, unlistedNote } from "./submissions.js";
-import type { Listing } from "./submissions.js";
+import type { Fact, Stage } from "./stage.js";
+import { listingOf, submissionName, unlistedNote, WorkTable } from "./submissions.js";
+import type { Listing, Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { confirmLast, perform } from "./transactions.js";
+import { confirmLast, perform, stepOf, tolerated } from "./transactions.js";
 import { hasPassed } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
+import { t } from "./words.js";
 
 const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
 const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
-const ELSEWHERE = "opened elsewhere";
-const LOST = "the Hub holds none by now: a reorganisation of the chain may have taken it";
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
 type Held = readonly [kind: number, solver: Address, submission: Hex];
 
 /** What a Guardian decides, and why. */
 interface Decision {
-  readonly named: Recorded | undefined;
+  readonly named: Numbered | undefined;
   readonly reasons: string;
 }
 
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
-  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
+  const { now, judgingDeadline, guardians, quorum } = bounty;
   if (guardians.includes(context.account) && now >= judgingDeadline) void forgetDraft(context, bounty);
-  const isJudgeable = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
-  if (!isJudgeable || !guardians.includes(context.account)) return [];
+  if (!canJudge(context.account, bounty)) return [];
   return [
     {
-      title: "Record your Verdict",
-      text: `As a Guardian of this bounty, until ${moment(judgingDeadline)}. ${bounty.quorum} of ${guardians.length} decide.`,
-      button: "Write the Verdict",
+      key: "verdict",
+      title: t`Judge this bounty`,
+      text: t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
+      button: t`Judge`,
+      begins: "alone",
       run: (stage) => record(context, stage, bounty),
     },
   ];
 }
 
 async function record(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const { api, node, hub, account, settings } = context;
-  stage.say("The Submissions are looked up.");
+  const { node, hub, account, settings } = context;
+  stage.say(t`Reading the Submissions.`);
   const listing = await listingOf(context, stage, bounty);
-  await heedStandstill(context, stage, bounty.judgingDeadline, "A Verdict");
+  await heedStandstill(context, stage, bounty.judgingDeadline, t`A Verdict`);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   let earlier = await held();
-  stage.say(earlier[0] === 0 ? "" : "You have recorded a Verdict already; another one takes its place.");
+  stage.say(earlier[0] === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
   const { named, reasons } = await decided(context, stage, bounty, listing);
   await requireOpened(context, stage, bounty, named, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
-  const what: Fact = [
-    "Your Verdict",
-    named === undefined ? "no valid Submission" : `awards Submission ${named.commitment} of ${named.solver}`,
-  ];
+  const awards = named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`;
+  const whole: Fact[] = named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`]];
   const kind = `verdict ${bounty.id}`;
   const name = `${kind} ${commitment}`;
   const recording = (reportCommitment: Hex): ExpectedEvent => ({
@@ -75,92 +75,98 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     args: { bountyId: bounty.id, guardian: account, reportCommitment },
   });
   await confirmLast(context, stage, name, kind, recording);
-  const path = { report_commitment: commitment };
-  await signed(
-    context,
-    stage,
-    "Publish your reasons",
-    `POST /api/written-verdicts/${commitment}`,
-    [
-      ["What it does", `publishes your reasons on bounty ${bounty.id}, for everybody and for good`],
-      what,
-      ["Your reasons", reasons.trim()],
-    ],
-    () =>
-      answerOf(
-        api.POST("/api/written-verdicts/{report_commitment}", {
-          params: { path },
-          body: document,
-          headers: { "Content-Type": "text/markdown" },
-        }),
-      ),
-  );
-  stage.say("The reasons are read back.");
-  const read = await repeated(stage, () => {
-    const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
-    return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
-  });
-  if (read !== document) {
-    throw new ServiceError("verdict_mismatch", "The reasons read back differently from what was sent.", {
-      nextAction: "Nothing was recorded on the chain. Report it to the operator.",
-    });
-  }
-  const outcome = named === undefined ? NO_VALID_SUBMISSION : AWARDED;
-  const { solver, commitment: submission } = named ?? { solver: NO_ADDRESS, commitment: NO_BYTES32 };
-  const own: Held = [outcome, solver, submission];
+  await publishReasons(context, stage, bounty, document, commitment, [[t`Your Verdict`, awards], [t`Your reasons`, reasons.trim()], ...whole]);
+  const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
+  const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
   const found = await perform(context, stage, {
+    ...stepOf(verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment), "recordVerdict"),
+    expected: recording(commitment),
     name,
-    title: "Record the Verdict on the chain",
+    title: t`Record the Verdict on the chain`,
     act: "verdict",
-    functionName: "recordVerdict",
-    call: hubCall(settings.deployment.hubAddress, "recordVerdict", [bounty.id, outcome, solver, submission, commitment]),
     facts: [
-      ["What it does", `records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
-      what,
-      ["Commitment of your reasons", commitment],
+      [t`What it does`, t`records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
+      [t`Your Verdict`, awards],
+      ...whole,
+      [t`Commitment of your reasons`, commitment],
     ],
     ready: async () => {
       const before = earlier;
       earlier = await heldByNow(held, [before, own]); // the form may have been open for long
       return replacing(stage, before, earlier, own);
     },
-    expected: recording(commitment),
     holds: async () => isSame(await held(), own),
   });
-  const next = `The bounty ends once ${bounty.quorum} Guardians agree. Next, claim your share on this page.`;
-  finished(settings, stage, "Your Verdict is recorded, by transaction", found, next);
+  const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
+  finished(settings, stage, t`Your Verdict is recorded.`, found, nextOf(bounty, after?.outcome));
+}
+
+/** Says what comes after a Verdict, by what the bounty is then. */
+function nextOf({ quorum }: Bounty, outcome: number | undefined): string {
+  if (outcome === AWARDED) return t`It decided the bounty. Next, deliver the key of the winning work: until a Guardian does, the Poster cannot open it.`;
+  if (outcome === NO_VALID_SUBMISSION) return t`It decided the bounty: no Submission won. Next, claim your share on this page.`;
+  return t`The bounty ends once ${quorum} Guardians agree. Next, claim your share on this page.`;
+}
+
+/** Publishes the written Verdict and reads it back. */
+async function publishReasons(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  document: string,
+  commitment: Hex,
+  facts: readonly Fact[],
+): Promise<void> {
+  const { api } = context;
+  const path = { report_commitment: commitment };
+  const headers = { "Content-Type": "text/markdown" };
+  await signed(
+    context,
+    stage,
+    t`Publish your reasons`,
+    `POST /api/written-verdicts/${commitment}`,
+    [[t`What it does`, t`publishes your reasons on bounty ${bounty.id}, for everybody and for good`], ...facts],
+    () => answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
+  );
+  stage.say(t`Reading the reasons back.`);
+  const read = await repeated(stage, () => {
+    const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
+    return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
+  });
+  if (read === document) return;
+  throw new ServiceError("verdict_mismatch", t`The reasons read back differently from what was sent.`, {
+    nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
+  });
 }
 
 function isSame([kind, solver, submission]: Held, other: Held): boolean {
   return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
 }
 
-function said([kind, solver, submission]: Held): string {
-  return kind === AWARDED ? `awards Submission ${submission} of ${solver.toLowerCase()}` : "finds no valid Submission";
-}
-
-/** What the Hub holds, looked at again where it is none of the `expected`. */
+/** Reads what the Hub holds, again where it is none of the `expected`. */
 export function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
   return lookedAt(held, (now) => expected.some((each) => isSame(now, each)));
 }
 
 /**
- * What a Verdict takes the place of. Where that is neither what the Hub held `before` nor the Verdict itself, it was recorded
- * elsewhere while this one was written: the Guardian decides.
+ * Says what a Verdict takes the place of. Where that is neither what the Hub held `before` nor the Verdict itself, it was
+ * recorded elsewhere while this one was written: the Guardian decides.
  */
 export async function replacing(stage: Stage, before: Held, now: Held, own: Held): Promise<Fact[]> {
-  if (now[0] === 0) return before[0] === 0 ? [] : [["Your earlier Verdict", LOST]];
-  const what = `one that ${said(now)}`;
+  const lost = t`the Hub holds none by now: a reorganisation of the chain may have taken it`;
+  if (now[0] === 0) return before[0] === 0 ? [] : [[t`Your earlier Verdict`, lost, "warning"]];
+  const [kind, solver, submission] = now;
+  const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
   if (!isSame(now, before) && !isSame(now, own)) {
     stage.say("");
     const facts: Fact[] = [
-      ["What the Hub holds by now", what],
-      ["If you did not record it", "somebody else has the key of your account"],
-      ["If you go on", "yours takes its place"],
+      [t`What the Hub holds by now`, what],
+      [t`If you did not record it`, t`somebody else has the key of your account`],
+      [t`If you go on`, t`yours takes its place`],
     ];
-    await stage.confirm("Your Verdict was changed elsewhere meanwhile", facts, "Go on with this one");
+    await stage.confirm(t`Your Verdict was changed elsewhere meanwhile`, facts, t`Go on with this one`);
   }
-  return [["Your earlier Verdict", `${what}, is replaced by this one`]];
+  return [[t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"]];
 }
 
 /** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
@@ -171,74 +177,69 @@ async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
   await forget().catch(() => undefined); // a later visit does
 }
 
-/** The form; what is written in it is kept, also for another Verdict that takes this one's place. */
-async function decided(
-  { journal, account }: Context,
-  stage: Stage,
-  bounty: Bounty,
-  listing: Listing,
-): Promise<Decision> {
-  const select = element("select", {}, element("option", {}, "Choose your Verdict"));
-  const choices: (Recorded | undefined)[] = [...listing.recorded, undefined];
-  for (const each of choices) {
-    const text = each === undefined ? "No valid Submission" : `Award ${each.solver}, Submission ${each.commitment}`;
-    select.append(element("option", {}, text));
-  }
+/** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
+async function decided(context: Context, stage: Stage, bounty: Bounty, listing: Listing): Promise<Decision> {
+  const { journal, account } = context;
+  const { recorded } = listing;
+  const keys = new KeyField();
+  const opening = stage.nested();
+  const open = (work: Numbered) => {
+    const opened = keys.read().then((keyring) => openOne(context, opening, bounty, work, keyring));
+    opened.then(() => table.open(work), (error: unknown) => opening.fail(error));
+  };
+  const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open, true);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
   await journal.keepWritten(draftName(bounty, account), reasons);
   const fields = [
+    keys.place,
     ...unlistedNote(listing),
-    labelled("Verdict", select),
-    labelled("Reasons", reasons, "Markdown. Say what you ran or read for each criterion, and what came out."),
+    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
+    opening.place,
+    labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
   ];
-  return stage.ask("Your Verdict", fields, "Go on", () => {
-    if (select.selectedIndex === 0) {
-      throw new ServiceError("nothing_chosen", "Choose your Verdict: no choice is made for you.");
-    }
-    if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", "There are no reasons yet.");
-    requireNoKey("The reasons hold", reasons.value);
-    return { named: choices[select.selectedIndex - 1], reasons: reasons.value };
+  return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
+    const { chosen } = table;
+    if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict: no choice is made for you.`);
+    if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
+    requireNoKey(t`The reasons hold`, reasons.value);
+    return { named: chosen[0], reasons: reasons.value };
   });
 }
 
-/** A Verdict over work that was never opened in this browser is meant only where the Guardian writes so. */
+/** Asks a Guardian to write so where a Verdict is over work that was never opened in this browser. */
 async function requireOpened(
-  { journal }: Context,
+  context: Context,
   stage: Stage,
   bounty: Bounty,
-  named: Recorded | undefined,
+  named: Numbered | undefined,
   { recorded, unlisted }: Listing,
 ): Promise<void> {
   const judged = named === undefined ? recorded : [named];
-  const isOpened = await Promise.all(judged.map((each) => journal.get(openedName(bounty.id, each))));
-  const unopened = isOpened.filter((each) => each === undefined).length + (named === undefined ? unlisted : 0);
+  const opened = await openedOf(context, bounty, judged);
+  const unopened = judged.length - opened.size + (named === undefined ? unlisted : 0);
   if (unopened === 0) return;
+  const words = t`opened elsewhere`;
   const [title, what] =
     named === undefined
-      ? ["You find none valid without having opened all here", counted(unopened, "Submission was", "Submissions were")]
-      : ["You award work that you have not opened here", `Submission ${named.commitment} of ${named.solver} was`];
+      ? [t`You find none valid without having opened all here`, t`Never opened in this browser: ${counted(unopened, "Submission")}.`]
+      : [t`You award work that you have not opened here`, t`${submissionName(named)} was never opened in this browser.`];
   stage.say("");
   const typed = element("input", { autocomplete: "off", spellcheck: "false" });
-  const text = `${what} never opened in this browser. A Verdict that decides cannot be taken back.`;
-  const hint = `If you opened and judged it all elsewhere, or it does not open, write: ${ELSEWHERE}`;
-  const fields = [element("p", { class: "warning" }, text), labelled("Your words", typed, hint)];
-  await stage.ask(title, fields, "Go on", () => {
-    if (typed.value.trim().toLowerCase() === ELSEWHERE) return;
-    throw new ServiceError("unopened", `Open the work first, or write "${ELSEWHERE}".`);
+  const text = t`${what} A Verdict that decides cannot be taken back.`;
+  const hint = t`If you opened and judged it all elsewhere, or it does not open, write: ${words}`;
+  const fields = [element("p", { class: "warning" }, text), labelled(t`Your words`, typed, hint)];
+  await stage.ask(title, fields, t`Go on`, () => {
+    if (typed.value.trim().toLowerCase() === words) return;
+    throw new ServiceError("unopened", t`Open the work first, or write "${words}".`);
   });
 }
 
-/** Under which a Submission is noted that was opened in this browser: by its account, too, since commitments are copied. */
-export function openedName(bountyId: bigint, { solver, commitment }: Recorded): string {
-  return `opened ${bountyId} ${solver} ${commitment}`;
-}
-
-/** By account: another Guardian of this browser does not publish these reasons as its own. */
+/** Names a draft by account: another Guardian of this browser does not publish these reasons as its own. */
 function draftName({ id }: Bounty, account: Address): string {
   return `verdict-draft ${id} ${account}`;
 }
 
-/** The written Verdict, as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */
+/** Writes the Verdict as docs/formats.md has it; addresses and commitments are quoted, so that YAML keeps them. */
 export function verdictDocument(
   { chainId, hubAddress }: Deployment,
   bountyId: bigint,
@@ -259,5 +260,5 @@ export function verdictDocument(
   }
   const document = `---\n${fields.join("\n")}\n---\n${reasons.replace(/\r\n?/g, "\n").trim()}\n`;
   if (new TextEncoder().encode(document).length <= MAX_BYTES) return document;
-  throw new ServiceError("payload_too_large", "The reasons are longer than 256 KiB.", { nextAction: "Shorten them." });
+  throw new ServiceError("payload_too_large", t`The reasons are longer than 256 KiB.`, { nextAction: t`Shorten them.` });
 }

@@ -1,6 +1,6 @@
 /** A wallet of this browser: found by EIP-6963, asked by EIP-1193, and never by anything else. */
 
-import { getTypesForEIP712Domain, hashTypedData } from "viem";
+import { getTypesForEIP712Domain, hashTypedData, recoverAddress, size } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { batchStatus, capabilitiesOf, sendBatch } from "./batches.js";
@@ -11,6 +11,7 @@ import type { Call, Provider } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
+import { t } from "./words.js";
 
 /** A wallet that announced itself. Its name is what it calls itself, `id` the same for programs. */
 export interface Announced {
@@ -50,7 +51,7 @@ export function discover(found: (wallet: Announced) => void): void {
     if (typeof info?.uuid !== "string" || typeof info.name !== "string" || provider === undefined) return;
     if (seen.has(info.uuid) || seen.size >= MOST_ANNOUNCED) return;
     seen.add(info.uuid);
-    const name = printable(info.name, NAME_LENGTH) || "A wallet without a name";
+    const name = printable(info.name, NAME_LENGTH) || t`A wallet without a name`;
     found({ id: typeof info.rdns === "string" ? info.rdns : name, name, provider });
   });
   dispatchEvent(new Event("eip6963:requestProvider"));
@@ -60,8 +61,8 @@ export function discover(found: (wallet: Announced) => void): void {
 export class Wallet {
   readonly address: Address;
   readonly name: string;
+  readonly chainId: number;
   readonly #provider: Provider;
-  readonly #chainId: number;
   #isStale = false;
   #signed: Signed | undefined;
 
@@ -69,7 +70,7 @@ export class Wallet {
     this.name = name;
     this.address = address;
     this.#provider = provider;
-    this.#chainId = chainId;
+    this.chainId = chainId;
     provider.on?.("chainChanged", (chain) => {
       if (Number(chain) !== chainId) this.#isStale = true; // what was read since may be another chain's
     });
@@ -79,8 +80,8 @@ export class Wallet {
   static async connect(announced: Announced, chainId: number): Promise<Wallet> {
     const wallet = Wallet.#first(announced, chainId, await ask(announced.provider, "eth_requestAccounts"));
     if (wallet === undefined) {
-      throw new ServiceError("wallet_failed", "The wallet shows no account.", {
-        nextAction: "Allow this page to see an account, and connect again.",
+      throw new ServiceError("wallet_failed", t`The wallet shows no account.`, {
+        nextAction: t`Allow this page to see an account, and connect again.`,
       });
     }
     return wallet;
@@ -108,9 +109,9 @@ export class Wallet {
   async requireChain(): Promise<void> {
     this.#requireFresh();
     const chainId = Number(await askedNobody(this.#provider, "eth_chainId"));
-    if (chainId !== this.#chainId) {
-      const message = `The wallet is on chain ${chainId}; this page acts on chain ${this.#chainId} only.`;
-      throw new ServiceError("wrong_chain", message, { nextAction: "Switch the wallet to that chain." });
+    if (chainId !== this.chainId) {
+      const message = t`The wallet is on chain ${chainId}; this page acts on chain ${this.chainId} only.`;
+      throw new ServiceError("wrong_chain", message, { nextAction: t`Switch the wallet to that chain.` });
     }
   }
 
@@ -120,19 +121,19 @@ export class Wallet {
     const accounts = await askedNobody(this.#provider, "eth_accounts");
     const [selected] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
     if (typeof selected !== "string" || selected.toLowerCase() !== this.address) {
-      const message = `The wallet has another account selected than ${this.address}, with which this page was connected.`;
-      throw new ServiceError("wrong_account", message, { nextAction: "Select that account, or connect again." });
+      const message = t`The wallet has another account selected than ${this.address}, with which this page was connected.`;
+      throw new ServiceError("wrong_account", message, { nextAction: t`Select that account, or connect again.` });
     }
   }
 
   /** Asks the wallet to change to the deployment's chain; one that it does not know is given to it first. */
   async switchChain(): Promise<void> {
     const change = () =>
-      ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.#chainId.toString(16)}` }]);
+      ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.chainId.toString(16)}` }]);
     try {
       await change();
     } catch (error) {
-      const chain = addedChain(this.#chainId);
+      const chain = addedChain(this.chainId);
       if (!(error instanceof ServiceError && error.code === "unknown_chain") || chain === undefined) throw error;
       await ask(this.#provider, "wallet_addEthereumChain", [chain]);
       await change(); // a wallet may add a chain and stay where it is
@@ -149,8 +150,8 @@ export class Wallet {
 
   #requireFresh(): void {
     if (!this.#isStale) return;
-    const message = "The wallet changed its chain since this page read it.";
-    throw new ServiceError("wrong_chain", message, { nextAction: "Connect the wallet again." });
+    const message = t`The wallet changed its chain since this page read it.`;
+    throw new ServiceError("wrong_chain", message, { nextAction: t`Connect the wallet again.` });
   }
 
   /** The person's signature of typed data, which was explained before. */
@@ -159,8 +160,10 @@ export class Wallet {
     const { domain, types } = typedData;
     const whole = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
     const text = JSON.stringify(whole, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-    const signature = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
-    this.#signed = { digest: hashTypedData(typedData), signature };
+    const digest = hashTypedData(typedData);
+    const given = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
+    const signature = await wholeSignature(this.address, digest, given);
+    this.#signed = { digest, signature };
     return signature;
   }
 
@@ -172,20 +175,20 @@ export class Wallet {
   /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */
   async send(to: Address, data: Hex): Promise<Hex> {
     await this.requireReady();
-    const chainId = `0x${this.#chainId.toString(16)}`; // a wallet that is switched meanwhile refuses it
+    const chainId = `0x${this.chainId.toString(16)}`; // a wallet that is switched meanwhile refuses it
     const transaction = { from: this.address, to, data, value: "0x0", chainId };
     return hexOf(await ask(this.#provider, "eth_sendTransaction", [transaction]));
   }
 
   /** What it can do for its account on this chain. */
   capabilities(): Promise<Capabilities> {
-    return capabilitiesOf(this.#provider, this.address, this.#chainId);
+    return capabilitiesOf(this.#provider, this.address, this.chainId);
   }
 
   /** Has calls without ether done as one, under a name that makes them happen once; see `sendBatch`. */
   async sendBatch(id: Hex, calls: readonly Call[], sponsor?: Sponsor): Promise<string> {
     await this.requireReady();
-    return sendBatch(this.#provider, this.address, this.#chainId, id, calls, sponsor);
+    return sendBatch(this.#provider, this.address, this.chainId, id, calls, sponsor);
   }
 
   /** What it says became of a batch; `undefined` where it does not say. */
@@ -205,8 +208,8 @@ async function askedNobody(provider: Provider, method: string): Promise<unknown>
     return await inTime(ask(provider, method), MOST_MILLISECONDS);
   } catch (error) {
     if (!(error instanceof AnsweredLate)) throw error;
-    const nextAction = "Open the wallet and see whether it works, then reload this page.";
-    throw new ServiceError("wallet_failed", "The wallet does not answer.", { nextAction });
+    const nextAction = t`Open the wallet and see whether it works, then reload this page.`;
+    throw new ServiceError("wallet_failed", t`The wallet does not answer.`, { nextAction });
   }
 }
 
@@ -222,16 +225,16 @@ async function ask(provider: Provider, method: string, params: readonly unknown[
 export function walletRefusal(error: unknown): ServiceError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
   if (code === DECLINED) {
-    const nextAction = "Nothing was signed or sent. Press the button again to go on.";
-    return new ServiceError("declined", "You declined in the wallet.", { nextAction });
+    const nextAction = t`Nothing was signed or sent. Press the button again to go on.`;
+    return new ServiceError("declined", t`You declined in the wallet.`, { nextAction });
   }
   if (code === UNKNOWN_CHAIN) {
-    const nextAction = "Add the chain in the wallet's settings, with the address of a node, and connect again.";
-    return new ServiceError("unknown_chain", "The wallet does not know this chain.", { nextAction });
+    const nextAction = t`Add the chain in the wallet's settings, with the address of a node, and connect again.`;
+    return new ServiceError("unknown_chain", t`The wallet does not know this chain.`, { nextAction });
   }
   if (code === BUSY) {
-    const nextAction = "Answer it in the wallet, and try again.";
-    return new ServiceError("wallet_busy", "The wallet has another question open.", { nextAction });
+    const nextAction = t`Answer it in the wallet, and try again.`;
+    return new ServiceError("wallet_busy", t`The wallet has another question open.`, { nextAction });
   }
   const data = revertData(error);
   if (data !== undefined) {
@@ -239,13 +242,32 @@ export function walletRefusal(error: unknown): ServiceError {
     return new ServiceError("wallet_failed", sentence, { nextAction });
   }
   const issues = typeof message === "string" ? [{ path: "wallet", message: printable(message, 300) }] : [];
-  const nextAction = "Nothing was signed or sent as far as this page knows; look into the wallet before trying again.";
-  return new ServiceError("wallet_failed", "The wallet could not do this.", { issues, nextAction });
+  const nextAction = t`Nothing was signed or sent as far as this page knows; look into the wallet before trying again.`;
+  return new ServiceError("wallet_failed", t`The wallet could not do this.`, { issues, nextAction });
+}
+
+/**
+ * Gives a key's signature as the token and the API take it: 65 bytes that end with 27 or 28. Some wallets give 0 or 1, or
+ * the 64 bytes of EIP-2098; what is not the account's own key's, such as a Safe's, stays as it is.
+ */
+export async function wholeSignature(account: Address, digest: Hex, given: Hex): Promise<Hex> {
+  const last = parseInt(given.slice(-2), 16);
+  let whole = given;
+  if (size(given) === 65 && last < 2) whole = `${given.slice(0, -2)}${(last + 27).toString(16)}` as Hex;
+  if (size(given) === 64) {
+    const [r, s] = [given.slice(2, 66), BigInt(`0x${given.slice(66)}`)];
+    const isOdd = s >> 255n === 1n;
+    const plain = (s & ((1n << 255n) - 1n)).toString(16).padStart(64, "0");
+    whole = `0x${r}${plain}${isOdd ? "1c" : "1b"}`;
+  }
+  if (whole === given) return given;
+  const signer = await recoverAddress({ hash: digest, signature: whole }).catch(() => undefined);
+  return signer?.toLowerCase() === account ? whole : given;
 }
 
 function hexOf(value: unknown): Hex {
   if (typeof value === "string" && /^0x([0-9a-fA-F]{2})*$/.test(value)) return value.toLowerCase() as Hex;
-  throw new ServiceError("wallet_failed", "The wallet answered something that is neither signature nor transaction.", {
-    nextAction: "Look into the wallet before trying again.",
+  throw new ServiceError("wallet_failed", t`The wallet answered something that is neither signature nor transaction.`, {
+    nextAction: t`Look into the wallet before trying again.`,
   });
 }

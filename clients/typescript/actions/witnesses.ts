@@ -25,6 +25,7 @@ import type { Context } from "./context.js";
 import { pause } from "./paced.js";
 import type { Stage } from "./stage.js";
 import { tolerated } from "./transactions.js";
+import { t } from "./words.js";
 
 /** A Submission that the Hub records. */
 export interface Recorded {
@@ -100,7 +101,7 @@ export async function escrowsOf(
       return { known, hidden };
     }
     if (tries === LAG_TRIES) {
-      throw disagreement("unfunded", `the API shows bounty ${unknown} on it`, "the wallet's node has no such bounty");
+      throw disagreement("unfunded", t`the API shows bounty ${unknown} on it`, t`the wallet's node has no such bounty`);
     }
     await pause(LAG_MILLISECONDS);
   }
@@ -113,7 +114,7 @@ async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Pro
   );
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;
   if (!Array.isArray(rows) || !rows.every(isListed)) {
-    throw disagreement("unfunded", "the API answers no list", "nobody else has all of them");
+    throw disagreement("unfunded", t`the API answers no list`, t`nobody else has all of them`);
   }
   return rows.map(({ bounty_id, authorization_nonce, block_number }) => ({
     ...{ id: BigInt(bounty_id), nonce: authorization_nonce, block: BigInt(block_number) },
@@ -222,7 +223,7 @@ export async function finalWinner(context: Context, stage: Stage, bounty: Bounty
   ]);
   const active = await activeOf(context, id, solver);
   if (active === commitment) return { solver, commitment };
-  throw disagreement("winner", `bounty ${id} names Submission ${commitment}`, `its Solver has ${active}`);
+  throw disagreement("winner", t`bounty ${id} names Submission ${commitment}`, t`its Solver has ${active}`);
 }
 
 /**
@@ -243,7 +244,7 @@ export async function listedSubmission(
     const found = listed.find(({ solver_address }) => solver_address === account)?.submission_commitment;
     if (found === active || (found === undefined && listed.length < count)) return active;
     if (tries === LAG_TRIES) refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", active]]);
-    stage.say("The service does not show your earlier Submission yet.");
+    stage.say(t`The service does not show your earlier Submission yet.`);
     await pause(LAG_MILLISECONDS);
   }
 }

@@ -21,6 +21,7 @@ import {
   wrapContentKey,
 } from "../src/opening.js";
 import type { ArtifactEntry, Beacon, Envelope, TransferOptions } from "../src/opening.js";
+import { t } from "./words.js";
 
 export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
@@ -32,8 +33,8 @@ const FLUSH_BYTES = 8 * 1024 * 1024;
 export function identitiesOf(text: string): string[] {
   const found = text.toUpperCase().match(IDENTITY) ?? [];
   if (found.length > 0) return [...new Set(found)];
-  throw new ServiceError("key_invalid", "The file has no age identity.", {
-    nextAction: "Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.",
+  throw new ServiceError("key_invalid", t`The file has no age identity.`, {
+    nextAction: t`Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.`,
   });
 }
 

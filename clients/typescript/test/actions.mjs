@@ -4,14 +4,15 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import test from "node:test";
 import { buildSync } from "esbuild";
-import { encodeErrorResult, encodeEventTopics, keccak256, stringToBytes } from "viem";
+import { decodeFunctionData, encodeErrorResult, encodeEventTopics, encodeFunctionResult, keccak256, multicall3Abi, parseSignature, serializeCompactSignature, signatureToCompactSignature, stringToBytes } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
 import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
 import archives from "../../../tests/vectors/archive.json" with { type: "json" };
+import formats from "../../../tests/pages/formats.json" with { type: "json" };
 import envelopes from "../../../tests/vectors/envelope.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
-const parts = ["answers", "api", "checking", "editor", "files", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/errors", "../src/hub", "../src/secrets", ...generated];
+const parts = ["answers", "api", "bounty", "checking", "context", "editor", "files", "funding", "halts", "journal", "keyless", "node", "opening", "page", "publish", "refused", "safe", "sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "waiting", "wallet", "witnesses", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
   stdin: { contents: source.join("\n"), resolveDir: new URL("../actions", import.meta.url).pathname, loader: "ts" },
@@ -135,7 +136,7 @@ test("a page that holds a private key is not sent to be checked while it is writ
   const [sent, found] = [[], []];
   const POST = async (_, { body }) => ({ data: { issues: [] }, response: new Response(sent.push(body)) });
   let page = `---\n# created\nage-secret-key-1${"q".repeat(16)}`;
-  const live = new actions.LiveCheck({ api: { POST } }, () => page, (result) => found.push(result));
+  const live = new actions.LiveCheck(() => ({ api: { POST } }), () => page, (result) => found.push(result));
   const passed = async () => {
     live.touch();
     t.mock.timers.tick(10_000);
@@ -231,11 +232,12 @@ test("text of strangers is shown without what reorders or hides it", () => {
   assert.equal(printable("x".repeat(300)).length, 201);
 });
 
-test("values are whole", () => {
-  assert.equal(amount(1n, { symbol: "USDC", decimals: 6 }), "0.000001 USDC");
-  assert.equal(moment(1893456000n), "2030-01-01 00:00:00 UTC");
-  assert.equal(moment(2n ** 200n), `${2n ** 200n} seconds after 1970`);
-  assert.deepEqual([duration(259200n), duration(90n), duration(7200)], ["3 days", "90 seconds", "2 hours"]);
+test("values are written as the pages' server writes them, and whole", () => {
+  for (const [at, text] of formats.moment) assert.equal(moment(BigInt(at)), text);
+  for (const [value, decimals, text] of formats.amount) assert.equal(amount(BigInt(value), { symbol: "USDC", decimals }), text);
+  for (const [seconds, text] of formats.span) assert.equal(duration(BigInt(seconds)), text);
+  for (const [value, text] of formats.short) assert.equal(actions.short(value), text);
+  assert.equal(duration(90n), "1 minute 30 seconds");
 });
 
 const USDC = { symbol: "USDC", decimals: 6 };
@@ -248,11 +250,11 @@ function refused(errorName, token, ...args) {
 
 test("what the Hub refuses has times as dates, spans in words and amounts in tokens", () => {
   const [closed, next] = refused("SubmissionsClosed", USDC, 1n, 1893456000n, 1893456001n);
-  assert.equal(closed, "Submissions closed at 2030-01-01 00:00:00 UTC.");
+  assert.equal(closed, "Submissions closed at 1 January 2030, 00:00:00 UTC.");
   assert.match(next, /^Nothing can be submitted/);
   assert.equal(
     refused("JudgingWindowOutOfRange", USDC, 60n, 7200n, 864000n)[0],
-    "The judging window of 60 seconds is not within 2 hours to 10 days.",
+    "The judging window of 1 minute is not within 2 hours to 10 days.",
   );
   assert.match(refused("EscrowTooSmall", USDC, 5n, 1000000n)[0], /0\.000005 USDC .* minimum 1 USDC\./);
   assert.match(refused("EscrowTooSmall", undefined, 5n, 1000000n)[0], /escrow 5 .* minimum 1000000\./);
@@ -278,7 +280,7 @@ test("a wallet that finds what the Hub refuses says it in the Hub's words, and a
   const data = encodeErrorResult({ abi: actions.hubAbi, errorName: "SubmissionsClosed", args: [1n, 1893456000n, 1893456001n] });
   for (const error of [{ code: 3, data }, { code: -32603, data: { code: 3, data } }, { cause: { data: { originalError: { data } } } }]) {
     const { code, message, issues } = actions.walletRefusal({ message: "custom error", ...error });
-    assert.deepEqual([code, message, issues], ["wallet_failed", "Submissions closed at 2030-01-01 00:00:00 UTC.", []]);
+    assert.deepEqual([code, message, issues], ["wallet_failed", "Submissions closed at 1 January 2030, 00:00:00 UTC.", []]);
   }
   const { message, issues } = actions.walletRefusal({ code: -32603, message: "no ether" });
   assert.deepEqual([message, issues[0].message], ["The wallet could not do this.", "no ether"]);
@@ -290,10 +292,10 @@ const OPEN_BOUNTY = {
   ...{ now: 50n, submissionDeadline: 1893456000n, revealAt: 1893456060n, judgingDeadline: 1893459600n },
 };
 for (const [account, changes, expected] of [
-  ["poster", {}, /Submissions close at 2030-01-01 00:00:00 UTC, and Guardians decide by 2030-01-01 01:00:00 UTC/],
-  ["guardian", {}, /can open and judge work from 2030-01-01 00:01:00 UTC/],
-  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 2030-01-01 00:01:00 UTC/],
-  ["solver", { now: 1893456060n }, /Guardians decide by 2030-01-01 01:00:00 UTC/],
+  ["poster", {}, /Submissions close at 1 January 2030, 00:00:00 UTC, and Guardians decide by 1 January 2030, 01:00:00 UTC/],
+  ["guardian", {}, /can open and judge work from 1 January 2030, 00:01:00 UTC/],
+  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 1 January 2030, 00:01:00 UTC/],
+  ["solver", { now: 1893456060n }, /Guardians decide by 1 January 2030, 01:00:00 UTC/],
   ["solver", { isOpen: false, outcome: 1 }, /award is another account's/],
   ["winner", { isOpen: false, outcome: 1 }, /What was due to this account is paid/],
   ["poster", { isOpen: false, outcome: 2 }, /What was due to this account is paid/],
@@ -313,6 +315,7 @@ async function played(t, ends, silences = 0) {
   const stage = {
     say: (text) => seen.said.push(text),
     confirm: async (_title, facts) => void seen.why.push(new Map(facts).get("Why again")),
+    attempt: async (title, facts, _buttons, work) => (await stage.confirm(title, facts), work()),
     until: (work) => work(new AbortController().signal),
   };
   const GET = async () => {
@@ -398,6 +401,7 @@ const EVENT = { hash: `0x${"ee".repeat(32)}`, blockNumber: 9n, args: { bountyId:
 const SENT = `0x${"aa".repeat(32)}`;
 const NONE = `0x${"00".repeat(32)}`;
 const CALL = { to: ADDRESS, data: "0x12" };
+const NOBODY = `0x${"00".repeat(20)}`;
 const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
 
 /** A step of the pages on a made-up chain: what the node and the wallet answer, and what a person presses. */
@@ -447,6 +451,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
       if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
       return pressed;
     },
+    attempt: async (title, facts, buttons, work) => work(await stage.confirm(title, facts, ...buttons)),
   };
   const settings = { deployment };
   const asked = { batchStatus: async () => undefined, requireReady: async () => {}, requireChain: async () => {}, ...wallet };
@@ -700,6 +705,88 @@ for (const [what, pace, fromBlock, expected] of [
   });
 }
 
+const OWNER = privateKeyToAccount(`0x${"56".repeat(32)}`).address;
+const MULTICALL = "0xcA11bde05977b3631167028862bE2a173976CA11";
+const ROSTER = { quorum: 1n, accounts: [OWNER], encryptionKeys: [SENT], lastActiveAt: [0n], effectiveFrom: 0n };
+const VIEW = {
+  ...{ poster: OWNER, escrowAmount: 25n, specCommitment: SENT, rosterVersion: 3n, outcome: 0, reason: 0, winner: NOBODY },
+  ...{ submissionDeadline: 9n, revealAt: 10n, judgingDeadline: 20n, protocolFee: 1n, guardianFee: 1n, protocolFeeRecipient: NOBODY },
+  ...{ hasSubmissions: false, verdictCount: 0n, winningSubmission: NONE, awardDue: 0n, refundDue: 0n, protocolFeeDue: 0n },
+  ...{ guardianFeesDue: 0n, awardClaimed: false, refundClaimed: false, protocolFeeClaimed: false },
+};
+
+/** A node that answers all that was asked in a moment, and then the next moment; what it was asked in each. */
+function slowNode(chainId) {
+  const deployment = { chainId, hubAddress: OWNER.toLowerCase() };
+  const guardianRosterHash = actions.guardianRosterHash(chainId, deployment.hubAddress, { ...ROSTER, version: 3n });
+  const found = { getBounty: { ...VIEW, guardianRosterHash }, getRoster: { ...ROSTER, guardianRosterHash }, claimable: 0n, revealDelay: 60n };
+  const moments = [];
+  let asked = [];
+  const answered = ({ data }) => {
+    const { functionName } = decodeFunctionData({ abi: actions.hubAbi, data });
+    const result = found[functionName];
+    if (result === undefined) throw { code: 3, data: encodeErrorResult({ abi: actions.hubAbi, errorName: "BountyNotFound", args: [7n] }) };
+    return encodeFunctionResult({ abi: actions.hubAbi, functionName, result });
+  };
+  const together = ({ data }) => {
+    const [calls] = decodeFunctionData({ abi: multicall3Abi, data }).args;
+    const result = calls.map(({ callData }) => {
+      try {
+        return { success: true, returnData: answered({ data: callData }) };
+      } catch (error) {
+        return { success: false, returnData: error.data };
+      }
+    });
+    return encodeFunctionResult({ abi: multicall3Abi, functionName: "aggregate3", result });
+  };
+  const read = async (method, params) => {
+    if (asked.push(method) === 1) setTimeout(() => moments.push(asked.splice(0)), 20);
+    await new Promise((resolve) => setTimeout(resolve, 40));
+    if (method === "eth_getBlockByNumber") return { number: "0x1", hash: SENT, timestamp: "0x5" };
+    return params[0].to.toLowerCase() === MULTICALL.toLowerCase() ? together(params[0]) : answered(params[0]);
+  };
+  return { deployment, moments, read, guardianRosterHash };
+}
+
+for (const [chainId, calls] of [[8453, 1], [31337, 3]]) {
+  test(`a bounty is read in one moment on chain ${chainId}`, async () => {
+    const { deployment, moments, read, guardianRosterHash } = slowNode(chainId);
+    const stated = {
+      ...{ bounty_id: "7", poster_address: OWNER.toLowerCase(), escrow_amount: "25", spec_commitment: SENT, roster_version: 3 },
+      ...{ guardian_roster_hash: guardianRosterHash, submission_deadline: 9, reveal_at: 10, judging_deadline: 20 },
+      ...{ protocol_fee: "1", guardian_fee: "1" },
+    };
+    const reader = actions.readerOf({ deployment }, { address: OWNER.toLowerCase(), chainId, read });
+    const bounty = await actions.readState(reader, stated);
+    assert.deepEqual([bounty.isOpen, bounty.guardians], [true, [OWNER.toLowerCase()]]);
+    assert.deepEqual(moments.map((each) => each.filter((method) => method === "eth_call").length), [calls]);
+    const other = await actions.readState(reader, { ...stated, roster_version: 2 }); // the chain's own word counts
+    assert.deepEqual([other.guardians, moments.length], [bounty.guardians, 3]);
+  });
+}
+
+test("a refusal among calls that are one question is the Hub's own", async () => {
+  const { deployment, read } = slowNode(8453);
+  const { node, hub } = actions.readerOf({ deployment }, { address: OWNER, chainId: 8453, read });
+  const asked = ["revealDelay", "token"].map((functionName) => node.readContract({ ...hub, functionName }));
+  const [delay, refused] = await Promise.allSettled(asked);
+  assert.equal(delay.value, 60n);
+  assert.equal(refused.reason.code, "hub_refuses");
+});
+
+test("a key's signature is given as 65 bytes that end with 27 or 28, and no other is touched", async () => {
+  const account = KEY.address.toLowerCase();
+  for (const digest of [`0x${"12".repeat(32)}`, `0x${"13".repeat(32)}`, `0x${"14".repeat(32)}`]) {
+    const whole = await KEY.sign({ hash: digest });
+    const low = `${whole.slice(0, -2)}0${parseInt(whole.slice(-2), 16) - 27}`;
+    const compact = serializeCompactSignature(signatureToCompactSignature(parseSignature(whole)));
+    for (const given of [whole, low, compact]) assert.equal(await actions.wholeSignature(account, digest, given), whole);
+    for (const given of [low, compact, "0x", `${whole}00`]) {
+      assert.equal(await actions.wholeSignature(OWNER.toLowerCase(), digest, given), given); // a contract's
+    }
+  }
+});
+
 test("a wallet that hangs ends what waits for it", async (t) => {
   const provider = { request: async ({ method }) => (method === "eth_accounts" ? [ADDRESS] : new Promise(() => {})) };
   const wallet = await actions.Wallet.connectAgain({ id: "a", name: "A", provider }, 1);
@@ -811,13 +898,13 @@ test("a bounty that is there has its creation forgotten last, until when another
   const { seen, stage, context } = scene(t, {});
   const steps = [];
   Object.assign(context.journal, {
-    written: async (name) => (name.endsWith("mode") ? "finished" : "page"),
+    written: async (name) => (name.endsWith("mode") ? "finished" : name === "page-made" ? "" : "page"),
     forgetWritten: async () => void steps.push("text"),
     put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
     remove: async (name) => void steps.push(name),
   });
   stage.done = () => steps.push("told");
-  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE });
   assert.deepEqual(steps.slice(-3), ["fund 6", `create ${NONCE}`, "told"]);
   assert.equal(steps[0], "text");
   assert.equal(seen.store.size, 0);
@@ -839,7 +926,7 @@ for (const [what, mode, changes, isForgotten] of [
       written: async (name) => seen.store.get(name) ?? "",
       forgetWritten: async (name) => void seen.store.delete(name),
     });
-    seen.store.set("page-made", { filled: FILLED, page });
+    seen.store.set("page-made", JSON.stringify({ filled: FILLED, page }));
     await actions.forgetPage(context, page);
     assert.equal(seen.store.size, isForgotten ? 0 : drafts + 1);
   });
@@ -857,8 +944,8 @@ test("an act that is done is not told as failed where the browser cannot note it
   Object.assign(context.journal, { remove: full, written: full });
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   stage.done = (...told) => (stage.told = told);
-  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE }, "There.");
-  assert.equal(stage.told[0], "There.");
+  await actions.reported(context, stage, "fund", "page", {}, { id: 6n, nonce: NONCE });
+  assert.equal(stage.told[0], "Funded as bounty 6.");
   assert.match(textsOf(stage.told.at(-1)).join(""), UNNOTED);
 });
 
@@ -1060,7 +1147,8 @@ for (const [what, kept, given, asked] of [
     });
     const conditions = { guardians: [], quorum: 1n, revealDelay: 0n, now: 0n };
     const funding = { terms: TERMS, validBefore: 0n, isAllowed: true, nonces: [NONCE], signedUntil: 0n };
-    const end = await actions.approve(context, stage, { ...TERMS, title: "A" }, conditions, funding).catch((error) => error.code ?? error);
+    const job = { name: "fund", commitment: NONCE, page: { ...TERMS, title: "A" }, conditions };
+    const end = await actions.approve(context, stage, job, funding).catch((error) => error.code ?? error);
     assert.deepEqual([end, seen.confirmed[0]?.[0]], [asked && "cancelled", asked]);
   });
 }
@@ -1139,14 +1227,14 @@ for (const [what, timestamp, left] of [["may be recorded anew", 1n, [`verdict-dr
 const unused = (readContract) => ({ node: { readContract } });
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, given, asks] of [
-  ["is signed for", { signedUntil: 3_600n }, {}, /until 1970-01-01 01:00/],
+  ["is signed for", { signedUntil: 3_600n }, {}, /until 1 January 1970, 01:00/],
   ["was signed for, and is over", { signedUntil: 900n }, {}, undefined],
   ["has a creation under way", { signedUntil: 0n, isAllowed: true }, {}, /not on the chain yet/],
   ["has one of which the node says nothing", { signedUntil: 0n, isAllowed: true }, { node: { find: () => reverts() } }, /does not show what became/],
   ["was signed for, and sent too late", { signedUntil: 900n, isSent: true }, unused(async () => false), undefined],
   ["was signed for, and used where no log shows it", { signedUntil: 900n, isSent: true }, unused(async () => true), /not on the chain yet/],
   ["was signed for, of which the token's node says nothing", { signedUntil: 900n, isSent: true }, unused(() => reverts()), /not on the chain yet/],
-  ["was signed for, at a node without final blocks", { signedUntil: 900n, isEndless: true }, {}, /until 1970-01-01 00:15/],
+  ["was signed for, at a node without final blocks", { signedUntil: 900n, isEndless: true }, {}, /until 1 January 1970, 00:15/],
   ["was signed for, and may be sent yet", { signedUntil: 3_600n, isSent: true }, {}, /not on the chain yet/],
   ["became a bounty", { signedUntil: 900n, isSent: true }, { node: { find: async () => EVENT } }, /bounty 6/],
   ["was reported", { signedUntil: 3_600n, reported: 6n }, {}, undefined],
@@ -1256,7 +1344,7 @@ test("a window that an outage could take is named as advice, on a rollup alone",
   }
   assert.deepEqual(named(31337, 60n, 60n), []);
   const [[, text]] = actions.outageAdvice(8453, 5n * 3_600n + 59n, undefined);
-  assert.match(text, /is 5 hours\. .* for 116 minutes once, and a Solver may then need up to 13 hours /);
+  assert.match(text, /is 5 hours\. .* for 1 hour 56 minutes once, and a Solver may then need up to 13 hours /);
 });
 for (const [what, age, hasMovedTime, isShown] of [
   ["a newest block of just before", STILL, false, false],
@@ -1271,7 +1359,7 @@ for (const [what, age, hasMovedTime, isShown] of [
     await actions.heedStandstill({ node, settings: { hasMovedTime } }, stage, 1_800_000_060n, "A Verdict");
     assert.equal(shown.length, isShown ? 1 : 0);
     if (isShown) {
-      const text = "counts only in a block before 2027-01-15 08:01:00 UTC; if the chain stands still until then, it comes too late";
+      const text = "counts only in a block before 15 January 2027, 08:01:00 UTC; if the chain stands still until then, it comes too late";
       assert.deepEqual(shown[0][1][1], ["A Verdict", text]);
     }
   });

@@ -120,7 +120,7 @@ class Cast:
             self.stack.runtime.family.checkpoint()
             answer = urllib3.request("GET", self.page_address(bounty), timeout=10.0, retries=False)
             page = re.sub(r"<[^>]*>", "", answer.data.decode())  # 404 or 503 until the index has the bounty
-            if text in page and "The bytes of this page hash to the commitment on the chain." in page:
+            if text in page and "The challenge matches the commitment on the chain." in page:
                 return True
             time.sleep(0.2)
         return False

@@ -120,26 +120,25 @@ def submitted(market: Market, wallet: TestWallet, address: str, funded: Funded, 
     """Seal and record work; gives its commitment."""
     assert market.cast.page_shows(funded, "Open for work")
     page = market.opened(wallet, path_of(funded))
-    page.press("Choose the work")
+    page.begin("Submit work")
     page.wait("Directory with the work")
     page.tree("Directory with the work", work)
-    page.press("Go on")
     page.wait("What will be sealed")
     page.press("Seal it")
     page.wait("Get an address for the upload")
     page.press(SIGN)
     page.wait("Record the Submission on the chain")
-    market.sends(page, "submit", "is recorded, by transaction")
+    market.sends(page, "submit", "Your Submission is recorded.")
     closed(page)
     return "0x" + bytes(market.cast.stack.hub.hub.call("getSubmission", int(funded.bounty_id), address)).hex()
 
 
 def judged(market: Market, wallet: TestWallet, funded: Funded, commitment: str) -> None:
     page = market.opened(wallet, path_of(funded))
-    page.press("Write the Verdict")
+    page.begin("Judge")
     page.wait("Your Verdict")
     page.fill("Reasons", "# Reasons\n\nEvery criterion holds.")
-    page.choose("Verdict", commitment)
+    page.do("tick", title=commitment)
     page.press("Go on")
     page.wait("was never opened in this browser")
     page.press("Go on")
@@ -208,7 +207,7 @@ def test_paymaster__that_does_not_pay__leaves_the_ordinary_transaction(market: M
     assert "The wallet says: " in shown
     node.fund(address)
     page.press(SEND)
-    shown = page.wait("Recorded in transaction")
+    shown = page.wait("Recorded.")
     assert "This account itself paid the network's fee." in shown
     assert [each["method"] for each in page.asked()] == ["wallet_sendCalls", "eth_sendTransaction"]
     closed(page)
@@ -241,7 +240,7 @@ def test_wallet__that_pays_itself_although_it_was_to_be_paid_for__is_seen(market
     page.wait("Record that you are there")
     page.wallet(drops_sponsors=True)
     page.press(SPONSORED)
-    assert "This account itself paid the network's fee." in page.wait("Recorded in transaction")
+    assert "This account itself paid the network's fee." in page.wait("Recorded.")
     closed(page)
 
 
@@ -250,8 +249,8 @@ def recorded(market: Market, page: Page) -> str:
     page.press("Show that you are there")
     page.wait("Record that you are there")
     page.press(SPONSORED)
-    (sent,) = re.findall(r"Recorded in transaction (0x[0-9a-f]{64})", page.wait("Recorded in transaction"))
-    return str(sent)
+    page.wait("Recorded.")
+    return str(page.do("title", selector=".stage .hash"))
 
 
 def test_step__that_is_done_again__is_sent_again(market: Market) -> None:
@@ -270,11 +269,11 @@ def test_operation__whose_answer_was_lost__is_found_on_the_chain_and_not_sent_ag
     page.wait("Record that you are there")
     page.wallet(forgets=True)
     page.press(SPONSORED)
-    shown = page.do("wait_any", texts=["Recorded in transaction", "did not pay for it: the wallet has begun nothing"])
-    if "Recorded in transaction" not in shown:
+    shown = page.do("wait_any", texts=["Recorded.", "did not pay for it: the wallet has begun nothing"])
+    if "Recorded." not in shown:
         market.cast.wait_for(market.cast.chain_time() + 3)
         market.cast.stack.anvil.fund(market.cast.address("guardian-3"))
         page.press(SEND)
-        page.wait("Recorded in transaction")
+        page.wait("Recorded.")
     assert [each["method"] for each in page.asked()] == ["wallet_sendCalls"]
     closed(page)

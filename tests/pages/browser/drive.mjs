@@ -339,15 +339,20 @@ const commands = {
     }
   },
   async press({ found, text }) {
-    const button = await found.page.waitForSelector(
-      `::-p-xpath(//button[not(@disabled)][normalize-space(.)=${quoted(text)}])`,
-      {
-        visible: true,
-        timeout: 60_000,
-      },
-    );
+    await found.page.waitForFunction(pressed, { timeout: 60_000, polling: 50 }, text, 'body', false);
+    found.presses += 1;
+  },
+  /** Presses the button in the row of a table that begins with this text. */
+  async press_row({ found, row, text }) {
+    const path = `//tr[th[contains(normalize-space(.), ${quoted(row)})]]//button[normalize-space(.)=${quoted(text)}]`;
+    const button = await found.page.waitForSelector(`::-p-xpath(${path})`, { visible: true, timeout: 60_000 });
     found.presses += 1;
     await button.evaluate((each) => each.click());
+  },
+  /** Begins an act by its button, unless it has begun by itself. */
+  async begin({ found, text }) {
+    const seen = await found.page.waitForFunction(pressed, { timeout: 60_000, polling: 50 }, text, '#acting', true);
+    found.presses += (await seen.jsonValue()) === 'running' ? 0 : 1;
   },
   /** How many buttons were pressed since the last look. */
   async presses({ found }) {
@@ -383,6 +388,7 @@ const commands = {
   async wait({ found, text, seconds = 90 }) {
     const seen = await found.page.waitForFunction(
       (wanted) => {
+        for (const folded of document.querySelectorAll('#acting .stage details')) folded.open = true;
         const shown = document.body.innerText;
         if (shown.includes(wanted)) return { shown };
         const alert = [...document.querySelectorAll('#acting [role=alert]')].find((each) => each.innerText.trim());
@@ -439,8 +445,15 @@ const commands = {
     await button.click();
     return found.page.evaluate(() => window.written);
   },
-  async tick({ found, label }) {
-    await (await fieldOf(found.page, label)).evaluate((each) => each.click());
+  /** Ticks the field with this label, or with a label of this title. */
+  async tick({ found, label, title }) {
+    if (title === undefined) return (await fieldOf(found.page, label)).evaluate((each) => each.click());
+    const named = await found.page.waitForSelector(`label[title="${title}"]`, { timeout: 60_000 });
+    return named.evaluate((each) => document.getElementById(each.htmlFor).click());
+  },
+  /** The title of the first such element. */
+  async title({ found, selector }) {
+    return found.page.$eval(selector, (each) => each.title);
   },
   async text({ found, selector = 'body' }) {
     return found.page.$eval(selector, (each) => each.innerText);
@@ -497,8 +510,22 @@ const commands = {
   },
 };
 
+/**
+ * Runs in the page: presses the first button that is shown with this text, or with what it begins with before "…"; gives
+ * whether there was one. Where an act may have begun by itself, that it is running is enough.
+ */
+function pressed(text, within, mayRun) {
+  if (mayRun && document.querySelector('#acting .action.running')) return 'running';
+  const fits = (shown) => (text.endsWith('…') ? shown.startsWith(text.slice(0, -1)) : shown === text);
+  const shown = (each) => !each.disabled && each.getClientRects().length > 0;
+  const button = [...document.querySelectorAll(`${within} button`)].find((each) => shown(each) && fits(each.innerText.trim()));
+  button?.click();
+  return button ? 'pressed' : false;
+}
+
 /** Runs in the page: puts files (names below a directory, and bytes in base64), an option or a text into a field. */
-function fillField(field, { files, option, text }) {
+function fillField(field, { files, option, text, tick }) {
+  if (tick) return field.click();
   if (files !== undefined) {
     const given = files.map(([path, base64]) => {
       const data = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
@@ -531,7 +558,7 @@ async function act({ buttons, fields, ends, patience, most }) {
     const end = ends.find((each) => acting.innerText.includes(each));
     if (end) return { ended: end, shown, presses };
     for (const label of acting.querySelectorAll('label')) {
-      const [field, value] = [document.getElementById(label.htmlFor), fields[label.innerText.trim()]];
+      const [field, value] = [document.getElementById(label.htmlFor), fields[label.title] ?? fields[label.innerText.trim()]];
       if (value === undefined || filled.has(field)) continue;
       filled.add(field);
       try {
@@ -541,7 +568,8 @@ async function act({ buttons, fields, ends, patience, most }) {
       }
     }
     const open = [...acting.querySelectorAll('button')].filter((each) => !each.disabled && each.offsetParent);
-    const next = buttons.map((text) => open.find((each) => each.innerText.trim() === text)).find(Boolean);
+    const fits = (shown, text) => (text.endsWith('…') ? shown.startsWith(text.slice(0, -1)) : shown === text);
+    const next = buttons.map((text) => open.find((each) => fits(each.innerText.trim(), text))).find(Boolean);
     if (!next || presses === most) continue;
     const rows = [...acting.querySelectorAll('.stage dl.proofs > div')];
     const facts = rows.map((each) => [...each.children].map((one) => one.innerText));

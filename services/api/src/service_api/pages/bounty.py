@@ -21,6 +21,7 @@ from service_common.db.hub_facts import no_such_bounty
 
 from service_api.bounties.show_bounty import show_bounty
 from service_api.pages.freshness import finality, finality_seconds
+from service_api.pages.headline import Headline, headline_of
 from service_api.pages.markdown import as_text, render
 from service_api.pages.money import Payment, PossibleEnding, endings, guardian_share, payments
 from service_api.pages.rows import (
@@ -118,6 +119,7 @@ class BountyPage:
     endings: tuple[PossibleEnding, ...]
     guardian_share: int
     payments: tuple[Payment, ...]
+    headline: Headline
     judges: tuple[Judge, ...]
     works: tuple[ShownWork, ...]
     record: VerificationRecord | None
@@ -161,6 +163,7 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
         endings=_endings(detail),
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
+        headline=headline_of(facts, stage, made),
         judges=tuple(_judge(member, detail, found) for member in roster.members),
         works=_works(detail, found),
         record=record,
@@ -291,5 +294,10 @@ def _works(detail: BountyDetail, found: Activity) -> tuple[ShownWork, ...]:
     named = None if winner is None else (winner.solver_address, winner.submission_commitment)
     return tuple(
         ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
-        for each in sorted(detail.active_submissions, key=lambda each: each.submitted_at)[:SHOWN_SUBMISSIONS]
+        for each in sorted(detail.active_submissions, key=_as_numbered)[:SHOWN_SUBMISSIONS]
     )
+
+
+def _as_numbered(work: ActiveSubmission) -> tuple[int, str]:
+    """Return the order in which Submissions are numbered, here and by the scripts."""
+    return work.submitted_at, work.solver_address

@@ -104,14 +104,15 @@ def amount(value: int, token: TokenDescription) -> str:
     return f"{int(whole):,}{point}{part} {token.symbol}"
 
 
+def amount_rounded(value: int, token: TokenDescription) -> str:
+    """Return an amount for a list, rounded down to two decimals: ``1,234.50 USDC``."""
+    whole, _, part = whole_tokens(value, token.decimals).partition(".")
+    return f"{int(whole):,}.{part[:2]:0<2} {token.symbol}"
+
+
 def percent(basis_points: int) -> str:
     """Basis points as a percentage: ``2.5%``."""
     return f"{basis_points / 100:.2f}".rstrip("0").rstrip(".") + "%"
-
-
-def share(part: int, whole: int) -> str:
-    """A part of a whole as a percentage, rounded down to a tenth."""
-    return f"{part * 1_000 // whole / 10:.1f}".removesuffix(".0") + "%" if whole else "0%"
 
 
 def short(value: Address | Bytes32) -> str:

@@ -4,13 +4,16 @@ import re
 from typing import Final
 from urllib.parse import urlencode
 
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
-from service_common.db.hub_reads import read_delivery_keys
+from service_common.db.errors import DatabaseUnavailable
+from service_common.db.hub_reads import read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
 from service_common.web.provided import provided
@@ -18,6 +21,7 @@ from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
+from service_api.bounties.rendering import fees_of
 from service_api.bounties.show_bounty import show_bounty
 from service_api.deployment.show_deployment import show_deployment
 from service_api.deployment.show_status import show_status
@@ -53,7 +57,8 @@ def get_list() -> PlainResponse:
     def make() -> dict[str, object]:
         figures = status.figures_of(show_status(deps.facts))
         found = listing.list_page(deps, search)
-        return {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
+        values = {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
+        return values | tallies_of(figures)
 
     return page("list.html", make)
 
@@ -103,7 +108,7 @@ def get_bounty(bounty_id: str) -> Response:
             "page": found,
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
-            "wallet": _wallet(deps, wallets.Actions.BOUNTY, found.detail),
+            "wallet": _wallet(deps, wallets.Actions.BOUNTY, detail=found.detail, token=found.token),
         }
 
     return page("bounty.html", make, acting=True)
@@ -159,7 +164,8 @@ def get_publish() -> Response:
     read_query(allowed=frozenset())
 
     def make() -> dict[str, object]:
-        return {"wallet": _wallet(provided(PageSources), wallets.Actions.PUBLISH)}
+        deps = provided(PageSources)
+        return {"wallet": _wallet(deps, wallets.Actions.PUBLISH, terms=_stated(deps))}
 
     return page("publish.html", make, acting=True, has_amounts=False)
 
@@ -228,8 +234,35 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def _wallet(deps: PageSources, actions: wallets.Actions, detail: BountyDetail | None = None) -> dict[str, object]:
-    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail)
+def tallies_of(figures: status.Figures | None) -> dict[str, object]:
+    """Return how many bounties each filter of the list has; nothing where that is not known."""
+    if figures is None:
+        return {}
+    counts = (figures.open, figures.judging, figures.decided)
+    names = (filters.Filter.OPEN, filters.Filter.JUDGING, filters.Filter.DECIDED)
+    return {"tallies": dict(zip(names, counts, strict=True)) | {filters.Filter.ALL: sum(counts)}}
+
+
+def _wallet(
+    deps: PageSources,
+    actions: wallets.Actions,
+    *,
+    detail: BountyDetail | None = None,
+    token: TokenDescription | None = None,
+    terms: wallets.StatedTerms | None = None,
+) -> dict[str, object]:
+    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail, token, terms)
+
+
+def _stated(deps: PageSources) -> wallets.StatedTerms | None:
+    """Return the terms for the form of a page; None while they cannot be read: a wallet reads them, too."""
+    try:
+        token = deps.constants.token()
+        with deps.facts.open() as facts:
+            fees = read_fee_policy(facts.connection)
+    except (ServiceError, ChainUnavailable, RpcRefused, DatabaseUnavailable):
+        return None
+    return None if fees is None else wallets.StatedTerms(token, fees_of(fees), int(deps.constants.hub.reveal_delay))
 
 
 def parsed_bounty_id(text: str) -> BountyId:

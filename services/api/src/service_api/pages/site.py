@@ -16,7 +16,7 @@ from service_api.pages.answers import HTML
 from service_api.pages.policy import POLICY, SEALER_POLICY, headers_of
 from service_api.pages.sources import PageSources
 from service_api.pages.stage import LABELS, MEANINGS
-from service_api.pages.texts import gettext, install_texts, marked
+from service_api.pages.texts import gettext, install_texts, marked, script_words
 
 BLUEPRINTS: Final = (routes.routes, feeds.routes, assets.routes, rounds.routes, agents.routes)
 PROGRAMS: Final = frozenset({"api", "subgraph", "healthz"})
@@ -57,11 +57,11 @@ def _install_templates(app: Flask, deps: PageSources) -> None:
         style=assets.STYLE_PATH,
         icon=assets.ICON_PATH,
         connect=assets.CONNECT_PATH,
+        words=assets.install_words(app, script_words(texts)),
         labels={stage: texts.plain.gettext(label) for stage, label in LABELS.items()},
         meanings={stage: texts.plain.gettext(meaning) for stage, meaning in MEANINGS.items()},
         counted=formatting.counted,
         relative=formatting.relative,
-        share=formatting.share,
     )
     app.jinja_env.filters.update(
         moment=formatting.moment,
@@ -69,6 +69,7 @@ def _install_templates(app: Flask, deps: PageSources) -> None:
         machine_time=formatting.machine_time,
         span=formatting.span,
         amount=formatting.amount,
+        amount_rounded=formatting.amount_rounded,
         percent=formatting.percent,
         short=formatting.short,
         readable=readable_line,

@@ -63,6 +63,8 @@ class Deadline:
 
     name: str
     at: UnixSeconds
+    brief: str
+    """The same before a time in a list: "closes"."""
 
 
 def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
@@ -80,9 +82,9 @@ def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
 def next_deadline(terms: HasTerms, stage: Stage) -> Deadline | None:
     """The next event by the clock; none once time is up."""
     if stage is Stage.ACCEPTING:
-        return Deadline(gettext("Submissions close"), terms.submission_deadline)
+        return Deadline(gettext("Submissions close"), terms.submission_deadline, gettext("closes"))
     if stage is Stage.SEALED:
-        return Deadline(gettext("Judging starts"), terms.reveal_at)
+        return Deadline(gettext("Judging starts"), terms.reveal_at, gettext("judging starts"))
     if stage is Stage.JUDGING:
-        return Deadline(gettext("Judging ends"), terms.judging_deadline)
+        return Deadline(gettext("Judging ends"), terms.judging_deadline, gettext("judging ends"))
     return None

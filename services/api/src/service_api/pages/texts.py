@@ -21,6 +21,10 @@ from flask import Flask, current_app, has_app_context
 from markupsafe import escape
 
 DOMAIN: Final = "pages"
+SCRIPT: Final = "script"
+"""The context of the texts that scripts show."""
+_CONTEXT: Final = "\x04"
+_SHOWN_FORMS: Final = 200
 _EXTENSION: Final = "service-pages-texts"
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
 _TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
@@ -55,6 +59,14 @@ class _Catalogue(GNUTranslations):
             original, is_plural = (key, False) if isinstance(key, str) else (key[0], True)
             if original and (fault := _fault(original, translation, is_plural=is_plural)):
                 raise ValueError(f"the translation of {original[:60]!r} {fault}")
+
+    def messages(self) -> list[tuple[str | tuple[str, int], str]]:
+        """Return each text with its key."""
+        return list(self._catalog.items())
+
+    def form(self, count: int) -> int:
+        """Return which form of a plural a count takes."""
+        return int(self.plural(count))  # type: ignore[attr-defined]
 
 
 class _MarkupCatalogue(_Catalogue):
@@ -136,6 +148,24 @@ def _escaped(translation: str) -> str:
     """Text with its tags as they are; these have been compared with the original's."""
     between, tags = _TAG.split(translation), _TAG.findall(translation)
     return "".join(f"{escape(text)}{tag}" for text, tag in zip(between, [*tags, ""], strict=True))
+
+
+def script_words(texts: Texts) -> dict[str, object] | None:
+    """Return the words of the scripts as ``actions/words.ts`` reads them; None in English, their own language."""
+    if not isinstance(texts.plain, _Catalogue):
+        return None
+    single: dict[str, str] = {}
+    forms: dict[str, list[str]] = {}
+    for key, text in sorted(texts.plain.messages(), key=lambda each: repr(each[0])):
+        name = key if isinstance(key, str) else key[0]
+        if not name.startswith(SCRIPT + _CONTEXT):
+            continue
+        name = name.removeprefix(SCRIPT + _CONTEXT)
+        if isinstance(key, str):
+            single[name] = text
+        else:
+            forms.setdefault(name, []).append(text)
+    return {"texts": single | forms, "forms": [texts.plain.form(count) for count in range(_SHOWN_FORMS)]}
 
 
 def install_texts(app: Flask, texts: Texts) -> None:

@@ -4,11 +4,13 @@ Chain, Hub and beacon are this process's own configuration. What the index has o
 script compares it with the chain, through the wallet's own node, before anything is signed.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.deployment import CurrentFees, TokenDescription
 
 from service_api.config import ApiConfig
 
@@ -21,11 +23,31 @@ class Actions(StrEnum):
     PUBLISH = "publish"
 
 
+@dataclass(frozen=True, slots=True)
+class StatedTerms:
+    """What the form of a page reckons with before a wallet is there; nothing of it is signed."""
+
+    token: TokenDescription
+    fees: CurrentFees
+    reveal_delay: int
+
+    def to_json(self) -> dict[str, object]:
+        """Return them as the script reads them."""
+        return {
+            "token": {"symbol": self.token.symbol, "decimals": self.token.decimals},
+            "protocol_fee_bps": self.fees.protocol_fee_bps,
+            "guardian_fee_bps": self.fees.guardian_fee_bps,
+            "reveal_delay_seconds": self.reveal_delay,
+        }
+
+
 def wallet_data(
     config: ApiConfig,
     beacon: BeaconInfo | None,
     actions: Actions,
     detail: BountyDetail | None = None,
+    token: TokenDescription | None = None,
+    terms: StatedTerms | None = None,
 ) -> dict[str, object]:
     """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
     pages, facts = config.pages, detail.facts if detail else None
@@ -61,5 +83,8 @@ def wallet_data(
             "judging_deadline": facts.judging_deadline,
             "protocol_fee": str(facts.protocol_fee),
             "guardian_fee": str(facts.guardian_fee),
+            "roster_version": detail.guardian_roster.version,
         },
+        "token_address": None if token is None else token.address,
+        "terms": None if terms is None else terms.to_json(),
     }

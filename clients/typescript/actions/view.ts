@@ -1,0 +1,127 @@
+/** How the state of a page and its wallet is shown: the wallet in the page's header, and what can be done with it. */
+
+import { ServiceError } from "../src/acting.js";
+import type { Acts } from "./acts.js";
+import { button, element } from "./dom.js";
+import { notice } from "./stage.js";
+import type { State } from "./store.js";
+import { short } from "./text.js";
+import type { Announced } from "./wallet.js";
+import { t } from "./words.js";
+
+const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
+
+/** What a person can do about a wallet, beside its acts. */
+export interface Choices {
+  readonly connect: (announced: Announced) => void;
+  readonly disconnect: () => void;
+  readonly switchChain: () => void;
+}
+
+export class View {
+  readonly #acting: HTMLElement;
+  readonly #acts: Acts;
+  readonly #choices: Choices;
+  readonly #list = element("p", { class: "choices" });
+  readonly #session = element("div");
+  readonly #note = element("div");
+  readonly #after: readonly Node[];
+
+  /** `after` stands below the acts of an account. */
+  constructor(acting: HTMLElement, acts: Acts, choices: Choices, after: readonly Node[]) {
+    this.#acting = acting;
+    this.#acts = acts;
+    this.#choices = choices;
+    this.#after = after;
+  }
+
+  /** Shows a wallet that announced itself. */
+  offer(announced: Announced): void {
+    if (this.#list.childElementCount === 0) this.#list.append(t`Connect with:`, " ");
+    this.#list.append(button(announced.name, () => this.#choices.connect(announced)), " ");
+  }
+
+  /** Shows a state. */
+  show(state: State): void {
+    if (this.#list.parentNode !== this.#acting) this.#acting.replaceChildren(this.#list, this.#session);
+    this.#list.hidden = state.is === "absent" || state.is === "reading" || state.is === "ready";
+    this.#chip(state);
+    for (const each of document.querySelectorAll<HTMLElement>("[data-begin]")) each.hidden = !isBefore(state);
+    if (state.is !== "ready") {
+      this.#session.replaceChildren(...this.#waiting(state));
+      return;
+    }
+    if (this.#acts.place.parentNode !== this.#session) {
+      this.#session.replaceChildren(this.#note, this.#acts.place, ...this.#after);
+    }
+    const again = button(t`Connect again`, () => this.#choices.connect(state.announced));
+    const changed = element("p", { role: "status", class: "warning" }, t`The wallet's account or chain changed.`, " ", again);
+    this.#note.replaceChildren(...(state.isChanged ? [changed] : []));
+    this.#acts.show(state.offers, state.why);
+  }
+
+  #waiting(state: State): readonly Node[] {
+    const status = (...texts: readonly string[]) => texts.map((text) => element("p", { role: "status" }, text));
+    switch (state.is) {
+      case "absent":
+        return withoutWallet();
+      case "connecting":
+        return status(t`The wallet is asked for an account.`, ...(state.isSlow ? [slow()] : []));
+      case "reading":
+        return status(t`Reading the chain through the wallet's node.`);
+      case "refused": {
+        const { error, wallet } = state;
+        const isWrong = wallet !== undefined && error instanceof ServiceError && error.code === "wrong_chain";
+        const change = button(t`Switch the wallet to chain ${wallet?.chainId ?? 0}`, () => this.#choices.switchChain());
+        return [notice(error), ...(isWrong ? [element("p", {}, change)] : [])];
+      }
+      default:
+        return [];
+    }
+  }
+
+  /** Shows the account in the page's header. */
+  #chip(state: State): void {
+    const place = document.getElementById("chip");
+    const connect = document.getElementById("connect");
+    const wallet = state.is === "ready" ? state.context.wallet : state.is === "reading" ? state.wallet : undefined;
+    place?.querySelector("details")?.remove();
+    if (connect !== null) connect.hidden = wallet !== undefined;
+    if (place === null || wallet === undefined) return;
+    const own = element("a", { href: `/people/${wallet.address}` }, t`My bounties`);
+    const leave = button(t`Disconnect`, this.#choices.disconnect);
+    leave.className = "quiet";
+    const whole = element("p", { class: "hash" }, wallet.address);
+    const on = element("p", { class: "muted" }, t`${wallet.name}, chain ${wallet.chainId}`);
+    const menu = element("div", {}, whole, on, element("p", {}, own), leave);
+    place.append(element("details", {}, element("summary", {}, short(wallet.address)), menu));
+  }
+}
+
+function isBefore(state: State): boolean {
+  return state.is === "choosing";
+}
+
+function slow(): string {
+  return t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.`;
+}
+
+/** Explains what a wallet is, and how to get one. */
+function withoutWallet(): HTMLElement[] {
+  const found = element("a", { href: FIND_WALLET, rel: "noopener noreferrer external" }, t`A list of wallets`);
+  return [
+    element("p", { role: "status" }, element("strong", {}, t`No wallet was found in this browser.`)),
+    element(
+      "p",
+      {},
+      t`A wallet is a program that keeps the keys of your account on the chain, and asks you before anything is signed or paid. On a computer it is an extension of the browser; on a phone it is an app with a browser of its own.`,
+    ),
+    element(
+      "ol",
+      {},
+      element("li", {}, t`Choose one, and install it from its maker's own site.`, " ", found),
+      element("li", {}, t`Make an account in it. What it shows you to write down once is the account: give it to nobody.`),
+      element("li", {}, t`Come back to this page, on a phone within the wallet's browser, and reload it.`),
+    ),
+  ];
+}

@@ -1,0 +1,46 @@
+"""The head of a bounty's page: what is at stake, or what came of it; what is to be claimed; what one does next."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from bounty_protocol.domain.money import AmountKind
+from bounty_protocol.types import TokenAmount
+from bounty_protocol.wire.bounties import Facts
+
+from service_api.pages.money import Payment, award_of
+from service_api.pages.stage import Stage
+from service_api.pages.texts import gettext, marked
+
+NEXT: Final = {
+    Stage.ACCEPTING: marked("Submit work"),
+    Stage.JUDGING: marked("Judge"),
+    Stage.DUE: marked("Settle it"),
+}
+"""The button of a stage, before a wallet shows whose it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """``amount`` is named by ``label``; ``waiting`` is what nobody has claimed, None while that is not known."""
+
+    label: str
+    amount: TokenAmount
+    waiting: TokenAmount | None
+    act: str | None
+    """The text of the one button; None where nothing is left to do, or nothing can be done yet."""
+
+
+def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline:
+    """Return the head of a bounty in a stage, by who is paid what."""
+    waiting = TokenAmount(sum(each.due.amount for each in made if each.claim is None)) if made else None
+    if stage is Stage.AWARDED:
+        act = gettext("Claim or get the work") if waiting else gettext("Get the work")
+        return Headline(gettext("Won"), award_of(facts), waiting, act)
+    if stage is Stage.REJECTED:
+        returned = [each.due.amount for each in made if each.due.kind is AmountKind.POSTER_REFUND]
+        label = gettext("Returned to the Poster") if made else gettext("Escrow")
+        amount = TokenAmount(sum(returned)) if made else facts.escrow_amount
+        return Headline(label, amount, waiting, gettext("Claim") if waiting else None)
+    next_act = gettext(NEXT[stage]) if stage in NEXT else None
+    return Headline(gettext("The winner gets"), award_of(facts), None, next_act)

@@ -1,1 +1,0 @@
-import{Q as a,R as b,S as c,T as d}from"./chunk-OGP2AMLL.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
