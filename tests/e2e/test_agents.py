@@ -1,7 +1,10 @@
 """A whole bounty in which Poster, Solver and Guardians act over MCP alone, on the real stack."""
 
+import pytest
 from demo import agents
 from demo.bounty import Cast
+
+pytestmark = pytest.mark.nightly
 
 
 def test_bounty__by_agents_alone__is_funded_judged_paid_and_opened(cast: Cast, scripted: object) -> None:

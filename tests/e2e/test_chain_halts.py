@@ -1,4 +1,4 @@
-"""A play: the chain makes no block for more than two minutes while two bounties run (docs/chain-halts.md).
+"""A play: the chain makes no block for more than two minutes while two bounties run (docs/client.md).
 
 Who notices, what a Solver can do meanwhile, which deadline outlives it, and both bounties to their last claim.
 """

@@ -9,6 +9,8 @@ from demo.bounty import Cast
 
 from tests.e2e.conftest import REPOSITORY, ROLES
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.spec(337)
 def test_lifecycle__with_nothing_but_the_client_and_jq__pays_the_winner(

@@ -1,6 +1,6 @@
 """A drill: a Guardian's account key is stolen while a bounty runs.
 
-What the others see, and what they can do, in the order of docs/judging.md ("When a Guardian's key is stolen"), to the
+What the others see, and what they can do, in the order of docs/guardian.md ("When a Guardian's key is stolen"), to the
 last claim.
 """
 

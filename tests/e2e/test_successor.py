@@ -1,6 +1,6 @@
 """A drill: a Hub is left for another, and served beside it from the first day to its last claim.
 
-A stack of its own. What docs/successor-hub.md tells an operator and those with money at the old Hub, in its order; the
+A stack of its own. What docs/keys.md tells an operator and those with money at the old Hub, in its order; the
 seconds that each part took are printed.
 """
 

@@ -18,6 +18,8 @@ from tests.e2e.wallet_plays import CREATED, funded
 from tests.pages.driver import Browser, Page, TestWallet
 from tests.safe.wallet import deploy_multi_send
 
+pytestmark = pytest.mark.nightly
+
 ESCROW: Final = 25_000_000
 LONG_SECONDS: Final = 3_600
 CREATE: Final = "Create the bounty"

@@ -3,6 +3,7 @@
 import os
 from datetime import UTC, datetime
 
+import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from demo.bounty import Cast
 from demo.examples import EXAMPLES
@@ -24,6 +25,7 @@ def opened(cast: Cast, browser: Browser, *, fresh: bool) -> Page:
     return page
 
 
+@pytest.mark.nightly
 def test_form__of_a_wallet_that_is_connected_again__is_there_again(cast: Cast, browser: Browser) -> None:
     """The form that was open was held for ever, as if by another tab, and only a reload ended that."""
     page = opened(cast, browser, fresh=True)

@@ -14,6 +14,8 @@ from tests.e2e.test_wallet_lies import CHAIN_ID, HONEST_SECONDS, Stage, bounties
 from tests.e2e.wallet_acts import THOUGH_STILL, Act, Bounties, judge, submit
 from tests.pages.driver import TestWallet
 
+pytestmark = pytest.mark.nightly
+
 __all__ = ["bounties", "stage"]
 TITLE = "The chain makes no new block"
 DECLINED = "You declined in the wallet."

@@ -99,6 +99,7 @@ def wrong_after(honest: Seen, told: Seen, own: tuple[str, ...]) -> list[object]:
     return [*asked, *facts, *saved, *called]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("make", ACTS if FULL else (publish, submit), ids=lambda each: each.__name__)
 def test_page__told_one_lie__asks_the_wallet_for_nothing_but_the_truth(
     stage: Stage, bounties: Bounties, make: Callable[[Bounties], Act]

@@ -344,6 +344,7 @@ def theatre(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Th
         theatre.close()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("part", range(min(PARTS, len(PLAYS))))
 def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_on_them(
     theatre: Theatre, part: int
@@ -355,6 +356,7 @@ def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_
 # -------------------------------------------------------------------- node and API, both alike
 
 
+@pytest.mark.nightly
 @pytest.mark.attack
 def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_is_not_asked(theatre: Theatre) -> None:
     act, judge = theatre.publish()

@@ -19,6 +19,8 @@ from tests.e2e.wallet_acts import SEND, SIGN, Act, Bounties
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
 from tests.pages.driver import Browser, Page, TestWallet
 
+pytestmark = pytest.mark.nightly
+
 SHOWN: Final = "All details"
 """What stands above the button that sends."""
 TAKEN: Final = "Another transaction of this account took the place of the one that was sent"

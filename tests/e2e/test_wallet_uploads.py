@@ -11,6 +11,8 @@ from tests.e2e.wallet_acts import SEND, SIGN, path_of
 from tests.e2e.wallet_pages import closed, no_blocks, opened, send_in_its_place, wallet_of
 from tests.pages.driver import Browser, Page
 
+pytestmark = pytest.mark.nightly
+
 LONG = 3_600
 SOLVER = "solver-1"
 

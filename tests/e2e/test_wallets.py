@@ -1,6 +1,6 @@
 """A whole bounty with no command line: every step done on the pages, by test wallets in a headless browser.
 
-With ``SERVICE_PICTURES=1`` the pictures of docs/web.md that show wallets are drawn anew.
+With ``SERVICE_PICTURES=1`` the pictures of docs/pages.md that show wallets are drawn anew.
 """
 
 import io

@@ -1,7 +1,7 @@
 """An operator must not show a page and a Verdict of a bounty that has money in it: on a live stack, to the award.
 
 Who sees what instead, who still reads the bytes, from when on, and that nobody is paid another amount for it
-(docs/withholding.md).
+(docs/run.md).
 """
 
 import json

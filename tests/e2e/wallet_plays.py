@@ -1,7 +1,7 @@
 """What a wallet's node, or the API, can forge of the facts on which an act of the pages rests.
 
 Each forgery is of one fact of the table of witnesses, told by one party. What both together can forge of the same fact
-is listed in docs/witnesses.md.
+is listed in docs/threat-model.md.
 """
 
 import json

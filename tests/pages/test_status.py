@@ -65,7 +65,7 @@ def test_chain__without_a_new_block__is_said_on_every_page_and_that_of_publishin
         shown = pages.text(path)
         assert title in shown
         assert "15 minutes ago" in shown
-        assert "docs/chain-halts.md" in shown
+        assert "docs/client.md" in shown
         assert "The index is behind" not in shown
     assert f"{title} Index" in pages.text("/deployment")  # its own state, too
 

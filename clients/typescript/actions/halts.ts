@@ -19,7 +19,7 @@ export async function heedStandstill(context: Context, stage: Stage, deadline: b
   const facts: readonly Fact[] = [
     [t`Newest block`, t`${moment(timestamp)}, ${roughly(clock - timestamp)} ago, by the wallet's node and this machine's clock`],
     [what, t`counts only in a block before ${moment(deadline)}; if the chain stands still until then, it comes too late`],
-    [t`What else you can do`, t`send it by way of the settlement layer (docs/chain-halts.md)`],
+    [t`What else you can do`, t`send it by way of the settlement layer (docs/client.md)`],
   ];
   await stage.confirm(t`The chain makes no new block`, facts, t`Go on despite that`);
 }

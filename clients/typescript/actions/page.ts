@@ -1,4 +1,4 @@
-/** A challenge page made of what a person filled in; the format is docs/challenge-page.md. */
+/** A challenge page made of what a person filled in; the format is docs/poster.md. */
 
 import { parseUnits } from "viem";
 import type { Issue } from "../src/acting.js";

@@ -1,6 +1,6 @@
 /**
  * The terms in a challenge page's frontmatter. Only the lines that name money and times are read, each a decimal, plain or
- * in quotes, on its own line; the service reads the whole page (docs/challenge-page.md).
+ * in quotes, on its own line; the service reads the whole page (docs/poster.md).
  */
 
 import { ServiceError } from "./errors.js";

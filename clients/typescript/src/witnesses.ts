@@ -1,6 +1,6 @@
 /**
  * What an act that cannot be taken back rests on, and what is decided where those who vouch for it differ: the same
- * table and the same decisions as the command-line client's (docs/witnesses.md). Times are seconds since 1970.
+ * table and the same decisions as the command-line client's (docs/threat-model.md). Times are seconds since 1970.
  */
 
 import { ServiceError } from "./errors.js";

@@ -70,7 +70,7 @@ def _of_a_chain_that_stands_still(at: UnixSeconds, age: int) -> Notice:
         "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a deadline "
         "that passes until then has passed: a Submission or a Verdict comes too late if the next block is later than "
         "its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
-        "by way of the settlement layer, as docs/chain-halts.md of this project explains.",
+        "by way of the settlement layer, as docs/client.md of this project explains.",
         time=moment(at),
         span=span(age),
     )
