@@ -4,8 +4,8 @@
  */
 
 import type { Address, Hex } from "viem";
-import { readBounty, ServiceError } from "../src/acting.js";
-import type { HubReader, Issue } from "../src/acting.js";
+import { pinnedBounty, ServiceError } from "../src/acting.js";
+import type { Issue } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
 import type { Context, Reader } from "./context.js";
 import type { StatedBounty } from "./settings.js";
@@ -59,8 +59,7 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
   ]);
   const isStated = view.rosterVersion === BigInt(stated.roster_version);
   const roster = isStated && guess !== undefined ? guess : await rosterOf(view.rosterVersion);
-  const read = async ({ functionName }: { readonly functionName: string }) => (functionName === "getBounty" ? view : roster);
-  const pinned = await readBounty({ readContract: read as unknown as HubReader["readContract"] }, settings.deployment, id);
+  const pinned = pinnedBounty(settings.deployment, id, view, roster);
   const differences = differencesOf(stated, view);
   if (differences.length > 0) {
     throw new ServiceError("page_differs", t`This page and the chain state different terms of this bounty.`, {

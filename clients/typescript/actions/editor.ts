@@ -158,7 +158,22 @@ export class Editor {
   }
 
   get #filled(): Filled {
-    return Object.fromEntries(NAMES.map((name) => [name, this.#fields[name].value])) as unknown as Filled;
+    const { title, summary, escrow, deadline, window, windowUnit } = this.#fields;
+    const { criteria, deliverables, language, contact, tags, body } = this.#fields;
+    return {
+      title: title.value,
+      summary: summary.value,
+      escrow: escrow.value,
+      deadline: deadline.value,
+      window: window.value,
+      windowUnit: windowUnit.value,
+      criteria: criteria.value,
+      deliverables: deliverables.value,
+      language: language.value,
+      contact: contact.value,
+      tags: tags.value,
+      body: body.value,
+    };
   }
 
   /** Makes the same text of the same fields, also where the reader's clock has another zone since. */

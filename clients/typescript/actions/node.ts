@@ -5,8 +5,8 @@
  */
 
 import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, erc20Abi, parseEventLogs } from "viem";
-import type { Abi, Address, Chain, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
-import type { ReadContractParameters, ReadContractReturnType } from "viem";
+import type { Abi, Address, Chain, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
+import type { EIP1193RequestFn, Hex, Log, ReadContractParameters, ReadContractReturnType } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
 import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
 import { readChain } from "./chains.js";
@@ -68,6 +68,7 @@ const MOST_MILLISECONDS = 30_000;
 
 export class Node {
   readonly #client: Client;
+  readonly #request: EIP1193RequestFn;
   readonly #hub: Address;
   #token: Token | undefined;
 
@@ -75,9 +76,11 @@ export class Node {
     const request = ({ method, params }: { method: string; params?: unknown }) =>
       inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
     const chain: Chain | undefined = readChain(wallet.chainId);
+    const transport = custom({ request }, { retryCount: 0 });
+    this.#request = transport({}).request;
     this.#client = createClient({
       ...(chain && { chain, batch: { multicall: true } }),
-      transport: custom({ request }, { retryCount: 0 }),
+      transport,
       cacheTime: 0,
     });
     this.#hub = hub;
@@ -292,7 +295,7 @@ export class Node {
   }
 
   #ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.#asked(this.#client.request({ method, params } as never));
+    return this.#asked(this.#request({ method, params }));
   }
 
   /** Waits for an answer; raises why there is none, for a call the Hub's own refusal. */

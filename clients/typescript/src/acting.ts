@@ -46,10 +46,11 @@ export {
   hubAbi,
   hubCall,
   hubEvents,
+  pinnedBounty,
   readBounty,
 } from "./hub.js";
 export type { AccountReader, EncodedCall, FundingPath, FundingTypedData } from "./hub.js";
-export type { HubArguments, HubEvent, HubFunction, HubReader, HubWrite, TokenDomain } from "./hub.js";
+export type { HubAnswer, HubArguments, HubEvent, HubFunction, HubReader, HubWrite, TokenDomain } from "./hub.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
 export type {
   ApprovalTypedData,

@@ -2,7 +2,7 @@
 
 import { encodeFunctionData, parseAbi, parseEventLogs, recoverAddress } from "viem";
 import type { Abi, Address, Chain, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
-import type { ParseEventLogsReturnType, PublicClient, Transport } from "viem";
+import type { ContractFunctionReturnType, ParseEventLogsReturnType, PublicClient, Transport } from "viem";
 import { authorizationNonce, guardianRosterHash } from "./commitments.js";
 import type { Terms } from "./commitments.js";
 import type { PinnedBounty } from "./envelope.js";
@@ -64,10 +64,23 @@ const AUTHORIZATION_TYPES = {
  * roster alike has you seal for its own keys. What viem raises, such as the Hub's own `BountyNotFound`, is passed on.
  */
 export async function readBounty(chain: HubReader, deployment: Deployment, bountyId: bigint): Promise<PinnedBounty> {
-  const { chainId, hubAddress } = deployment;
-  const hub = { address: hubAddress, abi: hubAbi } as const;
+  const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
   const bounty = await chain.readContract({ ...hub, functionName: "getBounty", args: [bountyId] });
   const roster = await chain.readContract({ ...hub, functionName: "getRoster", args: [bounty.rosterVersion] });
+  return pinnedBounty(deployment, bountyId, bounty, roster);
+}
+
+/** What the Hub answers for one of its views. */
+export type HubAnswer<name extends "getBounty" | "getRoster"> = ContractFunctionReturnType<typeof hubAbi, "view", name>;
+
+/** The same of answers that were read already; raises `guardian_roster_mismatch` likewise. */
+export function pinnedBounty(
+  deployment: Deployment,
+  bountyId: bigint,
+  bounty: HubAnswer<"getBounty">,
+  roster: HubAnswer<"getRoster">,
+): PinnedBounty {
+  const { chainId, hubAddress } = deployment;
   const members = { version: bounty.rosterVersion, ...roster };
   if (guardianRosterHash(chainId, hubAddress, members) !== bounty.guardianRosterHash) {
     const message = "the roster's members do not hash to the value that the bounty pinned";

@@ -144,6 +144,9 @@ expectTypeOf(client.REFUSALS).toEqualTypeOf<Readonly<Record<string, readonly [st
 expectTypeOf(client.readBounty).toEqualTypeOf<
   (chain: types.HubReader, deployment: types.Deployment, bountyId: bigint) => Promise<types.PinnedBounty>
 >();
+expectTypeOf(client.pinnedBounty).returns.toEqualTypeOf<types.PinnedBounty>();
+expectTypeOf(client.pinnedBounty).parameter(2).toEqualTypeOf<types.HubAnswer<"getBounty">>();
+expectTypeOf<types.HubAnswer<"getRoster">>().toHaveProperty("encryptionKeys").toExtend<readonly Hex[]>();
 expectTypeOf<PublicClient<Transport, Chain | undefined>>().toExtend<types.HubReader>();
 expectTypeOf<types.HubReader>().toHaveProperty("readContract").toBeFunction();
 expectTypeOf(client.hubAbi).not.toBeAny();
