@@ -276,14 +276,17 @@ def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Termina
     assert b'"spec_commitment.refused"' in out
 
 
-NO_RELAY = {"SERVICE_BEACON_URLS": "http://127.0.0.1:9"}
+NO_RELAY = "http://127.0.0.1:9"
 """So that nothing waits for the beacon of a public network."""
 
 
 @pytest.mark.parametrize("before", [["--network", "staging"], ["--network=84532"], ["-q", "--network", "staging"]])
 def test_network__before_the_command__is_taken_as_after_it(poster: Terminal, before: list[str]) -> None:
-    assert wanted_chain(poster.run(*before, "doctor", code=1, **NO_RELAY)) == "84532"
-    assert wanted_chain(poster.run(*before, "doctor", "--network", "mainnet", code=1, **NO_RELAY)) == "8453"
+    assert wanted_chain(poster.run(*before, "doctor", code=1, SERVICE_BEACON_URLS=NO_RELAY)) == "84532"
+    assert (
+        wanted_chain(poster.run(*before, "doctor", "--network", "mainnet", code=1, SERVICE_BEACON_URLS=NO_RELAY))
+        == "8453"
+    )
 
 
 def wanted_chain(ran: Ran) -> str:
@@ -297,7 +300,10 @@ def wanted_chain(ran: Ran) -> str:
 def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
     values = {name: value for name, value in poster.environment.items() if name != "SERVICE_CHAIN_ID"}
     for words, chain in ((("--network", "staging"), "84532"), ((), "8453")):
-        assert wanted_chain(Terminal(poster.home, values).run("doctor", *words, code=1, **NO_RELAY)) == chain
+        assert (
+            wanted_chain(Terminal(poster.home, values).run("doctor", *words, code=1, SERVICE_BEACON_URLS=NO_RELAY))
+            == chain
+        )
 
 
 def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
