@@ -299,10 +299,12 @@ PROGRAMS = {
     ),
 }
 """Sessions that are one program: its environment, its module with arguments, and what --list shows."""
+ENDING = ("stack", "market", "advisories")
+"""Those that become their program, so that each signal and exit code is that one's; no session runs after them."""
 
 
 def program(name: str) -> None:
-    """Register the session of one program; it becomes the program, so that signals and exit codes are that one's."""
+    """Register the session of one program."""
     environment, command, about = PROGRAMS[name]
 
     @nox.session(name=name)
@@ -310,7 +312,10 @@ def program(name: str) -> None:
         make(session, environment)
         if name in ("stack", "market"):
             fetch_chain_node(session)
-        hand_over(session, environment, "-m", *command.split(), *session.posargs)
+        arguments = ["-m", *command.split(), *session.posargs]
+        if name in ENDING:
+            hand_over(session, environment, *arguments)
+        run(session, environment, "python", *arguments)
 
     session_of_program.__doc__ = about
 
