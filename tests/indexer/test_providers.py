@@ -58,8 +58,8 @@ OWN: dict[str, Callable[[ProviderTwin], object]] = {
 """What only the index asks for, or waits for."""
 EVERY = QUIRKS | OWN
 TELLING = (
-    "batches of ten", "batches in another order", "ranges of two blocks", "a node ten blocks behind", "unknown fields", "429",
-    "ranges of 1: by results", "no proofs", "newest log missing now and then", "one of seven requests lost",
+    "batches of ten", "batches in another order", "ranges of two blocks", "a node ten blocks behind", "unknown fields",
+    "429", "ranges of 1: by results", "no proofs", "newest log missing now and then", "one of seven requests lost",
 )  # fmt: skip
 """One of each kind; the night plays the others."""
 _SLOW = ("a node", "newest", "limited", "one", "a hang", "429", "a limit", "520", "524", "ranges of one", "ranges of t")
