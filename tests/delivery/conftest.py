@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -119,9 +120,15 @@ class Delivery:
 
 @pytest.fixture
 def delivery(world: World, tmp_path: Path) -> Iterator[Delivery]:
-    """The service over a world of its own."""
+    with running_delivery(world, tmp_path) as started:
+        yield started
+
+
+@contextmanager
+def running_delivery(world: World, folder: Path) -> Iterator[Delivery]:
+    """The service over a world."""
     retired = Identity.generate()
-    keys = tmp_path / "keys.json"
+    keys = folder / "keys.json"
     keys.touch(mode=0o600)
     keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
     variables = {
