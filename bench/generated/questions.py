@@ -71,7 +71,7 @@ def _client(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
     """The questions of a Guardian's client for its next bounties."""
     given: dict[str, object] = {"time": time_of(population.last_block), "skip": 0, "first": JUDGED}
     given |= {"versions": [1], "from": "1"}
-    for name, query in (("judgeable", client.JUDGEABLE), ("sealed", client.SEALED), ("owed", client.OWED)):
+    for name, query in (("judgeable", client.JUDGEABLE), ("owed", client.OWED)):
         named = {key: value for key, value in given.items() if f"${key}:" in query}
         guardians = [{"guardian": guardian} if "$guardian:" in query else {} for guardian in GUARDIANS]
         bodies = [{"query": query, "variables": named | guardian} for guardian in guardians]
