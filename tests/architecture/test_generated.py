@@ -77,7 +77,7 @@ def test_errors__are_read_from_where_they_are_raised() -> None:
     )
     assert known in found
     assert {each.code for each in found if each.code.startswith("gas_")} == {
-        "gas_cost_too_high", "gas_excessive", "gas_insufficient", "gas_price_too_high",
+        "gas_cost_too_high", "gas_excessive", "gas_insufficient",
     }  # fmt: skip
 
 
