@@ -5,20 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.types import Address, BountyId, parse_address
 from local_stack.contract import Wallet, wait_for
-from service_cli import Client, Failed, PreparedAct, Refused
+from service_cli import Client, PreparedAct, Refused
 from service_cli.chain.signer import eth_account
 from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.scenes import Stage, claim, claim_all, claim_fee, judge, make_stage, seal
-from tests.cli.servers import Params, RpcProxy
+from tests.cli.scenes import Stage, claim, claim_all, make_stage, seal
+from tests.cli.servers import RpcProxy
 
 AWARD = ESCROW * 96 // 100
-FEE = ESCROW // 100
 REQUEST = "ApiRequestApproval"
 
 
@@ -61,16 +59,6 @@ class Person:
         )
 
 
-@pytest.fixture
-def rich(stage: Stage) -> Person:
-    """One with tokens for two bounties, and ether."""
-    person, holder = Person(stage), stage.ledger.people.poster.wallet
-    stage.ledger.node.fund(person.account)
-    holder.forget_nonce()
-    stage.ledger.token.transact(holder, "transfer", person.account, 2 * ESCROW)
-    return person
-
-
 def functions(act: PreparedAct[object], ledger: Ledger) -> list[str]:
     names = {"0x095ea7b3": "approve"}
     hub = ledger.contract
@@ -94,69 +82,6 @@ def _typed(given: Mapping[str, object]) -> str:
     return f"({','.join(map(_typed, parts))}){kind.removeprefix('tuple')}"
 
 
-@pytest.mark.parametrize("authorization", [False, True], ids=["allowance", "authorization"])
-def test_fund__whose_calls_others_send__is_found_by_its_event_and_then_done(
-    rich: Person, stage: Stage, *, authorization: bool
-) -> None:
-    page, ledger = stage.ledger.page(seconds=20_000), stage.ledger
-    before = rich.nonce()
-    act = rich.client.prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization)
-    wanted = ["createBountyWithAuthorization"] if authorization else ["approve", "createBounty"]
-    assert functions(act, ledger) == wanted
-    assert rich.signed == [REQUEST, *(["ReceiveWithAuthorization"] if authorization else [])]
-    assert (rich.nonce(), rich.client.result(act)) == (before, None)
-    rich.send(act)
-    done = rich.client.wait_for(act)
-    assert ledger.contract.call("getBounty", done.bounty_id)[0].lower() == rich.account
-    again = rich.new_client().prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization)
-    assert (again.calls, rich.client.result(again)) == ((), done)
-    further = rich.client.prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization, again=True)
-    rich.send(further)
-    assert rich.client.wait_for(further).bounty_id > done.bounty_id
-
-
-def test_fund__by_an_allowance_given_out_before__is_given_again_only_where_that_is_meant(
-    rich: Person, stage: Stage
-) -> None:
-    page = stage.ledger.page(seconds=20_000)
-    act = rich.client.prepare_fund(page, rich.account, sign=rich.sign)
-    with pytest.raises(Refused) as refused:
-        rich.new_client().prepare_fund(page, rich.account, sign=rich.sign)
-    assert (refused.value.code, "resend=True" in refused.value.next_action) == ("creation_unknown", True)
-    with pytest.raises(Refused) as refused:
-        rich.new_client(SERVICE_POSTER_PRIVATE_KEY=rich.wallet.private_key).fund(page)
-    assert refused.value.code == "creation_unknown"
-    again = rich.new_client().prepare_fund(page, rich.account, sign=rich.sign, resend=True)
-    assert again == replace(act, from_block=again.from_block)
-    rich.send(again)
-    assert rich.client.wait_for(act) == rich.client.wait_for(again)
-
-
-def test_fund__of_what_the_token_refuses__is_refused_before_any_call_is_given(rich: Person, stage: Stage) -> None:
-    ledger, page = stage.ledger, stage.ledger.page(seconds=20_000)
-    other = Wallet()
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, parse_address(other.address), sign=Person(stage, other).sign)
-    assert refused.value.code == "balance_insufficient"
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, rich.account)
-    assert refused.value.code == "key_missing"
-    ledger.token.transact(ledger.hub.owner, "blacklist", rich.account)
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, rich.account, sign=rich.sign)
-    assert refused.value.code == "token_transfer_failed"
-
-
-def test_fund__on_a_node_that_cannot_try_calls_together__is_prepared_all_the_same(rich: Person, stage: Stage) -> None:
-    def before(method: str, _params: Params) -> dict[str, object] | None:
-        missing: dict[str, object] = {"error": {"code": -32601, "message": "the method does not exist"}}
-        return missing if method == "eth_simulateV1" else None
-
-    stage.rpc.before = before
-    act = rich.client.prepare_fund(stage.ledger.page(seconds=20_000), rich.account, sign=rich.sign)
-    assert (len(act.calls), stage.rpc.calls.count("eth_simulateV1")) == (2, 1)
-
-
 @pytest.mark.parametrize("without_api", [False, True])
 def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, without_api: bool) -> None:
     case, person = seal(stage), Person(stage)
@@ -178,57 +103,6 @@ def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, 
     assert (once_more.calls, person.client.result(once_more)) == ((), done)
 
 
-def test_submit__of_changed_work_that_others_recorded__drops_the_copy_of_the_former(stage: Stage) -> None:
-    case, person = seal(stage), Person(stage)
-    stage.ledger.node.fund(person.account)
-    bounty, work = BountyId(int(case.words[1])), case.home.home / "work"
-    for text in ("print(1)\n", "print(2)\n"):
-        (work / "main.py").write_text(text)
-        act = person.client.prepare_submit(bounty, work, person.account, sign=person.sign, replace=True)
-        kept = list((stage.folder / person.account).rglob("ciphertext.age"))
-        person.send(act)
-        person.client.wait_for(act)
-    assert len(kept) == 2
-    assert len(list((stage.folder / person.account).rglob("ciphertext.age"))) == 1
-
-
-def test_submit__by_an_account_that_may_not__is_refused_before_anything_is_sealed(stage: Stage) -> None:
-    case, person = seal(stage), Person(stage)
-    guardian = parse_address(stage.ledger.people.guardians[0].address)
-    with pytest.raises(Refused) as refused:
-        person.client.prepare_submit(BountyId(int(case.words[1])), case.home.home / "work", guardian, sign=person.sign)
-    assert (refused.value.code, person.signed) == ("solver_on_roster", [])
-
-
-def test_verdict_and_sign_of_life__whose_calls_others_send__are_found_by_their_events(stage: Stage) -> None:
-    bounty = BountyId(int(judge(stage).words[1]))
-    person = Person(stage, stage.ledger.people.guardians[2].wallet)
-    reasons = "None holds: the tests fail.\n"
-    with pytest.raises(Refused) as refused:
-        person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign)
-    assert (refused.value.code, person.signed) == ("work_not_opened", [])
-    act = person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign, unopened=True)
-    assert (functions(act, stage.ledger), person.signed) == (["recordVerdict"], [REQUEST])
-    assert person.client.result(act) is None
-    person.send(act)
-    done = person.client.wait_for(act)
-    assert (done.kind, done.guardian) == (VerdictKind.NO_VALID_SUBMISSION, person.account)
-    again = person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign)
-    assert (again.calls, person.client.result(again)) == ((), done)
-
-    first = person.client.prepare_heartbeat(person.account)
-    person.send(first)
-    second = person.client.prepare_heartbeat(person.account)
-    shown = person.client.wait_for(first)
-    assert shown.guardian == person.account
-    assert person.client.result(second) is None  # the one before is not its result
-    with pytest.raises(Failed) as failed:
-        person.client.wait_for(second, seconds=0.1)
-    assert failed.value.code == "transaction_pending"
-    person.send(second)
-    assert person.client.wait_for(second).block_number > shown.block_number
-
-
 def test_claims__whose_calls_others_send__are_found_by_their_events(stage: Stage) -> None:
     case = claim(stage)
     bounty, person = BountyId(int(case.words[1])), Person(stage, stage.ledger.people.solvers[1].wallet)
@@ -246,12 +120,6 @@ def test_claims__whose_calls_others_send__are_found_by_their_events(stage: Stage
     again = person.new_client().prepare_claim(bounty, person.account)
     assert (again.calls, person.client.result(again)) == ((), done)
 
-    guardian = Person(stage, stage.ledger.people.guardians[0].wallet)
-    share = guardian.client.prepare_claim_fee(BountyId(int(claim_fee(stage).words[1])), guardian.account)
-    assert functions(share, stage.ledger) == ["claimGuardianFee"]
-    guardian.send(share)
-    assert guardian.client.wait_for(share).amount == FEE
-
 
 def test_claims__of_everything__are_one_call_and_their_total_is_found(stage: Stage) -> None:
     claim_all(stage)
@@ -265,15 +133,3 @@ def test_claims__of_everything__are_one_call_and_their_total_is_found(stage: Sta
     found = person.client.result(nothing)
     assert found is not None
     assert (nothing.calls, found.parts) == ((), 0)
-
-
-def test_key__that_is_here__signs_for_calls_that_others_send(rich: Person, stage: Stage) -> None:
-    keyed = rich.new_client(SERVICE_POSTER_PRIVATE_KEY=rich.wallet.private_key)
-    before = rich.nonce()
-    act = keyed.prepare_fund(stage.ledger.page(seconds=20_000), authorization=True)
-    assert (act.account, rich.nonce(), rich.signed) == (rich.account, before, [])
-    stranger = Person(stage)
-    stage.ledger.node.fund(stranger.account)
-    stranger.send(act)  # whoever sends it, the bounty is the Poster's
-    bounty = keyed.wait_for(act).bounty_id
-    assert stage.ledger.contract.call("getBounty", bounty)[0].lower() == rich.account

@@ -128,7 +128,6 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
         commitment = played.api.hub.submission(BountyId(int(case.words[1])), Address(solver))
         line += " --unopened"  # a Submission of this scene has no work that could be opened before
     ran = typed(case, line, ACCOUNT=case.account, SOLVER=solver, COMMITMENT=commitment)
-    assert "starting anew" not in ran.words, ran.words
     assert ran.code == (1 if name in UNHEALTHY else 0), (ran.stdout, ran.words)
     whole = {
         "service-cli guardian:open 7": "guardian_open.finished",
@@ -136,7 +135,7 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
     }
     if line in whole:
         assert ran.last["event"] == whole[line]
-    elif case.event and "--check" not in line and "--template" not in line and "--claimant-address" not in line:
+    elif case.event and "--check" not in line and "--claimant-address" not in line:
         assert ran.last["event"] == case.event
 
 
@@ -146,14 +145,6 @@ def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Termina
         assert line.split()[1] == name
         assert f" {line}\n" in shell.run("help", name, COLUMNS="80").stdout
         assert len(line) <= 68
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_brief_help_of_a_command_is_one_screen(shell: Terminal, name: str) -> None:
-    text = shell.run(name, "-h", COLUMNS="80").stdout
-    assert (text.startswith("Usage: "), "Options:" in text, len(text.splitlines()) <= 40) == (True, True, True)
-    assert text.rstrip().splitlines()[-1].lstrip().startswith("service-cli ")
-    assert len(text) < len(shell.run(name, "--help", COLUMNS="80").stdout)
 
 
 def test_command_with_a_space_is_the_one_with_a_colon(shell: Terminal) -> None:

@@ -20,7 +20,7 @@ from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.acts.earlier import note_text, require_no_open_one
 from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
@@ -37,14 +37,13 @@ from service_cli.acts.fund import (
     what_may_create,
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
-from service_cli.acts.pipeline import Plan, carry_out, prepare
+from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
-from service_cli.chain.prepared import PreparedAct
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
@@ -100,41 +99,20 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
             return _funded(session, commitment, receipt, journal)
 
 
-def prepare_funding(
-    settings: Settings, page: bytes, signer: Signer, consent: FundingConsent, *, authorization: bool, resend: bool
-) -> PreparedAct[FundedBounty]:
-    """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
-
-    The escrow comes in by an allowance, unless with ``authorization`` by a signature that the token takes.
-    """
-    challenge, commitment = _checked_page(settings, page)
-    session = ApiSession.open(settings, signer)
-    wanted = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
-    with _journal(session, commitment, consent) as journal:
-        funding = Funding(session, challenge, commitment, journal, wanted, resend)
-        plan = _plan(funding, page, None, consent)
-        try:
-            return prepare(session, plan, journal)
-        except CommandRefused as error:
-            if error.code != "reverted":
-                raise
-            raise funding.refusal_of_revert() from error
-
-
 def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> Plan[FundedBounty]:
     """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
     same run."""
     session, commitment, journal = funding.session, funding.commitment, funding.journal
     result = partial(_funded, session, commitment)
     if (done := journal.get(FUNDED)) is not None:
-        if _is_there(session, done):
+        if agreed(session.chain, Fact.DONE, partial(_has, session, done)):
             say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
             with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                 escrows_of(session.chain, session.api, session.account, commitment)
             return _there(session, commitment, done)
         say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
     if (receipt := funding.created()) is not None:
-        return Plan((), None, CREATE, result, receipt)
+        return Plan(None, None, CREATE, result, receipt)
     since = session.chain.latest().number
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
@@ -145,7 +123,12 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
         require_all_seen(session.chain, session.api, session.account, commitment, known)
         if known:
             is_over = session.chain.latest().time >= funding.page.submission_deadline
-            raise _already_funded(session.account, known[-1].bounty_id, is_over=is_over)
+            message = f"{session.account} has funded this page before: bounty {known[-1].bounty_id}. "
+            message += "A second escrow would be another bounty."
+            once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+            see = f"See service-cli bounty:show {known[-1].bounty_id}"
+            next_action = f"{see}; to fund the same page once more {once_more}."
+            raise CommandRefused("already_funded", message, next_action=next_action)
         # an earlier run that signed came past this question
         if what_may_create(session.chain, journal) is None:
             require_no_open_one(session, funding.page, commitment, path)
@@ -158,8 +141,7 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
 def _publish_on_terms(
     funding: Funding, page: bytes, path: str | None, conditions: HubConditions, consent: FundingConsent
 ) -> None:
-    """Check the page's terms and the account's means, publish the page, and ask before real money moves. Only who
-    sends needs ether."""
+    """Check the page's terms and the account's means, publish the page, and ask before real money moves."""
     session, challenge, token = funding.session, funding.page, conditions.constants.token
     chain, account = session.chain, session.account
     require_same_token(deployment(session.settings, session.api), token)
@@ -168,25 +150,23 @@ def _publish_on_terms(
     with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
         check_tokens(chain, account, challenge, token)
         funded_by = funding_path(chain, account)
-        if isinstance(session.signer, LocalSigner):
-            require_means(chain, account, CREATION_CALLS[funded_by])
-    explained = path_explained(chain, account, funded_by)
-    if explained is not None and funding.wanted is None:
+        require_means(chain, account, CREATION_CALLS[funded_by])
+    if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
     _publish(session, page, funding.commitment, challenge, conditions)
     confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
-def _there(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
+def _there(session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
     """The bounty that exists already: nothing is left to be sent."""
 
     def result(_: Receipt, journal: Journal) -> FundedBounty:
         return _report(session, commitment, done, journal)
 
-    return Plan((), None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
+    return Plan(None, None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
 
 
-def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
+def _funded(session: ApiSession[LocalSigner], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
     """The bounty that the transaction created, remembered as funded."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
@@ -195,7 +175,9 @@ def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, 
     return _report(session, commitment, done, journal)
 
 
-def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty, journal: Journal) -> FundedBounty:
+def _report(
+    session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty, journal: Journal
+) -> FundedBounty:
     """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
     try:
         view = session.chain.bounty(done.bounty_id)
@@ -209,15 +191,11 @@ def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
+def _has(session: ApiSession[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
-
-    def has(chain: ChainClient) -> bool:
-        with chain_errors():
-            view = chain.hub.bounty(done.bounty_id)
-        return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
-
-    return agreed(session.chain, Fact.DONE, has)
+    with chain_errors():
+        view = chain.hub.bounty(done.bounty_id)
+    return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
 
 
 def check_page(
@@ -241,47 +219,30 @@ def check_page(
         require_balance(chain, poster, cost)
     if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
         say(explained)
-    found = _preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
-    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
-    warn_of_issues(page, path, chain.latest().time)
-    return found
-
-
-def _preview(
-    chain: ChainClient,
-    conditions: HubConditions,
-    page: ChallengePage,
-    commitment: Bytes32,
-    *,
-    byte_length: int,
-    gas_cost: Wei,
-    funded_as: tuple[BountyId, ...] | None,
-) -> FundingPreview:
-    """The terms that funding the page would fix, and its costs, for ``--check``."""
-    fees = fees_of(page.escrow_amount, conditions)
-    reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
-    return FundingPreview(
-        byte_length=byte_length,
+    fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster
+    reveal_at = UnixSeconds(challenge.submission_deadline + conditions.constants.reveal_delay)
+    found = FundingPreview(
+        byte_length=len(page),
         spec_commitment=commitment,
         chain_id=chain.chain_id,
         hub_address=chain.hub.address,
-        escrow_amount=page.escrow_amount,
+        escrow_amount=challenge.escrow_amount,
         escrow_token=conditions.constants.token.symbol,
         protocol_fee=fees.protocol,
         guardian_fee=fees.guardian,
         winner_award=fees.award,
-        submission_deadline=page.submission_deadline,
+        submission_deadline=challenge.submission_deadline,
         reveal_at=reveal_at,
-        judging_deadline=UnixSeconds(reveal_at + page.judging_window_seconds),
-        guardian_roster_hash=conditions.roster.guardian_roster_hash,
-        quorum=conditions.roster.quorum,
-        guardians=tuple(
-            ActiveGuardian(member.guardian_address, member.last_active_at or None)
-            for member in conditions.roster.members
-        ),
-        gas_cost_at_most=gas_cost,
-        funded_as=funded_as,
+        judging_deadline=UnixSeconds(reveal_at + challenge.judging_window_seconds),
+        guardian_roster_hash=roster.guardian_roster_hash,
+        quorum=roster.quorum,
+        guardians=tuple(ActiveGuardian(each.guardian_address, each.last_active_at or None) for each in roster.members),
+        gas_cost_at_most=cost,
+        funded_as=before,
     )
+    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
+    warn_of_issues(page, path, chain.latest().time)
+    return found
 
 
 def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
@@ -308,14 +269,6 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
         )
 
 
-def _already_funded(poster: Address, bounty_id: BountyId, *, is_over: bool) -> CommandRefused:
-    """The Hub holds a bounty of this account on this page already."""
-    message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
-    once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
-    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more {once_more}."
-    return CommandRefused("already_funded", message, next_action=next_action)
-
-
 def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
     """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
     if (start := first_block(chain)) is None:
@@ -336,7 +289,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
     """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -347,7 +300,7 @@ def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingC
 
 
 def _publish(
-    session: ApiSession[Signer],
+    session: ApiSession[LocalSigner],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
@@ -371,7 +324,7 @@ def _publish(
 
 
 def _expected(
-    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))

@@ -17,13 +17,11 @@ from bounty_protocol.chain.deployment import (
     deployment_of,
     parse_network,
 )
-from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from bounty_protocol.types import Address, Bytes32, ChainId, Wei, parse_address
 from bounty_protocol.web_address import parse_base_url, parse_url, parse_urls, place_of
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
-    GAS_PRICE_VARIABLE,
     LOCAL_TIME_VARIABLE,
     Environment,
     tell_sources,
@@ -66,7 +64,6 @@ _WANTED: Final = {
     "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
     "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
-    GAS_PRICE_VARIABLE: "a whole number of gwei from 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
     "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
@@ -91,34 +88,10 @@ class Settings:
     chain_id: ChainId
     record: DeploymentRecord | None
     api_override: str | None
-    network_source: str = "default"
     max_cost: int | None = None
     """Wei that one transaction may cost for gas, as the person decided beforehand."""
     before_signing: Callable[[ToBeSigned], None] = lambda _: None
     """Called before a transaction or an authorization of the token is signed here; what it raises keeps it unsigned."""
-
-    def origin(self, name: str) -> tuple[str | None, str]:
-        """A plain value as text, unchecked, and where it came from."""
-        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
-            return self.api_override, "--api-base-url"
-        if name == GAS_PRICE_VARIABLE and not self.environment.exported.get(name):
-            return str(MAX_FEE_WEI // GWEI), "default"
-        for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
-            if level.get(name):
-                return level[name], source
-        known = self.recorded(name)
-        return (None, "unset") if known is None else (known, "network")
-
-    def recorded(self, name: str) -> str | None:
-        """Settings from the network's record, as text."""
-        beacon = self.record.beacon if self.record else None
-        recorded = {
-            "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
-            "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
-            "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
-        }
-        known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
-        return None if known is None else str(known)
 
     def knows(self, name: str) -> bool:
         """Whether a value is set, given as an option, or part of the network's record."""
@@ -172,14 +145,6 @@ class Settings:
         if text is not None:
             return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
-
-    def max_gas_price(self) -> int:
-        """The most wei that this client offers for a unit of gas.
-
-        Only what is exported changes it: a ``.env`` of somebody else's may name the endpoint that lies, too.
-        """
-        text = self.environment.exported.get(GAS_PRICE_VARIABLE)
-        return _checked(GAS_PRICE_VARIABLE, _parse_from_one, text) * GWEI if text else MAX_FEE_WEI
 
     def has_moved_time(self) -> bool:
         """Whether the chain's time is moved by hand, which only that of the local network can be."""
@@ -255,7 +220,6 @@ _READERS: Final[Mapping[str, Callable[[Settings], object]]] = {
     "SERVICE_BEACON_PUBLIC_KEY": Settings.beacon_key,
     FURTHER_VARIABLE: Settings.named_further,
     "SERVICE_FINALITY_DEPTH": Settings.finality_depth,
-    GAS_PRICE_VARIABLE: Settings.max_gas_price,
 }
 """How each value is read."""
 SHOWN: Final = tuple(_READERS)
@@ -289,9 +253,7 @@ def load_settings(
         chain_id = NETWORKS["mainnet"]
     else:
         chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
-    exported = environment.exported.get("SERVICE_CHAIN_ID")
-    source = "--network" if network else "default" if chosen is None else "environment" if exported else ".env"
-    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source, max_cost)
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, max_cost)
     if needs is None:
         return settings
     if chain_id == LOCAL_CHAIN_ID:

@@ -4,7 +4,6 @@ Nothing is signed here unless a policy permits exactly that; otherwise a person 
 pages. What came of it is read from the chain, whoever signed it.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,36 +12,25 @@ from pathlib import Path
 from threading import Lock
 from typing import Annotated, Final
 
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
-from service_cli.chain.journal import note_done, was_done
 from service_cli.client import Client, ToBeSigned
-from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
-from service_cli.queries.events import ShownVerdict
-from service_cli.ui.event import Event
-from service_cli.work.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
+from service_cli.work.sealing import fingerprint
 from service_cli.work.selection import select
-from service_cli.work.submission import OF_ITS_CONTENT
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
-from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
-from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within, was_charged
+from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, plan_id_of
+from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
 from service_mcp.untrusted import shown
 from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
-_CHUNK: Final = 1024 * 1024
 _RECORDED: Final = "The work is recorded; it counts until this account records other work."
-_ALL_OPENED: Final = "everyopened"
-_SOME_CLOSED: Final = "someclosed"
-"""What is remembered of a bounty's Submissions; which of them nobody can open is asked for anew each time."""
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
@@ -64,21 +52,6 @@ class ActingAccount:
     account: Address
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """What came of opening every Submission of a bounty."""
-
-    end: OpenedBounty | CommandRefused
-    closed: tuple[UnopenedSubmission, ...]
-    has_opened: bool
-    """Whether any was opened that was not opened before."""
-
-    @property
-    def is_closed_for_all(self) -> bool:
-        """Whether some stay closed, and each for a reason that keeps it closed for everybody."""
-        return bool(self.closed) and OF_ITS_CONTENT.issuperset(each.code for each in self.closed)
-
-
 class Acting:
     """The tools, for the accounts of one person."""
 
@@ -93,28 +66,16 @@ class Acting:
     ) -> None:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
         self._accounts, self._pages = accounts, pages
-        self._signed = set[tuple[str, int | None]]()
         self._lock = Lock()
 
     def require_own_keys(self, roles: frozenset[Role]) -> None:
         """Refuse to act as ``roles`` with a key of another account than those in whose name plans are signed."""
-        claiming = CLAIMING if roles & CLAIMING else frozenset[Role]()
-        signing = [role for role in ROLES if role in roles | claiming and self._signs(role)]
+        signing = [role for role in ROLES if role in roles and self._signs(role)]
         for role in signing:
             if (named := self._known(role)) != (key := self._key(role)):
                 message = f"--account names {named} as the {role}, and the key here is of {key}. Nothing was signed."
                 next_action = f"Leave --account {role}=… out, or start the server without that key."
                 raise Refusal("key_of_another", message, next_action=next_action)
-        if claimants := [account for role in signing if role in claiming and (account := self._key(role))]:
-            self._require_claimant(claimants)
-
-    def _require_claimant(self, accounts: Sequence[Address]) -> None:
-        """Refuse where a claim in the name of one of these would be signed with a key that is of none of them."""
-        claimant = self._client.account("claimant")
-        if claimant is not None and claimant not in accounts:
-            message = f"{CLAIMANT_KEY} is of {claimant}, and not of {' or '.join(accounts)}. Nothing was signed."
-            next_action = f"Start the server without {CLAIMANT_KEY}: a claim is then signed with the key of its role."
-            raise Refusal("key_of_another", message, next_action=next_action)
 
     @cached_property
     def _client(self) -> Client:
@@ -161,27 +122,26 @@ class Acting:
         actor = self._actor(request)
         if actor.account != exact.account:
             raise _of_another(exact)
-        signer: Signer = "policy" if self._signs(actor.role) else "wallet"
-        if (content := plans.begun(plan_id, request, signer)) is None:
-            content = self._begun(plan_id, kept, actor, signer)
-        if signer == "wallet":
-            return self._by_pages(plan_id, kept, content)
+        if not self._signs(actor.role):
+            with plans.content_of(request, self._work_dir) as given:
+                plans.require_same(plan_id, request, self._derived(request, given, actor).exact)
+                return self._by_pages(plan_id, kept, given)
+        content = plans.begun(plan_id, request) or self._begun(plan_id, kept, actor)
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
 
-    def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
+    def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
         request = kept.request
         with plans.content_of(request, self._work_dir) as content:
-            if (before := plans.begun(plan_id, request, signer)) is not None:
+            if (before := plans.begun(plan_id, request)) is not None:
                 return before  # by another call while this one waited
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
-            if signer == "policy":
-                spending = Spending(plan_id, kept.exact.spends, derived.gas)
-                require_room(self._permitting(actor.role, spending, kept), spending)
-            return plans.begin(plan_id, request, content, signer)
+            spending = Spending(plan_id, kept.exact.spends, derived.gas)
+            require_room(self._permitting(actor.role, spending, kept), spending)
+            return plans.begin(plan_id, request, content)
 
     # --- work
 
@@ -190,7 +150,7 @@ class Acting:
         wanted, number = BountyId(bounty_id), str(bounty_id)
         is_poster = self._signs("poster")
         if self._signs("guardian") and not (is_poster and self._is_only_posted(wanted)):
-            found = self._open_submissions(wanted)
+            found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
         if is_poster:
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
@@ -202,54 +162,6 @@ class Acting:
         found = self._client.bounty(bounty_id)
         judges = {member.guardian_address for member in found.guardian_roster.members}
         return found.facts.poster_address == self._key("poster") and self._key("guardian") not in judges
-
-    def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
-        """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
-        tried = self._try_all(bounty_id)
-        if isinstance(tried.end, OpenedBounty):
-            self._note(_ALL_OPENED, bounty_id)
-            return tried.end
-        next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
-        if tried.is_closed_for_all:
-            self._note(_SOME_CLOSED, bounty_id)
-            next_action = "Judge each by its reason, and read the others below the work dir."
-        refused = tried.end
-        raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
-
-    def _try_all(self, bounty_id: BountyId) -> "_Tried":
-        events = list[Event]()
-        try:
-            client, target = self._make(on_event=events.append), self._work_dir.new(OPENED, str(bounty_id))
-            end: OpenedBounty | CommandRefused = client.open_submissions(bounty_id, target)
-        except CommandRefused as refused:
-            if refused.code != "submissions_not_opened":
-                raise
-            end = refused
-        closed = tuple(event for event in events if isinstance(event, UnopenedSubmission))
-        return _Tried(end, closed, any(isinstance(event, OpenedSubmission) for event in events))
-
-    def _unread(self, bounty_id: BountyId) -> tuple[UnopenedSubmission, ...]:
-        """The Submissions that nobody can read, asked for anew: that the service serves no bytes of one is its word of
-        one moment. ``work_not_opened`` where others were not opened."""
-        if self._was(_ALL_OPENED, bounty_id):
-            return ()
-        if self._was(_SOME_CLOSED, bounty_id):
-            tried = self._try_all(bounty_id)
-            if tried.is_closed_for_all and not tried.has_opened:
-                return tried.closed
-        raise _not_opened()
-
-    def _require_still_unread(self, bounty_id: BountyId, exact: Exact) -> None:
-        if _commitments(self._unread(bounty_id)) != exact.unread:
-            raise plans.changed("Other Submissions can be read now than when this was prepared.")
-
-    def _note(self, what: str, bounty_id: BountyId) -> None:
-        deployment = self._reading.deployment
-        note_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
-
-    def _was(self, what: str, bounty_id: BountyId) -> bool:
-        deployment = self._reading.deployment
-        return was_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
         """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
@@ -309,7 +221,8 @@ class Acting:
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
             message = f"What looks like secrets would be sealed: {named}."
             raise Refusal("secrets_found", message, next_action=next_action)
-        names, digest = _files_of(directory)
+        selection = select(directory)
+        names, digest = [entry.path for entry in selection.files], fingerprint(selection)
         words = (
             f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
             f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
@@ -333,15 +246,10 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        unread = tuple[UnopenedSubmission, ...]()
-        if self._signs("guardian"):
-            if found.solver is None:
-                unread = self._unread(bounty_id)
-            elif found.is_unopened:
-                raise _not_opened()
+        if found.is_unopened and self._signs("guardian"):
+            raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
-        named = f", though nobody read {len(unread)} of them" if unread else ""
-        words = f"Record on bounty {bounty_id} {outcome}{named}, with these reasons, as {actor.account}."
+        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {actor.account}."
         size = len(str(request.text).encode())
         return self._plan(
             request,
@@ -350,17 +258,10 @@ class Acting:
             words,
             found.gas_cost,
             byte_length=size,
-            unread=_commitments(unread),
-            warnings=[
-                f"nobody read Submission {each.number}, of {each.solver}: {each.message}"
-                for each in unread[:MOST_NAMES]
-            ],
         )
 
     def _claim(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
-        if self._signs(actor.role):
-            self._require_claimant([actor.account])
         found = self._client.preview_claim(bounty_id, actor.account)
         words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {actor.account}."
         return self._plan(request, actor, found.function_name, words, found.gas_cost, receives=found.amount)
@@ -379,7 +280,6 @@ class Acting:
         byte_length: int = 0,
         warnings: Iterable[str] = (),
         replaces: Bytes32 | None = None,
-        unread: tuple[Bytes32, ...] = (),
     ) -> Derived:
         deployment = self._reading.deployment
         exact = Exact(
@@ -391,7 +291,6 @@ class Acting:
             content=content,
             counts=(len(files), byte_length),
             replaces=replaces,
-            unread=unread,
         )
         plan = Plan(
             plan_id=plan_id_of(request, exact),
@@ -451,12 +350,7 @@ class Acting:
         return policy
 
     def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
-        """Count what is about to be signed, which may still come to nothing; refused as above, and where a Verdict on
-        work that nobody could read is signed once more, and some of it can be read by now."""
-        is_raised = (plan_id, signing.nonce) in self._signed  # the same transaction, which is sent
-        if kept.exact.unread and was_charged(plan_id) and not is_raised:
-            self._require_still_unread(_bounty(kept.request), kept.exact)
-        self._signed.add((plan_id, signing.nonce))
+        """Count what is about to be signed, which may still come to nothing; refused beyond what the policy permits."""
         spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
         charge(self._permitting(role, spending, kept), spending)
 
@@ -472,14 +366,7 @@ class Acting:
             case "submit":
                 return self._submitted(client, plan_id, kept, content)
             case "verdict":
-                # Of what nobody can open nobody can judge more: none of it is valid.
-                unread = bool(kept.exact.unread)
-                if unread and not was_charged(plan_id):  # before the reasons are published; else before it is signed
-                    self._require_still_unread(_bounty(request), kept.exact)
-                unopened = request.submission is None and (unread or self._was(_ALL_OPENED, _bounty(request)))
-                verdict = client.record_verdict(
-                    _bounty(request), str(request.text), request.submission, unopened=unopened
-                )
+                verdict = client.record_verdict(_bounty(request), str(request.text), request.submission)
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
@@ -507,80 +394,15 @@ class Acting:
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
     def _by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
-        """On the service's own pages; what came of it is read from the chain."""
-        match kept.request.action:
-            case "fund":
-                return self._fund_by_pages(plan_id, kept, content)
-            case "submit":
-                return self._submit_by_pages(plan_id, kept)
-            case "verdict":
-                return self._judge_by_pages(plan_id, kept)
-            case "claim":
-                return self._claim_by_pages(plan_id, kept)
-
-    def _fund_by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+        """On the service's own pages; whether it was done there before, deriving the plan has shown but for a page."""
         account = kept.exact.account
-        if before := self._client.preview_funding(content.page, account).funded_as:
+        if kept.request.action != "fund":
+            address = f"{self._pages}/bounties/{_bounty(kept.request)}"
+        elif before := self._client.preview_funding(content.page, account).funded_as:
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
-        words = f"{account} publishes and funds this page there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
-
-    def _submit_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        active = {each.solver_address: each for each in self._client.bounty(bounty_id).active_submissions}
-        if account in active and active[account].submission_commitment != kept.exact.replaces:
-            words = f"A Submission of {account} is recorded since; its person knows whether it is this work."
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        words = f"{account} submits these files there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-
-    def _claim_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        if self._client.prepare_claim(bounty_id, account).calls:
-            words = f"{account} claims there, with the wallet's approval."
-            return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-        return self._noted(plan_id, CarriedOut(plan_id, "recorded", "The amount is paid.", bounty_id=bounty_id))
-
-    def _page_of(self, bounty_id: BountyId) -> str:
-        return f"{self._pages}/bounties/{bounty_id}"
-
-    def _judge_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
-        # The document names all that it decides.
-        if any(each.report_commitment == kept.exact.content for each in recorded):
-            words = "This Verdict is recorded; get_bounty shows what became of the bounty."
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        if any(self._decides_as(each, kept) for each in recorded):
-            words = (
-                "This decision is recorded, with reasons that its person changed; get_bounty shows what became of it."
-            )
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        for each in recorded:
-            decided = "no Submission is valid" if each.solver_address is None else f"an award to {each.solver_address}"
-            message = f"{account} has another Verdict on record, {decided}, and not this one."
-            next_action = (
-                "If it was a mistake, its person replaces it there: --replace of service-cli guardian:verdict."
-            )
-            raise Refusal("verdict_differs", message, next_action=next_action)
-        words = f"{account} records this Verdict there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-
-    def _decides_as(self, recorded: ShownVerdict, kept: KeptPlan) -> bool:
-        """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
-        a person writes them out anew, and may change them."""
-        deployment = self._reading.deployment
-        written = WrittenVerdict(
-            recorded.kind,
-            deployment.chain_id,
-            deployment.hub_address,
-            recorded.bounty_id,
-            recorded.guardian_address,
-            recorded.solver_address,
-            recorded.submission_commitment,
-            str(kept.request.text),
-        )
-        return report_commitment(render_verdict(written)) == kept.exact.content
+        else:
+            address = f"{self._pages}/publish"
+        return CarriedOut(plan_id, "needs_wallet", f"{account} does this there, with the wallet's approval.", address)
 
     # --- what is done
 
@@ -605,23 +427,6 @@ class Acting:
         if done.state == "finalized":
             plans.forget_content(plan_id)
         return done
-
-
-def _files_of(directory: Path) -> tuple[list[str], str]:
-    """The names of the files that would be sealed, and a digest of names and contents."""
-    digest, names = hashlib.sha256(), []
-    for entry in sorted(select(directory).files, key=lambda each: each.path):
-        names.append(entry.path)
-        content = hashlib.sha256()
-        with (directory / entry.path).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                content.update(chunk)
-        digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
-    return names, digest.hexdigest()
-
-
-def _commitments(unread: Iterable[UnopenedSubmission]) -> tuple[Bytes32, ...]:
-    return tuple(sorted(each.submission_commitment for each in unread))
 
 
 def _not_opened() -> Refusal:
