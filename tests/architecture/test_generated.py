@@ -56,10 +56,10 @@ def test_part_of_a_page__leaves_what_is_around_it() -> None:
 
 def test_settings__of_every_process__are_described_once() -> None:
     processes = list(settings_by_process())
-    assert {letter for letter, _ in processes} == set("AIRDB")
+    assert {letter for letter, _ in processes} == set("AIRD")
     (rows,) = settings_table(processes)
     assert all(setting.about and f"| `{setting.name}` |" in rows for _, settings in processes for setting in settings)
-    assert rows.count("| `SERVICE_LOG_LEVEL` | A I R D B | `INFO` |") == 1
+    assert rows.count("| `SERVICE_LOG_LEVEL` | A I R D | `INFO` |") == 1
 
 
 def test_setting__that_two_places_describe_differently__is_refused() -> None:

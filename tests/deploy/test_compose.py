@@ -42,7 +42,6 @@ PODS = {
     for name, pod, container in own_containers("mainnet")
     if container["name"] == name and name not in ELSEWHERE
 }
-BACKUP = {"dump", "backup"}
 OWN = sorted(PODS)
 BESIDE = {"SERVICE_STORAGE_CREDENTIALS_FILE"}
 """A machine of one's own has no workload identity."""
@@ -59,7 +58,7 @@ def settings(service: Object) -> dict[str, str]:
 
 def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
     assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
-    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"} | BACKUP
+    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"}
 
 
 def test_valkey__of_one_machine__has_the_settings_of_the_cluster() -> None:
@@ -132,7 +131,7 @@ def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) 
     assert service["mem_limit"]
     assert service["logging"]["options"]["max-size"]
     assert not {"privileged", "pid", "ipc", "network_mode", "devices"} & set(service)
-    restarts = {"migrate": "on-failure:6"} | dict.fromkeys(BACKUP, "no")
+    restarts = {"migrate": "on-failure:6"}
     assert service["restart"] == restarts.get(name, "unless-stopped")
     assert ("ports" in service) is (name == "caddy"), "one door"
 
@@ -145,10 +144,10 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
     }
     for name, service in SERVICES.items():
         image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
-        if name in PODS or name == "backup":
+        if name in PODS:
             registry, _, own = image.partition("/")
             assert registry == "localhost"
-            assert own == PODS["api" if name == "backup" else name][1]["image"]
+            assert own == PODS[name][1]["image"]
         else:
             assert image == named[image.partition(":")[0]]
 
@@ -159,8 +158,8 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     assert members["front"] == {"caddy", "api"}
     assert members["delivery"] == {"api", "delivery"}
     assert members["reviewer"] == {"api", "reviewer"}
-    assert members["data"] == set(PODS) - {"reviewer"} | {"postgresql", "valkey", "dump"}
-    assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy", "backup"}
+    assert members["data"] == set(PODS) - {"reviewer"} | {"postgresql", "valkey"}
+    assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "reviewer", "data"}
 
@@ -169,21 +168,6 @@ def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster(
     for name, (pod, _) in PODS.items():
         waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
         assert waits is ("initContainers" in pod), name
-
-
-def test_backup__of_one_machine__is_that_of_the_cluster() -> None:
-    dump, store = containers(by_name(render(FOLDERS["mainnet"]))["CronJob", "backup"])
-    assert [line.replace("$$", "$") for line in SERVICES["dump"]["command"]] == [dump["command"][-1]]
-    assert SERVICES["dump"]["entrypoint"] == dump["command"][:-1]
-    assert set(SERVICES["dump"]["environment"]) == {each["name"] for each in dump["env"]}
-    assert SERVICES["backup"]["command"] == store["args"]
-    assert set(SERVICES["backup"]["environment"]) == BESIDE
-    for name, container in (("dump", dump), ("backup", store)):
-        assert quantity(f"{SERVICES[name]['mem_limit'].upper()}i") == quantity(
-            container["resources"]["limits"]["memory"]
-        )
-        assert SERVICES[name]["user"] == "10001:10001"
-    assert settings(SERVICES["backup"])
 
 
 @pytest.fixture
@@ -238,7 +222,7 @@ def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(fold
     _make_secrets(folder)
     assert {name: path.read_bytes() for name, path in made.items()} == before
     passwords = [path.read_text() for path in (folder / "secrets/postgresql").iterdir()]
-    assert len(set(passwords)) == len(ROLES) + 3
+    assert len(set(passwords)) == len(ROLES) + 2
     assert {len(each) for each in passwords} == {48}
 
 
@@ -267,7 +251,7 @@ def test_commands__that_the_trial_takes_from_the_page__are_those_of_its_parts() 
     parts = {
         "5. **Healthy**": "service-indexer status",
         "Another password": "2-passwords.sh",
-        "**Restore**": "fetch-dump /dump",
+        "**Restore**": "age --decrypt",
         "## Upgrading": "up --detach --wait reviewer-worker",
     }
     for after, command in parts.items():

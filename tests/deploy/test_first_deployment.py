@@ -32,7 +32,7 @@ def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_
         _expect_service(server)
         dump = f"{tmp_path}/a.dump"
         _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
-        (command,) = re.findall(r"kubectl exec job/restore \S+ restore -- (pg_restore .*) /dump/NAME.dump", PAGE)
+        (command,) = re.findall(r"kubectl exec --stdin job/restore -- (pg_restore .* service)\n", PAGE)
         _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
         _expect_service(server)
     with postgres.start() as empty:

@@ -7,7 +7,7 @@ from tests.deploy.kustomize import Object, pod_labels
 from .manifests import OVERLAYS, by_name, own_containers, workloads
 
 NODE, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-WAITS_FOR_ROOM = {"backup", "restore", "restore-test"}
+WAITS_FOR_ROOM = {"backup", "restore"}
 
 
 def of_kind(overlay: str, kind: str) -> list[Object]:

@@ -22,7 +22,7 @@ DOOR = 8081
 OWN_SERVED = {"postgresql", "valkey", "database"}
 """Without a port for probes and metrics of their own."""
 SEVERAL_INSTANCES = {"database"}
-SILENT = {"reviewer", "restore-test"}
+SILENT = {"reviewer"}
 """What judges what anyone sends, and the restored copy: no datastore of the deployment."""
 
 
