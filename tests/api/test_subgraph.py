@@ -2,10 +2,9 @@
 
 import json
 from functools import partial
-from typing import NoReturn
 
 import pytest
-from bounty_protocol.types import Address, ChainId
+from bounty_protocol.types import ChainId
 from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
 from service_api.subgraph.request import read_request
 from service_api.subgraph.rows import Fetch, RequestLimits, load, plan
@@ -49,15 +48,12 @@ def test_query__for_bounties_with_children__shows_current_ones(service: Service)
     assert bounty["verdicts"] == []
 
 
-def test_names__of_every_field__are_snake_case_and_the_former_ones_deprecated(service: Service) -> None:
+def test_names__of_every_field__are_snake_case(service: Service) -> None:
     query_type = make_schema().query_type
     assert query_type is not None
-    former = {name: field.deprecation_reason for name, field in query_type.fields.items() if name != name.lower()}
-    assert set(former) == {"guardianRoster", "rosterMember", "deliveryKey", "deliveryKeyWithdrawal"}
-    assert all(reason and reason.startswith("Use ") for reason in former.values())
-    for name in ("guardian_roster", "guardianRoster"):
-        found = service.client.post("/subgraph", json={"query": f'{{ {name}(id: "1") {{ version quorum }} }}'}).json
-        assert found == {"data": {name: {"version": 1, "quorum": 2}}}
+    assert [name for name in query_type.fields if name != name.lower()] == []
+    found = service.client.post("/subgraph", json={"query": '{ guardian_roster(id: "1") { version quorum } }'}).json
+    assert found == {"data": {"guardian_roster": {"version": 1, "quorum": 2}}}
 
 
 def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Service) -> None:
@@ -304,23 +300,6 @@ def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
     response = ask(service, "{ bounties { id } }")
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert response.headers["Retry-After"] == "2"
-
-
-def test_accounts__whose_statements_take_longer_than_a_query_has__are_overload_before_the_next_one(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = list[Address]()
-
-    def slowly(connection: Connection, account: Address) -> NoReturn:
-        while True:
-            asked.append(account)
-            connection.execute(select(func.pg_sleep(0.1)))
-
-    monkeypatch.setattr("service_api.subgraph.rows.account_record", slowly)
-    monkeypatch.setattr("service_api.subgraph.rows.TOTAL_SECONDS", 0.25)
-    response = ask(service, f'{{ account(id: "{service.world.solver(1).address}") {{ solver {{ submitted }} }} }}')
-    assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
-    assert len(asked) < 6
 
 
 def test_query__whose_moment_the_database_takes_too_long_for__is_told_that_the_index_cannot_be_read(

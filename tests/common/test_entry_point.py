@@ -31,7 +31,6 @@ COMMANDS = [
 ]
 
 READING: list[tuple[str, Sequence[str]]] = [
-    ("api", ["withheld"]),
     ("api", ["withhold", "account", "0x" + "11" * 20, "--reason", "a court"]),
     ("api", ["show-again", "account", "0x" + "11" * 20, "--reason", "the court's end"]),
     ("indexer", ["status"]),

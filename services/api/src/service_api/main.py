@@ -18,7 +18,7 @@ from service_common.web.server import serve
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
 from service_api.metrics import PendingCollector, WithheldCollector
-from service_api.moderation.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
+from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import make_resources
 
 
@@ -29,7 +29,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "worker": Process("run jobs of the queue artifacts", _worker),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
-        "withheld": WITHHELD,
         "migrate": Process("create the schema of all services in an empty database", _migrate),
         "await-schema": AWAIT_SCHEMA,
     }
