@@ -69,13 +69,6 @@ def test_record__of_a_guardian__counts_what_was_due_and_what_the_roster_did(serv
         }  # fmt: skip
 
 
-def test_record__of_an_account_that_did_nothing__is_empty_and_not_absent(service: Service) -> None:
-    found = record(service, "0x" + "ab" * 20)
-    assert found["poster"]["posted"] == found["solver"]["submitted"] == found["guardian"]["due"] == 0
-    assert found["poster"]["median_seconds_to_outcome"] is None
-    assert service.get("/api/accounts/0x1").status_code == 400
-
-
 def test_record__of_a_long_history__is_of_the_newest_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.bounties.show_account.MOST_COUNTED", 2)
     found = record(service, service.world.people.poster.address)["poster"]

@@ -12,8 +12,6 @@ from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
 
-from tests.deploy.kustomize import Object
-
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS
 
@@ -66,11 +64,6 @@ def _run(server: PostgresServer, section: str, user: str, folder: Path, program:
     command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-def secrets_of(pod: Object) -> set[str]:
-    """The Secrets that a pod mounts."""
-    return {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
 
 
 def test_scaled_deployments__are_brought_back_by_the_command_of_the_restore() -> None:
