@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -26,8 +25,6 @@ from service_common.web.server import IDLE_SECONDS
 
 from tests.deploy.kustomize import Object, containers, quantity, render
 from tests.serving import serving
-from tools import compose
-from tools.images import UnexpectedImage
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers, pause_before_stop
@@ -189,16 +186,6 @@ def answering() -> Iterator[type[BaseHTTPRequestHandler]]:
         yield Answer
 
 
-@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
-def test_health__of_a_process__is_what_its_internal_port_answers(answering: Any, status: int, *, healthy: bool) -> None:
-    answering.status = status
-    (test,) = {tuple(SERVICES[name]["healthcheck"]["test"]) for name in OWN if name != "migrate"}
-    kind, program, options, script = test
-    assert (kind, program) == ("CMD", "python")
-    command = [sys.executable, options, script.replace("9090", str(answering.port))]
-    assert (subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0) is healthy
-
-
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A copy of the folder, as an operator has it, with the secrets that the script makes."""
@@ -245,20 +232,6 @@ def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_
                 assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(server.url("service", user="service_api", password="another"))
-
-
-def test_commands__that_the_trial_takes_from_the_page__are_those_of_its_parts() -> None:
-    parts = {
-        "5. **Healthy**": "service-indexer status",
-        "Another password": "2-passwords.sh",
-        "**Restore**": "age --decrypt",
-        "## Upgrading": "up --detach --wait reviewer-worker",
-    }
-    for after, command in parts.items():
-        assert command in compose.block(after)
-    assert "pull" not in compose.block("## Upgrading"), "needs a registry"
-    with pytest.raises(UnexpectedImage):
-        compose.block("## Another page")
 
 
 def _initialize(server: PostgresServer, folder: Path) -> None:

@@ -1,10 +1,8 @@
 """``./noxw``: which interpreter it takes, and what it says where there is none."""
 
-import os
 import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -66,37 +64,6 @@ def test_no_suitable_python__says_which_and_how_to_get_one(door: Door) -> None:
         return
     assert "needs Python 3.11.2 to 3.14 and found Python 3.9.2" in ran.stderr
     assert "apt install python3" in ran.stderr
-
-
-def test_named_python_unsuitable__is_refused_and_no_other_taken(door: Door) -> None:
-    (door.programs / "python3").symlink_to(door.base)
-    script(door.programs / "old", TOO_OLD)
-    ran = door.open(NOXW_PYTHON="old")
-    assert ran.returncode == 1
-    assert "NOXW_PYTHON=old is no Python from 3.11.2 to 3.14" in ran.stderr
-
-
-def test_activated_environment__changes_nothing(door: Door, tmp_path: Path) -> None:
-    venv.create(tmp_path / "activated", symlinks=True, with_pip=False)
-    environment = tmp_path / "activated/bin"
-    ran = door.open(PATH=f"{environment}{os.pathsep}{door.programs}")
-    assert (ran.returncode, ran.stdout) == (0, "ran -m nox --list\n"), ran.stderr
-
-
-def test_python_without_venv__says_what_to_install(door: Door) -> None:
-    python = f'#!/bin/sh\ncase "$*" in *ensurepip*|*pip*) exit 1;; esac\nexec {door.base} "$@"\n'
-    script(door.programs / "bare-python", python)
-    (door.folder / ".noxw/made-for").unlink()
-    ran = subprocess.run(
-        ["sh", "-c", f'{functions(door)}\nmake_environment "{door.programs}/bare-python"'],
-        env={"PATH": str(door.programs)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 1, ran.stderr
-    assert "apt install python3-venv" in ran.stderr
-    assert not list(door.folder.glob(".noxw.*"))
 
 
 def functions(door: Door) -> str:

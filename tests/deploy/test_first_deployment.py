@@ -13,7 +13,6 @@ from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
 
 from .conftest import REPOSITORY
-from .manifests import OVERLAYS
 
 PAGE = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")
 INSTALL = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
@@ -64,14 +63,3 @@ def _run(server: PostgresServer, section: str, user: str, folder: Path, program:
     command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-def test_scaled_deployments__are_brought_back_by_the_command_of_the_restore() -> None:
-    restoring = PAGE.split("### Restoring the database")[1].split("\n## ")[0]
-    for overlay in ("staging", "mainnet"):
-        scaled = [
-            each["metadata"]["name"]
-            for each in OVERLAYS[overlay]
-            if each["kind"] == "Deployment" and "replicas" not in each["spec"]
-        ]
-        assert f"kubectl scale deployment {' '.join(sorted(scaled))} --replicas=2" in restoring

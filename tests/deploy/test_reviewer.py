@@ -10,8 +10,6 @@ from local_stack.launch import Launcher
 from local_stack.ports import HOST
 from local_stack.runtime import Runtime, running
 from local_stack.services import SERVICES
-from service_api.config import DEFAULT_REVIEWER_URL, read_config
-from service_common.config import ConfigurationError
 
 from tests.scraping import scrape, start
 
@@ -77,20 +75,6 @@ def test_reviewer__of_the_local_stack__answers_without_a_server_beside_it(runtim
     launcher = Launcher(runtime, 60.0, {})
     service = launcher.start_all((process,))["reviewer"]
     require_whole(f"http://{HOST}:{service.port}")
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_address__of_the_reviewer__is_the_default_of_an_api_whose_settings_are_of_the_release_before(
-    overlay: str,
-) -> None:
-    """An upgrade gives the api its image before its ConfigMap."""
-    told = [environment(overlay, container) for name, _, container in own_containers(overlay) if name == "api"]
-    assert {each["SERVICE_REVIEWER_URL"] for each in told if "SERVICE_REVIEWER_URL" in each} == {DEFAULT_REVIEWER_URL}
-    (service,) = [each for each in OVERLAYS[overlay] if (each["kind"], each["metadata"]["name"]) == NAMED]
-    assert f"http://{NAMED[1]}:{service['spec']['ports'][0]['port']}" == DEFAULT_REVIEWER_URL
-    with pytest.raises(ConfigurationError) as refused:
-        read_config({})
-    assert "SERVICE_REVIEWER_URL" not in str(refused.value)
 
 
 def _serves(internal: int) -> bool:

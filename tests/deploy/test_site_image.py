@@ -32,15 +32,6 @@ def test_image__of_the_documents__runs_as_the_services_do() -> None:
     assert set(re.findall(labels, DOCKERFILE)) == set(re.findall(labels, SERVICES))
 
 
-def test_image__of_the_documents__copies_what_the_build_is_given() -> None:
-    given = (REPOSITORY / ".dockerignore").read_text(encoding="utf-8").splitlines()
-    for source in (each.split()[0] for each in steps(DOCKERFILE, "COPY")):
-        assert any(f"!{part}" in given for part in (source, *map(str, re.findall(r"^deploy/images", source)))), source
-    (served,) = re.findall(r"(?m)^\troot \* (\S+)$", CADDYFILE)
-    assert f".local/site {served}" in steps(DOCKERFILE, "COPY")
-    assert f"{FOLDER}/Caddyfile /etc/caddy/Caddyfile" in steps(DOCKERFILE, "COPY")
-
-
 def test_server__of_the_documents__answers_files_only() -> None:
     for line in ("admin off", "auto_https off", ":8080 {", "file_server", "respond @other 405", "respond @hidden 404"):
         assert re.search(rf"(?m)^\t?{re.escape(line)}$", CADDYFILE), line
@@ -53,10 +44,6 @@ def test_answers__of_the_documents__have_the_headers_whatever_they_are() -> None
     (served, errors) = re.findall(r"(?m)^(\t+)import headers$", CADDYFILE)
     assert (len(served), len(errors)) == (1, 2)
     assert re.search(r"(?m)^\thandle_errors \{\n\t\timport headers$", CADDYFILE)
-
-
-def test_server__of_the_documents__waits_for_nobody_without_end() -> None:
-    assert set(re.findall(r"(?m)^\t\t\t(\w+) \d+s$", CADDYFILE)) == {"read_header", "read_body", "write", "idle"}
 
 
 @pytest.mark.parametrize("directive", ["default-src", "frame-ancestors", "base-uri"])
