@@ -2,8 +2,7 @@
 
 import json
 import logging
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -63,16 +62,6 @@ def checking(service: Service) -> Checking:
     page = page_for(service.world)
     service.runtime.family.wait(started.child, lambda: found.check(page).status_code == 200, 60.0)
     return found
-
-
-def patiently(ask: Callable[[], TestResponse]) -> TestResponse:
-    """The answer of a client that waits while a busy machine checks as much as it may."""
-    for _ in range(5):
-        answer = ask()
-        if answer.status_code != 503:
-            break
-        time.sleep(int(answer.headers["Retry-After"]))
-    return answer
 
 
 def fields_of(answer: TestResponse) -> Any:

@@ -216,19 +216,6 @@ def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(ove
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_jobs__of_a_release__are_made_anew_by_whoever_applies_the_next(overlay: str) -> None:
-    """The template of a Job cannot be changed, and a release changes its image."""
-    jobs = [each["metadata"] for each in OVERLAYS[overlay] if each["kind"] == "Job"]
-    assert [each["name"] for each in jobs] == ["migrate"]
-    for each in jobs:
-        assert each["annotations"] == {
-            "argocd.argoproj.io/hook": "Sync",
-            "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
-            "kustomize.toolkit.fluxcd.io/force": "enabled",
-        }
-
-
 def test_delivery_keys__are_mounted_by_delivery_alone() -> None:
     holders = {
         name
@@ -251,16 +238,3 @@ def test_gas_key__is_mounted_by_the_settler_alone() -> None:
         if "SERVICE_SETTLER_PRIVATE_KEY_FILE" in environment("mainnet", container)
     }
     assert holders == {"settler"}
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_label__of_every_workload_of_ours__picks_it_alone_out_of_a_release(overlay: str) -> None:
-    """A release is applied part by part with it: docs/keys.md, "Upgrading"."""
-    named = [
-        (each["metadata"]["name"], each["metadata"]["labels"]["app.kubernetes.io/name"])
-        for each, _ in workloads(overlay)
-        if each["kind"] != "StatefulSet"
-    ]
-    assert [label for _, label in named] == [name for name, _ in named]
-    labelled = [each for each in OVERLAYS[overlay] if "app.kubernetes.io/name" in each["metadata"].get("labels", {})]
-    assert len(labelled) == len(named)
