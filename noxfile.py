@@ -338,7 +338,7 @@ def lock(session: nox.Session) -> None:
         "--generate-hashes", "--no-header", "--no-annotate", "--override", "requirements/overrides.txt",
         *session.posargs,
     ]  # fmt: skip
-    for name in ("nox", "assurance", "graphql"):
+    for name in ("nox", "assurance"):
         session.run(*compile_, f"requirements/{name}.in", "-o", f"requirements/{name}.txt")
     own, tested, agents, image = (TOP / f"requirements/.{name}.in" for name in ("own", "tested", "agents", "image"))
     own.write_text("".join(f"-e ./{package}\n" for package in PACKAGES))

@@ -17,7 +17,7 @@ from typing import Any, Final
 from local_stack.toolbox import NoNpm, find_npm
 
 TOP: Final = Path(__file__).resolve().parent.parent
-PINS: Final = ("constraints.txt", "nox.txt", "assurance.txt", "graphql.txt")
+PINS: Final = ("constraints.txt", "nox.txt", "assurance.txt")
 """Files of ``requirements`` that between them have every pin."""
 NOT_RUN: Final = 77
 SECONDS: Final = 600

@@ -8,7 +8,7 @@ started again. A whole bounty (the demo's) is played before and after, its peopl
 service's answers are compared with the chain after each step.
 
 The services' images are those of ``tools/images.py``; PostgreSQL, Valkey and Caddy are stood in for by
-``tools/stand_ins.py``. The chain, the beacon and the buckets are the local stack's, on the machine; the buckets are
+``tools/stand_ins.py``. The chain, the beacon and the bucket are the local stack's, on the machine; the bucket is
 behind TLS, since the client uploads to nothing else. Docker is the machine's; where there is none, that of Debian
 testing is unpacked below ``.local``. It runs in namespaces of its own: no network, firewall rule or port of the machine
 is touched, and no process stays. Exit code 1 when something is not as it should be, and 77 where no engine can run.
@@ -30,7 +30,6 @@ from textwrap import dedent
 from typing import Any, Final
 
 import yaml
-from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from demo.__main__ import NotVerified, Story, play
 from demo.bounty import Cast
 from demo.person import UnexpectedEnd
@@ -72,7 +71,6 @@ x-trusting: &trusting
 services:
   api: *trusting
   api-worker: *trusting
-  backup: *trusting
 """
 
 
@@ -179,7 +177,7 @@ class Site:
         if started := without & set(found):
             raise UnexpectedImage(f"{started} was started")
         for name, process in PROCESSES.items():
-            if "profiles" in process or name in without:
+            if name in without:
                 continue
             state = (found[name]["State"], found[name]["Health"], found[name]["ExitCode"])
             wanted = ("running", "healthy", 0)
@@ -197,23 +195,20 @@ def _try_out() -> str:
     started = time.monotonic()
     _own_network()
     settings = StackSettings(services=(), terms=LocalHubTerms(reveal_delay=3))
-    with (
-        running_stack(settings, say=_report) as stack,
-        gcs.start(stack.runtime, name="backups") as backups,
-    ):
+    with running_stack(settings, say=_report) as stack:
         site = _engine(stack.runtime)
-        _serve_storage(site, stack, backups)
-        keys = _fill_in(site, stack, backups)
+        _serve_storage(site, stack)
+        _fill_in(site, stack)
         try:
-            return _operate(site, stack, keys, started)
+            return _operate(site, stack, started)
         except BaseException:
             print(site.type("docker compose ps --all; docker compose logs --tail 15 2>&1 || true"), file=sys.stderr)
             raise
         finally:
-            site.type("docker compose --profile backup down --volumes; docker rm --force storage")
+            site.type("docker compose down --volumes; docker rm --force storage")
 
 
-def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
+def _operate(site: Site, stack: Stack, started: float) -> str:
     """An operator's steps, one after the other."""
     site.type("docker compose up --detach --wait")
     _trust(site)
@@ -244,8 +239,7 @@ def _operate(site: Site, stack: Stack, keys: str, started: float) -> str:
     site.type("docker compose down; docker compose up --detach --wait")
     holds("down and up")
 
-    _back_up(site)
-    _restore(site, keys)
+    _restore(site)
     holds("a restore onto an empty volume")
 
     _upgrade(site)
@@ -301,7 +295,7 @@ def _engine(runtime: Runtime) -> Site:
         ["dockerd", *roots, "--host", socket, "--pidfile", str(SCRATCH / "docker.pid")],
         environment=environment, cwd=SCRATCH, rule=StopRule(grace=60.0), rank=3,
     )  # fmt: skip
-    shutil.copytree(SOURCE, SCRATCH / "site", ignore=shutil.ignore_patterns("secrets", "dump", "backups", ".env"))
+    shutil.copytree(SOURCE, SCRATCH / "site", ignore=shutil.ignore_patterns("secrets", ".env"))
     site = Site(SCRATCH / "site", environment | {"CURL_CA_BUNDLE": str(SCRATCH / "ca.pem")})
     probe = ["docker", "version"]
     try:
@@ -317,12 +311,9 @@ def _engine(runtime: Runtime) -> Site:
     return site
 
 
-def _serve_storage(site: Site, stack: Stack, backups: gcs.GcsServer) -> None:
-    """The buckets under https, by another Caddy on the machine; it keeps the host that signatures name."""
-    servers = "".join(
-        f"https://{STORAGE_HOST}:{_tls_port(server)} {{\n reverse_proxy {HOST}:{server.port}\n}}\n"
-        for server in (stack.gcs, backups)
-    )
+def _serve_storage(site: Site, stack: Stack) -> None:
+    """The bucket under https, by another Caddy on the machine; it keeps the host that signatures name."""
+    servers = f"https://{STORAGE_HOST}:{_tls_port(stack.gcs)} {{\n reverse_proxy {HOST}:{stack.gcs.port}\n}}\n"
     (site.folder / "storage").write_text(f"{{\n admin off\n auto_https disable_redirects\n}}\n{servers}")
     caddy = PROCESSES["caddy"]["image"]
     mount = f"--volume {site.folder}/storage:/etc/caddy/Caddyfile:ro"
@@ -350,8 +341,8 @@ def _copy_root(site: Site, copy: str, target: Path) -> None:
             return
 
 
-def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
-    """Settings and secrets, as an operator writes them; the keys that open dumps, which the operator keeps."""
+def _fill_in(site: Site, stack: Stack) -> None:
+    """Settings and secrets, as an operator writes them."""
     known = stack.launcher.variables | {
         "SERVICE_PUBLIC_HOST": PUBLIC_HOST,
         "SERVICE_RPC_QUORUM": "1",
@@ -366,28 +357,19 @@ def _fill_in(site: Site, stack: Stack, backups: gcs.GcsServer) -> str:
         ("web", ("SERVICE_PUBLIC_HOST",)),
     ):
         site.set(name, {each: known[each].replace(HOST, MACHINE) for each in variables})
-    identity = Identity.generate()
-    storage = {
-        "SERVICE_BACKUP_BUCKET": backups.bucket,
-        "SERVICE_BACKUP_RECIPIENTS": recipient_text(identity.public_key),
-        "SERVICE_STORAGE_ENDPOINT": f"https://{STORAGE_HOST}:{_tls_port(backups)}",
-    }
-    site.set("backup", storage)
 
     secrets = stack.launcher.secrets | {"SERVICE_RPC_URLS": stack.anvil.url.replace(HOST, MACHINE)}
     asked = [line.removeprefix("to be written: ") for line in site.type("./make-secrets.sh").splitlines()]
     for name in asked:
         file = site.folder / name
-        server = backups if file.parent.name == "backup" else stack.gcs
         value = secrets.get(file.name, "")
         if file.name == "SERVICE_STORAGE_CREDENTIALS":
-            account = json.loads(server.credentials_file.read_text(encoding="utf-8"))
-            value = json.dumps(account | {"token_uri": f"https://{STORAGE_HOST}:{_tls_port(server)}/token"})
+            account = json.loads(stack.gcs.credentials_file.read_text(encoding="utf-8"))
+            value = json.dumps(account | {"token_uri": f"https://{STORAGE_HOST}:{_tls_port(stack.gcs)}/token"})
         file.parent.mkdir(exist_ok=True)
         file.write_text(value, encoding="utf-8")
     if left := site.type("./make-secrets.sh"):
         raise UnexpectedImage(f"every secret is written, and still: {left}")
-    return json.dumps([identity.to_text()])
 
 
 def _trust(site: Site) -> None:
@@ -434,23 +416,15 @@ def _kill_everything(site: Site) -> None:
     raise UnexpectedImage(f"{HEALTHY_SECONDS:.0f} s after kill -9 not every container is healthy")
 
 
-def _back_up(site: Site) -> None:
-    """Twice: the second finds the first one's containers. Only encrypted dumps stay."""
-    for _ in range(2):
-        site.type("docker compose run --rm --quiet-pull backup")
-    kept, plain = (sorted(each.name for each in (site.folder / name).iterdir()) for name in ("backups", "dump"))
-    if len(kept) != 2 or plain:
-        raise UnexpectedImage(f"after two backups: {kept} encrypted, {plain} plain")
-
-
-def _restore(site: Site, keys: str) -> None:
-    """Everything that people wrote is in the dump alone."""
-    folder = site.folder / "secrets/restore"
-    folder.mkdir()
-    (folder / "SERVICE_BACKUP_PRIVATE_KEYS").write_text(keys, encoding="utf-8")
-    site.type(f"chmod 0400 {folder}/*; chown -R 10001:10001 {folder}")
+def _restore(site: Site) -> None:
+    """As the README does, without age and the bucket: everything that people wrote is in the dump alone."""
+    site.type("docker compose exec -T postgresql pg_dump --username postgres --format=custom service > a.dump")
     site.type("docker compose down; docker volume rm bounty-escrow_postgresql")
-    site.from_readme("**Restore**")
+    restore = block("**Restore**")
+    left_out = re.search(r"gsutil .*? \| age .*? \| ", restore)
+    if left_out is None:
+        raise UnexpectedImage("the README restores in another way")
+    site.type(restore.replace(left_out[0], "cat a.dump | "))
 
 
 def _upgrade(site: Site) -> None:

@@ -17,7 +17,7 @@ write() {
 }
 
 random | write secrets/postgresql/POSTGRES_PASSWORD
-for role in migrator api indexer reviewer delivery backup; do
+for role in migrator api indexer reviewer delivery; do
     random | write "secrets/postgresql/service_$role"
 done
 printf 'requirepass %s\n' "$(random)" | write secrets/valkey/valkey.conf
@@ -33,18 +33,14 @@ for folder in api indexer settler reviewer; do
     printf 'redis://:%s@valkey:6379/0' "$redis" | write "secrets/$folder/SERVICE_REDIS_URL"
 done
 
-printf '%s\n' '[backup]' host=postgresql port=5432 dbname=service user=service_backup \
-    "password=$(cat secrets/postgresql/service_backup)" | write secrets/backup/pg_service.conf
-mkdir -p dump backups
-
-for file in backup/SERVICE_STORAGE_CREDENTIALS api/SERVICE_RPC_URLS api/SERVICE_STORAGE_CREDENTIALS indexer/SERVICE_RPC_URLS settler/SERVICE_RPC_URLS \
+for file in api/SERVICE_RPC_URLS api/SERVICE_STORAGE_CREDENTIALS indexer/SERVICE_RPC_URLS settler/SERVICE_RPC_URLS \
     settler/SERVICE_SETTLER_PRIVATE_KEY delivery/SERVICE_RPC_URLS delivery/SERVICE_DELIVERY_PRIVATE_KEYS; do
     [ -s "secrets/$file" ] || echo "to be written: secrets/$file"
 done
 
 find secrets -type f -exec chmod 0400 {} +
 if [ "$(id -u)" -eq 0 ]; then
-    chown -R 10001:10001 secrets dump backups
+    chown -R 10001:10001 secrets
     chown -R 999:999 secrets/postgresql secrets/valkey
 else
     echo "not root: the containers cannot read the files until root has run this" >&2

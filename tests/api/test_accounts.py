@@ -69,28 +69,7 @@ def test_record__of_a_guardian__counts_what_was_due_and_what_the_roster_did(serv
         }  # fmt: skip
 
 
-def test_record__of_an_account_that_did_nothing__is_empty_and_not_absent(service: Service) -> None:
-    found = record(service, "0x" + "ab" * 20)
-    assert found["poster"]["posted"] == found["solver"]["submitted"] == found["guardian"]["due"] == 0
-    assert found["poster"]["median_seconds_to_outcome"] is None
-    assert service.get("/api/accounts/0x1").status_code == 400
-
-
 def test_record__of_a_long_history__is_of_the_newest_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.bounties.show_account.MOST_COUNTED", 2)
     found = record(service, service.world.people.poster.address)["poster"]
     assert (found["posted"], found["open"], found["without_submissions"]) == (2, 1, 1)
-
-
-def test_record__by_graphql__is_the_same(service: Service) -> None:
-    people = service.world.people
-    for account in (people.poster.address, service.world.guardian(1).address, "0x" + "ab" * 20):
-        found = record(service, account)
-        fields = " ".join(
-            f"{name} {{ {' '.join(value)} }}" if isinstance(value, dict) else name for name, value in found.items()
-        )
-        answer = service.client.post("/subgraph", json={"query": f'{{ a: account(id: "{account}") {{ {fields} }} }}'})
-        assert answer.get_json() == {"data": {"a": found}}
-    many = " ".join(f'a{number}: account(id: "{people.poster.address}") {{ account_address }}' for number in range(6))
-    for query in (f"{{ {many} }}", '{ account(id: "0x1") { account_address } }'):
-        assert service.client.post("/subgraph", json={"query": query}).status_code == 400

@@ -7,19 +7,16 @@ import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.types import Address, BlockNumber, ChainId
+from bounty_protocol.types import Address, BlockNumber
 from dotenv import dotenv_values
 from service_api.app import make_app
-from service_api.deployment.client_settings import client_settings
-from service_api.deployment.constants import Constants
 from service_common.db.app import written_verdicts
 from service_common.db.engine import writing
 from sqlalchemy import insert
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import HOST, Service, used_by
+from tests.api.conftest import HOST, Service
 from tests.api.contract import checked_client
 from tests.api.test_written_verdicts import document
 from tests.protocol.auth.signing import Key
@@ -30,14 +27,6 @@ CONTENT = f"/api/bounties/1/submissions/0x{'11' * 32}/content"
 
 def error_code(answer: TestResponse) -> str:
     return str(answer.get_json()["error"]["code"])
-
-
-@pytest.mark.parametrize(
-    "path", ["/api/deployment", "/api/bounties/4711", CONTENT, "/api/none", "/healthz", "/api/docs"]
-)
-def test_answer__of_any_kind__names_the_hub_it_is_about(service: Service, path: str) -> None:
-    wanted = f"eip155:{service.world.chain_id}:{service.world.hub_address}"
-    assert service.get(path).headers.getlist("X-Hub") == [wanted]
 
 
 def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endpoint(service: Service) -> None:
@@ -58,22 +47,6 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
     }
     assert service.resources.config.chain.rpc_urls[0] not in answer.text
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
-
-
-def test_client_settings__of_a_known_network__leave_relays_and_finality_to_the_client(service: Service) -> None:
-    """The relays of this deployment's configuration may be its own, or need a credential. A depth that it chose would
-    have the client take for final what the chain does not."""
-    config = service.resources.config
-
-    def values_on(chain_id: ChainId) -> dict[str, str | None]:
-        other = replace(config, chain=replace(config.chain, chain_id=chain_id, finality_depth=7))
-        text = client_settings(other, used_by(service.client, Constants))
-        return dotenv_values(stream=StringIO(text), interpolate=False)
-
-    known = values_on(NETWORKS["mainnet"])
-    assert [known[name] for name in ("SERVICE_CHAIN_ID", "SERVICE_API_BASE_URL")] == ["8453", f"https://{HOST}"]
-    assert not {"SERVICE_BEACON_URLS", "SERVICE_FINALITY_DEPTH"} & known.keys()
-    assert values_on(config.chain.chain_id)["SERVICE_FINALITY_DEPTH"] == "7"
 
 
 @pytest.mark.attack

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Event, Semaphore
 from types import SimpleNamespace
@@ -26,14 +26,11 @@ from service_api.openapi import routes as openapi_routes
 from service_api.resources import Resources, make_resources
 from service_api.subgraph.routes import QUERY_SECONDS
 from service_common.budgets import SITE_SHARE, Budget, Budgets, Network, network_of
-from service_common.config import ConfigurationError
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
 from service_common.reviews import review_id
-from service_common.web import edge
 from service_common.web.callers import READ_SECONDS, Callers
-from service_common.web.in_flight import InFlight
 from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
@@ -94,33 +91,6 @@ def wait_of(deps: Resources, own: Budget, shared: Budget, account: Address, clie
 
 def uploads(own: int, shared: int) -> tuple[Budget, Budget]:
     return Budget("uploads", own, HOUR, shared=True), Budget("uploads-of-address", shared, HOUR, shared=True)
-
-
-@pytest.mark.usefixtures("redis")
-def test_budget__of_one_account__is_nobody_elses(service: Service) -> None:
-    deps, budgets, began = service.resources, uploads(3, 100), time.time()
-    assert [wait_of(deps, *budgets, ONE, HOME) for _ in range(3)] == [0, 0, 0]
-    wait = wait_of(deps, *budgets, ONE, CAFE)
-    assert wait + (time.time() - began) > HOUR - 10
-    assert wait <= HOUR
-    assert wait_of(deps, *budgets, TWO, HOME) == 0
-
-
-@pytest.mark.usefixtures("redis")
-def test_budget__what_was_refused__is_not_counted(service: Service) -> None:
-    deps, budgets = service.resources, uploads(1, 2)
-    assert wait_of(deps, *budgets, ONE, HOME) == 0
-    assert all(wait_of(deps, *budgets, ONE, HOME) > 0 for _ in range(5))
-    assert wait_of(deps, *budgets, TWO, HOME) == 0
-
-
-@pytest.mark.usefixtures("redis")
-def test_accounts_of_a_network_share_its_budget(service: Service) -> None:
-    deps, budgets = service.resources, uploads(5, 2)
-    assert wait_of(deps, *budgets, ONE, HOME) == 0
-    assert wait_of(deps, *budgets, TWO, HOME) == 0
-    assert all(wait_of(deps, *budgets, each, HOME) > 0 for each in (ONE, THREE, THREE))
-    assert wait_of(deps, *budgets, THREE, CAFE) == 0
 
 
 def test_budget__whose_count_was_made_but_its_answer_lost__is_counted_once_there(
@@ -440,41 +410,6 @@ def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(se
         assert [publish(b"no page %d" % number).status_code for number in range(3)] == [400, 400, 429]
 
 
-def test_few_of_a_kind_are_answered_for_a_network(service: Service) -> None:
-    callers = Callers(Budgets(SystemClock()), ApiBudgets(), 1)
-    app = make_app(service.resources)
-
-    def take(places: ExitStack, address: str | None) -> bool:
-        with app.test_request_context(headers={} if address is None else from_(address)):
-            try:
-                places.enter_context(callers.place("queries", 2))
-            except ServiceError as error:
-                assert (error.code, error.status, error.is_failure) == ("service_overloaded", 503, False)
-                return False
-        return True
-
-    with ExitStack() as places:
-        assert [take(places, HOME) for _ in range(3)] == [True, True, False]
-        assert take(places, CAFE)
-        assert all(take(places, None) for _ in range(5))  # from inside the deployment
-    with ExitStack() as places:
-        assert take(places, HOME)
-
-
-def test_place_is_waited_for_while_patience_lasts() -> None:
-    work = InFlight()
-    with ExitStack() as first, ExitStack() as second, ThreadPoolExecutor(1) as pool:
-        first.enter_context(work.place("queries", 1))
-        with pytest.raises(ServiceError):
-            second.enter_context(work.place("queries", 1, patience=0.01))
-        waiting = pool.submit(second.enter_context, work.place("queries", 1, patience=60))
-        first.close()
-        waiting.result()
-        with pytest.raises(ServiceError):
-            first.enter_context(work.place("queries", 1))
-        first.enter_context(work.place("others", 1))
-
-
 @contextmanager
 def held_open(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FlaskClient, Event, Semaphore]]:
     """The api, whose rubric is answered only once the event is set; the semaphore counts those who wait."""
@@ -523,18 +458,6 @@ def test_one_site_takes_no_more_places_than_an_address(service: Service, monkeyp
         assert read("2001:db8:7:abc::1").status_code == 200
 
 
-def test_no_place_for_anybody_is_a_failure(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = list[object]()
-    monkeypatch.setattr(edge, "log", SimpleNamespace(info=lambda _event, **told: lines.append(told["status"])))
-    monkeypatch.setattr(edge, "MAX_IN_FLIGHT", 0)
-    with behind_a_proxy(service, ApiBudgets()) as client:
-        before = failed()
-        refused = client.get("/api/readiness-rubric", headers=from_(HOME))
-        assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")
-        assert (failed(), lines) == (before + 1, []), "nobody fills the log with what is refused"
-        assert client.get("/healthz", headers=from_(HOME)).status_code == 200
-
-
 @pytest.mark.attack
 def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
@@ -552,16 +475,3 @@ def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Serv
         ]
         assert [each.status_code for each in asked] == [200, 204, 404, 404, 405, 400, 429]
         assert (answered(), failed()) == (before + 1, lost)
-
-
-def test_configuration__of_budgets__names_them_and_multiplies_all(service: Service) -> None:
-    own = {"SERVICE_BUDGETS": "reads=7/30, uploads=2/60", "SERVICE_BUDGET_FACTOR": "10"}
-    budgets = read_config({**service.variables, **own}).budgets
-    assert (budgets.reads, budgets.uploads) == (Budget("reads", 70, 30), Budget("uploads", 20, 60, shared=True))
-    assert budgets.subgraph.amount == 10 * ApiBudgets().subgraph.amount
-    assert read_config({**service.variables, **own}).at_once == AtOnce(
-        publications=40, page_checks=20, queries=10, requests=160
-    )
-    for wrong in ("reads", "reads=1", "everything=1/1", "reads=1/1;uploads=2/2"):
-        with pytest.raises(ConfigurationError, match="SERVICE_BUDGETS"):
-            read_config({**service.variables, "SERVICE_BUDGETS": wrong})

@@ -3,12 +3,9 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import timedelta
 from typing import Any
 
 import pytest
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
-from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
 from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
@@ -180,26 +177,6 @@ def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: 
         index.commit()
         starting = service.get("/api/status").json or {}
         assert (starting["state"], starting["position"], starting["totals"]) == ("starting", None, None)
-
-
-@pytest.mark.parametrize(("age", "stands_still"), [(0, False), (STANDS_STILL_SECONDS + 1, True)])
-def test_status_of_a_standing_chain(service: Service, age: int, stands_still: bool) -> None:
-    world = service.world
-    world.index()
-    newest = UnixSeconds(world.time() - age)
-    with world.engine("service_indexer").begin() as connection:
-        connection.execute(update(t.head).values(block_time=newest))
-    found = (service.get("/api/status").json or {})["chain_head"]
-    assert found == {"block_time": newest, "age_seconds": age, "stands_still": stands_still}
-    with world.engine(
-        "service_indexer"
-    ).begin() as connection:  # an index that is away, or far behind, says nothing of it
-        connection.execute(update(t.head).values(updated_at=t.head.c.updated_at - timedelta(minutes=2)))
-    assert (service.get("/api/status").json or {})["chain_head"] is None
-    world.index()
-    with world.engine("service_indexer").begin() as connection:
-        connection.execute(update(t.head).values(tip_number=t.head.c.tip_number + 1))
-    assert (service.get("/api/status").json or {})["chain_head"] is None
 
 
 @pytest.mark.spec(118)

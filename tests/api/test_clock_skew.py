@@ -3,7 +3,6 @@
 import secrets
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, tzinfo
-from pathlib import Path
 
 import pytest
 from bounty_protocol.clock import iso_utc
@@ -16,7 +15,6 @@ from sqlalchemy import func, insert, select
 from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
-from tests.api.test_submissions import open_bounty, seal
 from tests.api.test_written_verdicts import document, refused, write
 from tests.protocol.auth.signing import Key
 from tests.world import ChainClock
@@ -52,43 +50,6 @@ def skewed(service: Service, request: pytest.FixtureRequest) -> Service:
     clock.skew = request.param
     resources = replace(service.resources, clock=clock)
     return replace(service, client=checked_client(make_app(resources)), resources=resources)
-
-
-def test_signed_requests__on_a_machine_whose_clock_is_off__verify_and_serve(skewed: Service, tmp_path: Path) -> None:
-    sealed = seal(skewed, tmp_path, open_bounty(skewed), skewed.world.solver(1))
-    assert sealed.upload() == 200
-    assert sealed.prepare().status_code == 201
-    skewed.world.submit(sealed.bounty_id, sealed.solver, sealed.envelope.commitment())
-    skewed.world.finalize()
-    assert sealed.content(skewed.world.people.poster.wallet.private_key).status_code == 200
-
-
-def test_unknown_bounty__on_a_machine_whose_clock_is_off__is_404_or_asked_for_again_soon(skewed: Service) -> None:
-    """A clock that is ahead takes the copy for old and says nothing; it never says that there is no such bounty."""
-    skewed.world.finalize()
-    response = skewed.get("/api/bounties/987654")
-    if response.status_code != 404:
-        assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")
-        assert 1 <= int(response.headers["Retry-After"]) <= 10
-
-
-def test_publication__on_a_machine_whose_clock_is_off__is_charged_once_and_offers_the_same_time(
-    skewed: Service,
-) -> None:
-    poster = Key(secrets.token_bytes(32))
-    page = page_for(skewed.world, title=f"Skewed {secrets.token_hex(4)}")
-    for _ in range(2):
-        skewed.world.node.mine(1)
-        query = f"poster_address={poster.address}"
-        authorization = skewed.authorization(poster.secret.hex(), "POST", PUBLISH, query=query, body=page)
-        headers = {"Authorization": authorization, "Content-Type": "text/markdown"}
-        response = skewed.client.post(f"{PUBLISH}?{query}", data=page, headers=headers)
-        assert response.status_code == 200
-        assert response.json is not None
-    c = t.review_charges.c
-    with skewed.resources.engine.connect() as connection:
-        charged = select(func.count()).select_from(t.review_charges).where(c.poster == poster.address)
-        assert connection.execute(charged).scalar_one() == 1
 
 
 @pytest.mark.spec(384)

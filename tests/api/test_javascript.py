@@ -41,10 +41,6 @@ def test_example__of_the_published_vectors__makes_every_header(node_program: str
     assert run(node_program, script, EXAMPLE.as_uri(), TOP / "tests/vectors") == "done 4"
 
 
-def test_example__as_it_stands__has_at_most_forty_lines() -> None:
-    assert len(EXAMPLE.read_text().splitlines()) <= 40
-
-
 def test_example__against_a_running_server__is_let_in(service: Service, node_program: str, tmp_path: Path) -> None:
     world, solver = service.world, service.world.solver(2)
     bounty_id = world.create(seconds=100_000)

@@ -6,16 +6,12 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
-from rq.utils import import_attribute
 from service_api.deployment.constants import Constants
-from service_api.jobs import PERIODIC
 from service_api.storage import lifetimes
 from service_api.storage.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
-from service_common.db import hub_index as h
 from service_common.db.expiry import AT_A_TIME
-from service_common.jobs import message
-from sqlalchemy import Table, delete, func, insert, select, update
+from sqlalchemy import Table, func, insert, select, update
 
 from tests.api.conftest import Service, used_by
 from tests.api.pages import page_for
@@ -164,28 +160,3 @@ def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Serv
         connection.execute(insert(t.review_charges), rows)
     assert expire(service) >= many
     assert not keys(service, t.review_charges) & {str(row["review_id"]) for row in rows}
-
-
-def test_sweeps__before_there_is_an_index__do_nothing_and_do_not_fail(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name, value in service.variables.items():
-        monkeypatch.setenv(name, value)
-    indexer = service.world.engine("service_indexer")
-    with indexer.begin() as connection:
-        (kept,) = connection.execute(delete(h.head).returning(h.head)).mappings().all()
-    try:
-        done = {each.kind.function: import_attribute(each.kind.function)(message()) for each in PERIODIC}
-    finally:
-        with indexer.begin() as connection:
-            connection.execute(insert(h.head).values(**kept))
-    assert (done["service_api.jobs.sweep_orphans"], done["service_api.jobs.sweep_rows"]) == (0, 0)
-
-
-def test_sweeps__of_the_api__are_periodic() -> None:
-    assert {each.kind.function for each in PERIODIC} == {
-        "service_api.jobs.sweep_orphans",
-        "service_api.jobs.sweep_rows",
-        "service_api.jobs.settle_kept",
-        "service_api.jobs.look_for_work",
-    }

@@ -10,8 +10,6 @@ import pytest
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import BountyId
-from bounty_protocol.wire.cursor import BountySort, Cursor
-from service_api.bounties.searching import MOST_FOLDED, fold, folded_page, grams
 from service_api.publishing.stored_pages import store_page
 
 from tests.api.conftest import Service
@@ -98,13 +96,6 @@ def test_search__in_any_script__finds_parts_of_words(
     assert ids(service, f"search={quote(f'{search} {word}')}") == ([str(bounty_id)] if found else [])
 
 
-def test_page__of_letters_that_fold_to_many__is_kept_within_bounds() -> None:
-    kept = folded_page("\ufdfa" * 200, "\ufdfa" * 2_000)
-    assert len(kept.folded) == MOST_FOLDED
-    assert len(kept.grams) <= 2 * MOST_FOLDED
-    assert all(-(2**31) <= number < 2**31 for number in grams(fold("".join(map(chr, range(0x4E00, 0x4F00))))))
-
-
 @pytest.mark.parametrize("search", ["", "x" * 201, "a\x00b", "a\nb"])
 def test_search__of_nothing_too_much_or_controls__is_refused(service: Service, search: str) -> None:
     response = service.get(f"/api/bounties?search={quote(search)}")
@@ -160,12 +151,6 @@ def test_orders__page_by_page__show_each_bounty_once_in_order(service: Service, 
         assert seen == expected, sort
 
 
-def test_cursor__in_the_group_that_the_status_leaves_out__has_nothing_after_it(service: Service) -> None:
-    place = Cursor(BountySort.NEWEST, 1, 10**6).to_text()
-    page = listed(service, f"status=open&cursor={place}")
-    assert (page["items"], page["next_cursor"]) == ([], None)
-
-
 def test_cursor__of_another_order__is_refused(service: Service) -> None:
     for _ in range(2):
         published(service, "One")
@@ -199,17 +184,6 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
     assert found == [made[2], made[1], made[0]]
 
 
-def test_graphql__of_a_bounty__has_title_summary_and_award(service: Service) -> None:
-    bounty_id = published(service, "Also in GraphQL")
-    query = f'{{ bounty(id: "{bounty_id}") {{ title summary award_amount escrow_amount protocol_fee guardian_fee }} }}'
-    answer = service.client.post("/subgraph", json={"query": query}).json
-    assert answer is not None
-    bounty = answer["data"]["bounty"]
-    assert bounty["title"] == "Also in GraphQL"
-    fees = int(bounty["protocol_fee"]) + int(bounty["guardian_fee"])
-    assert int(bounty["award_amount"]) == int(bounty["escrow_amount"]) - fees
-
-
 @pytest.mark.attack
 def test_title__that_is_hostile__is_data_as_it_was_written_for_programs_and_in_no_message(service: Service) -> None:
     hostile = [HOSTILE[name].strip() for name in ("Thai marks", "right to left", "blank letters", "tags")]
@@ -225,33 +199,6 @@ def test_title__that_is_hostile__is_data_as_it_was_written_for_programs_and_in_n
             assert answer.headers["X-Content-Type-Options"] == "nosniff"
         facts = service.client.get("/api/changes").get_data(as_text=True)
         assert not any(part in facts for part in (title, json.dumps(title)[1:-1]))
-
-
-def test_graphql__of_a_bounty_that_ended__has_when_by_which_transaction_and_what_is_due(service: Service) -> None:
-    world = service.world
-    bounty_id = published(service, "Ended")
-    query = f'{{ bounty(id: "{bounty_id}") {{ settled_at settlement_tx_hash refund guardian_fee_each }} }}'
-
-    def shown() -> dict[str, Any]:
-        answer = service.client.post("/subgraph", json={"query": query}).get_json()
-        found: dict[str, Any] = answer["data"]["bounty"]
-        return found
-
-    assert shown() == dict.fromkeys(("settled_at", "settlement_tx_hash", "refund", "guardian_fee_each"))
-    world.advance_to(world.time() + 2_000)
-    receipt = world.contract.transact(world.people.poster.wallet, "settle", bounty_id)
-    at = world.time()
-    world.finalize()
-    assert shown() == {
-        "settled_at": at,
-        "settlement_tx_hash": receipt["transactionHash"].to_0x_hex(),
-        "refund": str(ESCROW),
-        "guardian_fee_each": None,  # nobody recorded a Verdict
-    }
-    where = f'protocol_fee_recipient: "{world.people.fee_recipient.address}", bounty_id: "{bounty_id}"'
-    listed = f"{{ bounties(where: {{{where}}}) {{ id }} }}"
-    found = service.client.post("/subgraph", json={"query": listed}).get_json()
-    assert found["data"]["bounties"] == [{"id": str(bounty_id)}]
 
 
 def test_tag__of_a_page__filters_the_list_and_is_shown(service: Service, word: str) -> None:

@@ -11,8 +11,8 @@ from bounty_protocol.errors import PROBLEMS, ServiceError
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import OpenAPIV31SpecValidator
 
-from tests.api.conftest import Service, error_of
-from tests.api.contract import NOWHERE, Operation, openapi_document, operation, operations, violations
+from tests.api.conftest import Service
+from tests.api.contract import NOWHERE, Operation, openapi_document, operations, violations
 
 REFERENCE = re.compile(r"#/components/(\w+)/([\w-]+)")
 
@@ -56,27 +56,6 @@ def test_document__every_reference_and_code__exists() -> None:
     assert {code for each in operations() for code in each.codes} | NOWHERE | inside_a_200 == set(PROBLEMS)
 
 
-def test_document__operation_ids_and_tags__are_of_each_operation_and_stay() -> None:
-    ids = {str(each): each.described["operationId"] for each in operations()}
-    assert len(set(ids.values())) == len(ids)
-    assert ids["GET /api/bounties/{bounty_id}"] == "get_api_bounties_bounty_id"
-    tags = [each["name"] for each in openapi_document()["tags"]]
-    assert {tag for each in operations() for tag in each.described["tags"]} == set(tags)
-
-
-@pytest.mark.parametrize("each", operations(), ids=str)
-def test_answers__of_an_operation__name_their_header_fields(each: Operation) -> None:
-    fields = {
-        int(status): {name for name in answer["headers"] if name not in {"X-Correlation-Id", "Cache-Control"}}
-        for status, answer in each.described["responses"].items()
-    }
-    counted = set() if each.path == "/healthz" else {"RateLimit", "RateLimit-Policy"}
-    assert all(counted <= found for found in fields.values())
-    for status, own in ((401, "WWW-Authenticate"), (429, "Retry-After"), (503, "Retry-After")):
-        assert own in fields.get(status, {own})
-    assert (304 in fields) is ("ETag" in fields[200])
-
-
 @pytest.mark.parametrize("each", operations(), ids=str)
 def test_example__of_an_operation__has_the_shape_it_shows(each: Operation) -> None:
     contents = [each.described["responses"]["200"].get("content", {}), each.described.get("requestBody", {})]
@@ -85,40 +64,6 @@ def test_example__of_an_operation__has_the_shape_it_shows(each: Operation) -> No
             assert violations(shown["example"], shown["schema"]) == [] if "example" in shown else True
     if each.body_type and each.described["requestBody"]["content"][each.body_type]["schema"].get("type") != "string":
         assert "example" in each.body or each.path.endswith("/prepare"), "the envelope is shown in docs/formats.md"
-
-
-def test_example__of_an_upload__is_answered(service: Service) -> None:
-    world, solver = service.world, service.world.solver(1)
-    bounty_id = world.create(seconds=100_000)
-    world.finalize()
-    route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url"
-    body = json.dumps(operation(f"POST {route}").body["example"]).encode()
-    path = route.format(bounty_id=bounty_id, solver_address=solver.address)
-    response = service.signed(solver.private_key, "POST", path, body=body, media_type="application/json")
-    assert response.status_code == 200
-
-
-def test_example__of_graphql__is_answered(service: Service) -> None:
-    body = json.dumps(operation("POST /subgraph").body["example"])
-    response = service.client.post("/subgraph", data=body, headers={"Content-Type": "application/json"})
-    assert response.status_code == 200
-
-
-def test_example__of_a_page__is_refused_for_its_dates_at_most(service: Service) -> None:
-    page = operation("POST /api/bounty-challenge-specs/prepare-publication").body["example"]
-    response = service.publish(page.encode())
-    if response.status_code != 200:
-        issues = error_of(response)["issues"]
-        assert {issue["path"] for issue in issues} <= {"submission_deadline", "judging_window_seconds"}  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("name", ["wrap", "retrieve"])
-def test_example__of_delivery__is_let_in_and_forwarded(service: Service, name: str) -> None:
-    body = json.dumps(operation(f"POST /api/bounties/{{bounty_id}}/delivery/{name}").body["example"]).encode()
-    key = service.world.people.poster.wallet.private_key
-    path = f"/api/bounties/1/delivery/{name}"
-    response = service.signed(key, "POST", path, body=body, media_type="application/json")
-    assert error_of(response)["code"] == "delivery_unavailable"  # no delivery service runs beside this one
 
 
 def test_page__of_the_interface__shows_everything_and_loads_nothing(service: Service) -> None:

@@ -2,8 +2,7 @@
 
 import json
 import logging
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -11,8 +10,6 @@ from typing import Any
 
 import pytest
 from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
-from bounty_protocol.errors import MAX_ISSUES
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
@@ -24,7 +21,6 @@ from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce
 from service_api.deployment.constants import Constants
-from service_api.publishing.check_page import PageChecks
 from service_common import log
 from service_common.db import app as t
 from service_common.db.engine import reading
@@ -68,16 +64,6 @@ def checking(service: Service) -> Checking:
     return found
 
 
-def patiently(ask: Callable[[], TestResponse]) -> TestResponse:
-    """The answer of a client that waits while a busy machine checks as much as it may."""
-    for _ in range(5):
-        answer = ask()
-        if answer.status_code != 503:
-            break
-        time.sleep(int(answer.headers["Retry-After"]))
-    return answer
-
-
 def fields_of(answer: TestResponse) -> Any:
     assert answer.status_code == 200, answer.text
     return json.loads(answer.data)
@@ -114,26 +100,6 @@ def test_check__of_terms_that_the_hub_refuses__finds_those_beside_what_the_rules
     paths = [issue["path"] for issue in fields_of(checking.check(page))["issues"]]
     assert paths[0] == "escrow_amount"
     assert len(paths) > 1
-
-
-def test_check__of_a_page_without_its_form__needs_no_reviewer(checking: Checking) -> None:
-    away = checking.client("http://127.0.0.1:9")
-    issues = fields_of(checking.check(b"---\nversion: 1\n---\n", away))["issues"]
-    assert {"title", "escrow_amount", "body"} <= {issue["path"] for issue in issues}
-    refused = checking.check(page_for(checking.service.world), away)
-    assert (refused.status_code, error_of(refused)["code"]) == (503, "page_check_unavailable")
-    assert int(refused.headers["Retry-After"]) >= 1
-
-
-def test_check__of_the_largest_page__is_made_and_of_a_larger_one_is_not(checking: Checking) -> None:
-    page = page_for(checking.service.world)
-    most = page + b"Say. " * ((MAX_DOCUMENT_BYTES - len(page)) // 5)
-    assert fields_of(patiently(lambda: checking.check(most)))
-    assert checking.check(most + b"x" * 5).status_code == 413
-    assert checking.check(page, media_type="application/json").status_code == 415
-    assert (
-        checking.client().post(f"{PATH}?poster_address=1", data=page, content_type="text/markdown").status_code == 400
-    )
 
 
 @contextmanager
@@ -180,15 +146,6 @@ def test_answer_of_a_reviewer__that_cannot_be_used__is_503_and_quoted_nowhere(
         log.configure("api")
     assert (refused.status_code, error_of(refused)["code"]) == (503, code)
     assert SECRET not in "".join(capfd.readouterr()) + refused.text
-
-
-def test_issues__more_than_an_answer_shows__are_counted(checking: Checking) -> None:
-    many = [{"path": "body", "message": f"Line {number}."} for number in range(MAX_ISSUES + 7)]
-    rubric = {"rubric_version": "1", "rubric_hash": "0x" + "0" * 64, "rules_version": "rules-9"}
-    with answering(200, json.dumps(rubric | {"issues": many}).encode()) as url:
-        found = fields_of(checking.check(page_for(checking.service.world), checking.client(url)))
-    assert len(found["issues"]) == MAX_ISSUES + 1
-    assert found["rules_version"] == "rules-9"
 
 
 def test_page_that_is_checked__leaves_no_row_no_job_and_no_line(
@@ -248,13 +205,3 @@ def test_checks__a_thousand_of_one_caller__are_answered_as_its_budget_has_them(c
         asked = [check("203.0.113.7") for _ in range(1_000)]
         assert check("198.51.100.1") == 200, "nobody else pays"
     assert (asked.count(200), asked.count(429)) == (USUAL.page_checks.amount, 1_000 - USUAL.page_checks.amount)
-
-
-def test_checks__more_than_one_process_waits_for__are_refused_at_once(
-    checking: Checking, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    client = checking.client()
-    places: Callable[..., bool] = lambda **_: False  # noqa: E731
-    monkeypatch.setattr(used_by(client, PageChecks)._places, "acquire", places)
-    refused = checking.check(page_for(checking.service.world), client)
-    assert (refused.status_code, error_of(refused)["code"]) == (503, "service_overloaded")

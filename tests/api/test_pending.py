@@ -1,24 +1,22 @@
 """What strangers have the api keep: a bounded number for each, a bounded sum for all, and room for who pays."""
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.roster import Roster
-from bounty_protocol.types import Address, bytes32, parse_address
+from bounty_protocol.types import bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.config import DEFAULT_PENDING_MEBIBYTES
 from service_api.deployment.constants import Constants
 from service_api.resources import Resources
-from service_api.storage.pending import ROW_BYTES, Pending, PendingRoom, count_pending, settle_pending
+from service_api.storage.pending import ROW_BYTES, Pending, count_pending, settle_pending
 from service_api.submissions.prepare_submission import MAX_UNRECORDED
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
@@ -61,20 +59,6 @@ def stored(deps: Resources, sealed: Sealed) -> int:
     mine = (c.bounty_id == sealed.bounty_id) & (c.solver == sealed.solver.address)
     with reading(deps.engine) as connection:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
-
-
-class WithoutCode(Rpc):
-    """A node that shows an empty account, and refuses to show its code."""
-
-    def batch(self, calls: Sequence[Call]) -> list[object]:
-        return ["0x0", "0x0", RpcRefused(-32601, "the method does not exist")]
-
-
-def test_account__whose_code_a_node_refuses_to_show__is_no_error_of_the_service(service: Service) -> None:
-    resources = service.resources
-    room = PendingRoom(resources.engine, WithoutCode(["http://127.0.0.1:9"]), 0, resources.clock)
-    with pytest.raises(ChainUnavailable):
-        room._is_on_chain(Address("0x" + "11" * 20))
 
 
 @pytest.mark.attack(f"envelopes of a Solver in a bounty that the Hub does not record: {MAX_UNRECORDED}")

@@ -6,38 +6,26 @@ the client, the pages and docs/subgraph.md, and what authorizations, the settler
 upkeep of what is kept read.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 
 import psycopg
 import pytest
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.domain.lifecycle import VerdictKind
-from bounty_protocol.domain.locator import storage_locator
-from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
+from bounty_protocol.types import BountyId
 from flask.testing import FlaskClient
-from prometheus_client.registry import Collector
 from service_api.app import make_app
 from service_api.bounties.searching import grams
-from service_api.metrics import PendingCollector, WithheldCollector
 from service_api.resources import Resources
-from service_api.storage.orphans import delete_orphans
-from service_api.storage.port import ObjectInfo, ObjectStore
-from service_api.verdicts.written_verdicts import store_verdict
-from service_cli.queries import judgeable as client_queries
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
 from service_indexer.due import read_due
-from service_indexer.metrics import IndexCollector
 from sqlalchemy import Engine, event
 
 from tests import large
 from tests.api.conftest import Service
-from tests.api.test_faults import Raising
-from tests.api.test_subgraph_examples import EXAMPLES
 from tests.servers import Database, DatabaseServer
 
 BOUNTIES = 6_000
@@ -56,12 +44,6 @@ LISTS = [
     f"poster_address={large.POSTER}", f"poster_address={large.POSTER}&sort=award", f"solver_address={large.SOLVER}",
     f"guardian_address={large.GUARDIANS[0]}", "guardian_address=0x" + "99" * 20,
 ]  # fmt: skip
-CLIENT_QUERIES = [
-    client_queries.ROSTERS,
-    client_queries.JUDGEABLE,
-    client_queries.submissions_query(1),
-    client_queries.OWED,
-]
 
 
 @dataclass
@@ -251,56 +233,6 @@ def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None
     assert "errors" not in (response.json or {}), response.text
 
 
-@pytest.mark.parametrize("query", [*EXAMPLES, *CLIENT_QUERIES])
-def test_query__of_the_documents_and_the_client__reads_what_it_shows(
-    client: FlaskClient, statements: Statements, query: str
-) -> None:
-    now = large.STARTED + BOUNTIES * large.SPACING
-    given: dict[str, object] = {"guardian": large.GUARDIANS[0], "time": now, "skip": 0, "first": 100}
-    given |= {"versions": [1], "from": "1", "b0": str(OPEN), "a0": ""}
-    with statements.listening():
-        asked(client, query, {name: value for name, value in given.items() if f"${name}:" in query})
-    assert statements.wasteful() == []
-
-
-@pytest.mark.parametrize(
-    "path",
-    ["/", "/?show=all&sort=award", f"/bounties/{OPEN}", f"/bounties/{FINAL}", f"/people/{large.POSTER}",
-     f"/people/{large.SOLVER}", f"/people/{large.GUARDIANS[0]}/feed.atom", "/guardians", "/deployment", "/withheld",
-     "/feed.atom", "/feed.atom?search=word012", f"/bounties/{FINAL}/feed.atom", f"/people/{large.POSTER}/feed.atom"],
-)  # fmt: skip
-def test_page__of_a_large_index__reads_what_it_shows(client: FlaskClient, statements: Statements, path: str) -> None:
-    with statements.listening():
-        assert client.get(path).status_code == 200
-    assert statements.sent
-    assert statements.wasteful() == []
-
-
-@pytest.mark.parametrize(
-    ("role", "make"),
-    [
-        (
-            "service_indexer",
-            lambda engine, deps: IndexCollector(engine, deps.config.chain.chain_id, SystemClock(), deps.rpc.endpoints),
-        ),
-        ("service_api", lambda engine, _: PendingCollector(engine, 1)),
-        ("service_api", lambda engine, _: WithheldCollector(engine)),
-    ],
-    ids=["index", "pending", "withheld"],
-)
-def test_figures__at_each_scrape__read_no_growing_table(
-    deployment: tuple[Resources, Statements],
-    database: Database,
-    role: str,
-    make: Callable[[Engine, Resources], Collector],
-) -> None:
-    statements = Statements(database.engine(role))
-    with statements.listening():
-        assert list(make(statements.engine, deployment[0]).collect())
-    assert statements.sent
-    assert statements.wasteful() == []
-
-
 def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
     deployment: tuple[Resources, Statements], statements: Statements
 ) -> None:
@@ -314,48 +246,4 @@ def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
         read_verdicts_of(moment.connection, FINAL, large.GUARDIANS[0])
         read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
         assert read_due(moment.connection, moment.head)
-    assert statements.wasteful() == []
-
-
-class OneUpload(Raising):
-    """A bucket with one old upload."""
-
-    def __init__(self, locator: str) -> None:
-        super().__init__(AssertionError("nothing else is asked of the bucket"))
-        self._found = ObjectInfo(locator, generation=1, byte_length=1, created_at=UnixSeconds(0))
-
-    def list(self, _prefix: str) -> Iterator[ObjectInfo]:
-        yield self._found
-
-    def delete(self, _locator: str, *, generation: int) -> bool:
-        return generation == self._found.generation
-
-
-def test_sweep__of_uploads__reads_the_submissions_of_one_bounty(
-    deployment: tuple[Resources, Statements], statements: Statements
-) -> None:
-    deps = deployment[0]
-    place = deps.config.chain.chain_id, deps.config.chain.hub_address, FINAL, large.SOLVER
-    store = OneUpload(storage_locator(*place, Bytes32("0x" + "11" * 32)))
-    with statements.listening():
-        assert delete_orphans(deps.facts, cast("ObjectStore", store)) == 1
-    assert statements.wasteful() == []
-
-
-def test_verdict__that_is_stored__is_counted_among_those_of_its_guardian_on_its_bounty(
-    deployment: tuple[Resources, Statements], statements: Statements
-) -> None:
-    chain = deployment[0].config.chain
-    verdict = WrittenVerdict(
-        kind=VerdictKind.NO_VALID_SUBMISSION,
-        chain_id=chain.chain_id,
-        hub_address=chain.hub_address,
-        bounty_id=FINAL,
-        guardian_address=large.GUARDIANS[0],
-        solver_address=None,
-        submission_commitment=None,
-        body="Because.\n",
-    )
-    with statements.listening():
-        assert store_verdict(statements.engine, verdict, render_verdict(verdict))
     assert statements.wasteful() == []

@@ -30,7 +30,7 @@ from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.campaign import size
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
-from tests.protocol.auth.signing import Key, new_key
+from tests.protocol.auth.signing import Key
 from tests.scraping import Started, counted_here, rises_of, start
 from tests.waiting import wait_until
 from tests.world import ChainClock
@@ -229,46 +229,6 @@ def test_redis__that_dies_in_the_middle_of_a_review__loses_neither_result_nor_re
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-def test_worker__killed_in_the_middle_of_a_review__is_replaced_and_the_review_done_anew(
-    reviewing: Reviewing, poster: Key
-) -> None:
-    page = reviewing.page()
-    reviewing.wait(2)
-    reviewing.twin.released.clear()
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(reviewing.publish, page, poster)
-        wait_until(lambda: len(reviewing.twin.requests) == 1)
-        reviewing.kill_worker()
-        response = answer.result()
-    assert (response.status_code, error_of(response)["code"]) == (502, "orchestrator_provider_error")
-    reviewing.wait(20)
-    reviewing.twin.released.set()
-    reviewing.start_worker()
-    assert reviewing.publish(page, poster).status_code == 200
-    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (2, 1)
-
-
-@pytest.mark.nightly
-def test_reviews__of_a_poster_with_many_pages__let_everybody_elses_first_one_go_before(
-    reviewing: Reviewing, poster: Key
-) -> None:
-    reviewing.wait(1)
-    reviewing.kill_worker()
-    greedy = [reviewing.publish(reviewing.page(), poster).status_code for _ in range(4)]
-    other, page = new_key(), reviewing.page()
-    assert (greedy, reviewing.publish(page, other).status_code) == ([502] * 4, 502)
-    redis = reviewing.service.resources.redis
-    queue = open_queue(QueueName.REVIEWS, redis)
-    # Each Poster's first; the others of the one who has many come later, one after another.
-    assert (queue.count, queue.scheduled_job_registry.count) == (2, 3)
-    reviewing.wait(20)
-    reviewing.start_worker()
-    assert reviewing.publish(page, other).status_code == 200
-    assert reviewing.charges(other) == 1
-    # Of all five, or the last one would come in another test: while RQ hands a job over, it is in no list.
-    wait_until(lambda: len(reviewing.twin.requests) == 5)
-
-
 @pytest.mark.attack
 def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
     page, redis = reviewing.page(), reviewing.service.resources.redis
@@ -353,23 +313,6 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-@pytest.mark.nightly
-def test_publications__different_and_all_at_once__are_as_many_as_the_quota_permits(
-    reviewing: Reviewing, poster: Key
-) -> None:
-    quota = reviewing.service.resources.config.review_quota
-    pages = [reviewing.page(f"Page {number}") for number in range(AT_ONCE // 2)]
-    reviewing.service.world.node.mine(1)
-    authorizations = [reviewing.sign(page, poster) for page in pages]
-    with ThreadPoolExecutor(THREADS) as pool:
-        answers = list(
-            pool.map(lambda pair: reviewing.send(pair[0], poster, pair[1]), zip(pages, authorizations, strict=True))
-        )
-    statuses = admitted(answers)
-    assert Counter(statuses) == {200: quota, 429: len(statuses) - quota}
-    assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (quota, quota)
-
-
 def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(reviewing: Reviewing, poster: Key) -> None:
     deps, start = reviewing.service.resources, threading.Barrier(16)
     quota = deps.config.review_quota
@@ -386,26 +329,3 @@ def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(rev
     with ThreadPoolExecutor(16) as pool:
         taken = list(pool.map(take, range(16)))
     assert (sum(taken), reviewing.charges(poster)) == (deps.config.review_quota, deps.config.review_quota)
-
-
-def test_charge__taken_back_by_who_started__is_made_again_for_who_joined_and_got_the_result(
-    reviewing: Reviewing, poster: Key
-) -> None:
-    deps, identifier = reviewing.service.resources, Bytes32("0x" + secrets.token_hex(32))
-    started = review_charges.charge(deps.engine, 4, identifier, poster.address).attempt
-    assert review_charges.charge(deps.engine, 4, identifier, poster.address).attempt is None
-    review_charges.refund(deps.engine, started)
-    assert reviewing.charges(poster) == 0
-    review_charges.confirm(deps.engine, identifier, poster.address)
-    review_charges.refund(deps.engine, started)
-    assert reviewing.charges(poster) == 1
-
-
-def test_charge__of_a_review_with_a_record__is_not_taken_back(reviewing: Reviewing, poster: Key) -> None:
-    deps, page = reviewing.service.resources, reviewing.page()
-    assert reviewing.publish(page, poster).status_code == 200
-    with deps.engine.connect() as connection:
-        c = t.review_charges.c
-        attempt = connection.execute(select(c.attempt).where(c.poster == poster.address)).scalar_one()
-    review_charges.refund(deps.engine, attempt)
-    assert reviewing.charges(poster) == 1

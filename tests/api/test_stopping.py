@@ -6,7 +6,6 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -16,19 +15,16 @@ import psutil
 import pytest
 from local_stack import valkey
 from local_stack.process import Child, minimal_environment
-from service_api.submissions.ciphertexts import VERIFY
 from service_common.db import app as t
 from service_common.db.review import reviews
-from service_common.jobs import connect, enqueue, is_running, message
+from service_common.jobs import connect
 from sqlalchemy import func, select
 
 from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import Answer, RunningApi, read_answer, start_api
-from tests.api.test_submissions import open_bounty, seal
 from tests.fakes.model import ModelTwin
 from tests.protocol.auth.signing import Key
-from tests.proxy import Proxy, proxies
 from tests.waiting import wait_until
 
 PUBLISH = "/api/bounty-challenge-specs/prepare-publication"
@@ -42,27 +38,27 @@ SLOW = 5
 
 @dataclass
 class Scene:
-    """An api in a process of its own, whose reviewer asks the twin, over a Redis and a storage of the test's own."""
+    """An api in a process of its own, whose reviewer asks the twin, over a Redis of the test's own."""
 
     service: Service
     api: RunningApi
     twin: ModelTwin
     redis: valkey.ValkeyServer
-    storage: Proxy
 
-    def start_worker(self, name: str) -> Child:
-        """``service-reviewer`` or ``service-api``, its queue's worker, as the images run it; it takes jobs now."""
+    def start_worker(self) -> Child:
+        """The reviewer's worker, as the images run it; it takes jobs now."""
         runtime, world, redis = self.service.runtime, self.service.world, connect(self.redis.url())
         before = redis.scard("rq:workers")
-        own = {**self.service.variables, "SERVICE_STORAGE_ENDPOINT": self.storage.url(self.service.gcs.url)}
-        if name == "service-reviewer":
-            own = {**self.twin.variables(), "SERVICE_DATABASE_URL": world.database.url("service_reviewer")}
         worker = runtime.family.spawn(
-            f"{name}-{secrets.token_hex(4)}",
-            [Path(sys.executable).parent / name, "worker"],
+            f"reviewer-{secrets.token_hex(4)}",
+            [Path(sys.executable).parent / "service-reviewer", "worker"],
             environment=minimal_environment(runtime.logs)
-            | own
-            | {"SERVICE_REDIS_URL": self.redis.url(), "SERVICE_INTERNAL_PORT": str(runtime.port())},
+            | self.twin.variables()
+            | {
+                "SERVICE_DATABASE_URL": world.database.url("service_reviewer"),
+                "SERVICE_REDIS_URL": self.redis.url(),
+                "SERVICE_INTERNAL_PORT": str(runtime.port()),
+            },
             cwd=runtime.logs,
         )
         wait_until(lambda: redis.scard("rq:workers") > before)
@@ -95,12 +91,9 @@ class Scene:
 def scene(service: Service) -> Iterator[Scene]:
     twin = ModelTwin()
     service.world.finalize()
-    with (
-        valkey.start(service.runtime, name=f"valkey-{secrets.token_hex(4)}") as redis,
-        proxies(service.gcs.port) as (storage,),
-    ):
+    with valkey.start(service.runtime, name=f"valkey-{secrets.token_hex(4)}") as redis:
         api = start_api(service.runtime, {**service.variables, "SERVICE_REDIS_URL": redis.url()})
-        yield Scene(service, api, twin, redis, storage)
+        yield Scene(service, api, twin, redis)
         twin.close()
         service.runtime.family.end([api.child], kill=True)
         redis.kill()
@@ -124,7 +117,7 @@ def is_whole(answer: Answer) -> bool:
 @pytest.mark.nightly
 def test_api__terminated_under_load__answers_what_it_accepted_refuses_the_rest_and_ends(scene: Scene) -> None:
     scene.twin.released.clear()
-    worker, stop = scene.start_worker("service-reviewer"), threading.Event()
+    worker, stop = scene.start_worker(), threading.Event()
     asked = [scene.publication() for _ in range(SLOW)]
     half_poster, half = scene.publication()
     with ThreadPoolExecutor(SLOW + 4) as pool, scene.api.connect() as unfinished:
@@ -166,7 +159,7 @@ def test_sigterm__that_another_thread_gets__ends_the_process(scene: Scene, proce
     """The kernel gives it to a thread that makes a thread in that moment; here to one that waits."""
     child = scene.api.child
     if process == "job worker":
-        child = scene.start_worker("service-reviewer")
+        child = scene.start_worker()
         with connect(scene.redis.url()) as redis:
             wait_until(lambda: redis.info("clients")["blocked_clients"] == 1)  # it waits for a job
     send_to_another_thread(child.pid)
@@ -192,68 +185,3 @@ def send_to_another_thread(pid: int) -> None:
     """SIGTERM, to a thread of this process that is not its main one."""
     other = next(thread.id for thread in psutil.Process(pid).threads() if thread.id != pid)
     assert ctypes.CDLL(None).tgkill(pid, other, signal.SIGTERM) == 0
-
-
-def test_review_worker__terminated_at_work__finishes_the_review_and_ends(scene: Scene) -> None:
-    scene.twin.released.clear()
-    worker, (poster, request) = scene.start_worker("service-reviewer"), scene.publication()
-    with ThreadPoolExecutor(1) as pool:
-        answer = pool.submit(scene.api.send, request)
-        wait_until(lambda: len(scene.twin.requests) == 1)
-        worker.send(signal.SIGTERM)
-        later_poster, later = scene.publication()
-        time.sleep(0.3)
-        assert worker.exit_status() is None
-        scene.twin.released.set()
-        assert answer.result(20).status == 200
-        wait_until(lambda: worker.exit_status() is not None, 20)
-        assert worker.exit_status() == 0
-        # 2. What comes meanwhile waits for another worker.
-        answer = pool.submit(scene.api.send, later)
-        wait_until(lambda: scene.rows(later_poster) == (1, 0))
-        other = scene.start_worker("service-reviewer")
-        assert answer.result(20).status == 200
-    assert (len(scene.twin.requests), scene.rows(poster), scene.rows(later_poster)) == (2, (1, 1), (1, 1))
-    scene.service.runtime.family.end([other], kill=True)
-
-
-@pytest.mark.parametrize("ended", ["asked", "killed"])
-def test_artifact_worker__ended_at_work__has_the_verification_done_once(
-    scene: Scene, tmp_path: Path, ended: str
-) -> None:
-    """Asked to end, it finishes; killed after its grace, the next request has another worker do it."""
-    sealed = seal(scene.service, tmp_path, open_bounty(scene.service), scene.service.world.solver(1), size=9 * 2**20)
-    assert sealed.upload() == 200
-    wanted, redis = sealed.envelope.ciphertext, connect(scene.redis.url())
-    engine = scene.service.resources.engine
-
-    def ask() -> bool:
-        return enqueue(redis, engine, VERIFY, "verify-it", message(storage_locator=wanted.storage_locator))
-
-    def verified() -> int:
-        with scene.service.resources.engine.connect() as connection:
-            found = t.verified_objects.c.storage_locator == wanted.storage_locator
-            return int(
-                connection.execute(select(func.count()).select_from(t.verified_objects).where(found)).scalar_one()
-            )
-
-    assert ask()
-    scene.storage.delay = 0.02
-    worker = scene.start_worker("service-api")
-    wait_until(lambda: scene.storage.connections > 0)
-    wait_until(lambda: is_running(engine, "verify-it"))
-    assert (ask(), verified()) == (False, 0)
-    if ended == "asked":
-        worker.send(signal.SIGTERM)
-        wait_until(lambda: worker.exit_status() is not None, 60)
-        assert worker.exit_status() == 0
-    else:
-        scene.service.runtime.family.end([worker], kill=True)
-        assert verified() == 0
-        wait_until(ask)
-        scene.storage.delay = 0.0
-        worker = scene.start_worker("service-api")
-        wait_until(lambda: verified() == 1, 60)
-        scene.service.runtime.family.end([worker], kill=True)
-    assert verified() == 1
-    redis.close()

@@ -2,15 +2,13 @@
 
 import json
 from functools import partial
-from typing import NoReturn
 
 import pytest
-from bounty_protocol.types import Address, ChainId
-from graphql import GraphQLObjectType, build_client_schema, get_introspection_query, print_schema
+from graphql import build_client_schema, get_introspection_query, print_schema
 from service_api.subgraph.request import read_request
 from service_api.subgraph.rows import Fetch, RequestLimits, load, plan
 from service_api.subgraph.schema import make_schema
-from sqlalchemy import Connection, func, select, text
+from sqlalchemy import func, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -49,15 +47,12 @@ def test_query__for_bounties_with_children__shows_current_ones(service: Service)
     assert bounty["verdicts"] == []
 
 
-def test_names__of_every_field__are_snake_case_and_the_former_ones_deprecated(service: Service) -> None:
+def test_names__of_every_field__are_snake_case(service: Service) -> None:
     query_type = make_schema().query_type
     assert query_type is not None
-    former = {name: field.deprecation_reason for name, field in query_type.fields.items() if name != name.lower()}
-    assert set(former) == {"guardianRoster", "rosterMember", "deliveryKey", "deliveryKeyWithdrawal"}
-    assert all(reason and reason.startswith("Use ") for reason in former.values())
-    for name in ("guardian_roster", "guardianRoster"):
-        found = service.client.post("/subgraph", json={"query": f'{{ {name}(id: "1") {{ version quorum }} }}'}).json
-        assert found == {"data": {name: {"version": 1, "quorum": 2}}}
+    assert [name for name in query_type.fields if name != name.lower()] == []
+    found = service.client.post("/subgraph", json={"query": '{ guardian_roster(id: "1") { version quorum } }'}).json
+    assert found == {"data": {"guardian_roster": {"version": 1, "quorum": 2}}}
 
 
 def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Service) -> None:
@@ -175,29 +170,10 @@ def test_null__for_a_number_or_a_plain_filter__is_the_default_or_is_null(service
     assert {"id": bounty_id} not in ended
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [
-        "roster_members(where: {position_gt: 9223372036854775807, position_in: [0, 4294967296]})",
-        "guardian_rosters(where: {quorum: 9223372036854775807})",
-        "guardian_rosters(where: {version_in: [9223372036854775807]})",
-    ],
-)
-def test_number__that_no_row_can_have__finds_none(service: Service, filters: str) -> None:
-    """Some columns are narrower than the type that the schema gives them."""
-    assert list(data(ask(service, f"{{ {filters} {{ id }} }}")).values()) == [[]]
-
-
 @pytest.mark.parametrize("extensions", [{}, {"clientLibrary": {"name": "@apollo/client", "version": "4.0.0"}}, None])
 def test_extensions__as_clients_send_them__change_nothing(service: Service, extensions: object) -> None:
     body = {"query": "{ _meta { block { number } } }", "operationName": None, "extensions": extensions}
     assert service.client.post("/subgraph", json=body).status_code == 200
-
-
-@pytest.mark.parametrize("more", [{"extensions": []}, {"extensions": "x"}, {"id": "x"}])
-def test_request__with_another_key__is_refused(service: Service, more: dict[str, object]) -> None:
-    answer = service.client.post("/subgraph", json={"query": "{ _meta { block { number } } }", **more})
-    assert (answer.status_code, error_of(answer)["code"]) == (400, "invalid_request")
 
 
 def test_operation_name_that_is_empty_names_none(service: Service) -> None:
@@ -273,14 +249,6 @@ def test_costly_query__is_refused_before_it_is_validated(
     assert not validated
 
 
-def test_query__that_names_one_place_as_often_as_is_permitted__is_answered(service: Service) -> None:
-    assert ask(service, "{ " + "bounties { id } " * 25 + "}").status_code == 200
-    number = "1" * 100
-    assert ask(service, f"{{ bounties(first: {number}) {{ id }} }}").status_code == 400
-    refused = ask(service, f"{{ bounties(where: {{time_gt: {number}1}}) {{ id }} }}")
-    assert "digits" in str(error_of(refused)["issues"])
-
-
 def test_answer__too_large_for_its_fields_or_names__is_refused(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,41 +272,6 @@ def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
     response = ask(service, "{ bounties { id } }")
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert response.headers["Retry-After"] == "2"
-
-
-def test_accounts__whose_statements_take_longer_than_a_query_has__are_overload_before_the_next_one(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    asked = list[Address]()
-
-    def slowly(connection: Connection, account: Address) -> NoReturn:
-        while True:
-            asked.append(account)
-            connection.execute(select(func.pg_sleep(0.1)))
-
-    monkeypatch.setattr("service_api.subgraph.rows.account_record", slowly)
-    monkeypatch.setattr("service_api.subgraph.rows.TOTAL_SECONDS", 0.25)
-    response = ask(service, f'{{ account(id: "{service.world.solver(1).address}") {{ solver {{ submitted }} }} }}')
-    assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
-    assert len(asked) < 6
-
-
-def test_query__whose_moment_the_database_takes_too_long_for__is_told_that_the_index_cannot_be_read(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def hang(connection: Connection, _chain_id: ChainId) -> None:
-        connection.execute(text("SET LOCAL statement_timeout = 50"))
-        connection.execute(select(func.pg_sleep(1)))
-
-    monkeypatch.setattr("service_common.db.hub_facts.read_head", hang)
-    response = ask(service, "{ bounties { id } }")
-    assert (response.status_code, error_of(response)["code"]) == (503, "bounty_projection_unavailable")
-
-
-def test_schema__says_what_the_end_without_a_quorum_is() -> None:
-    types = make_schema().type_map
-    for name, field in (("Bounty", "settlement_reason"), ("Verdict", "kind")):
-        assert "quorum" in types[name].fields[field].description  # type: ignore[attr-defined]
 
 
 @pytest.mark.spec(68)
@@ -453,50 +386,6 @@ def test_refusal__of_each_media_type__has_the_error_that_graphql_clients_show(se
     assert error["message"] == "The GraphQL request cannot be run. Cannot query field 'nothing' on type 'Query'."
     known = {name: value for name, value in plain["error"].items() if name != "message"}
     assert error["extensions"] == known
-
-
-def test_refusal__before_a_query_is_read__has_the_same_form(service: Service) -> None:
-    headers = {"Accept": GRAPHQL, "Content-Type": "text/plain"}
-    answer = service.client.post("/subgraph", data="{}", headers=headers)
-    assert (answer.status_code, answer.mimetype) == (415, GRAPHQL)
-    assert answer.json is not None
-    assert answer.json["errors"][0]["extensions"]["code"] == "unsupported_media_type"
-    there = service.client.get("/subgraph/schema.graphql?a=1", headers=headers)
-    assert there.mimetype == "application/json", "of this route alone"
-
-
-def test_schema__of_every_type_and_field__describes_it(service: Service) -> None:  # the endpoint's
-    schema, undescribed = make_schema(), []
-    for name, kind in schema.type_map.items():
-        if name.startswith("__") or name in {"String", "Boolean", "Int", "Float", "ID"}:
-            continue
-        undescribed += [] if kind.description else [name]
-        if isinstance(kind, GraphQLObjectType):
-            for field, definition in kind.fields.items():
-                undescribed += [] if definition.description else [f"{name}.{field}"]
-                undescribed += [
-                    f"{name}.{field}({key})" for key, each in definition.args.items() if not each.description
-                ]
-    assert undescribed == []
-
-
-def test_fields__that_every_row_has__are_never_null_and_the_others_may_be() -> None:
-    printed = print_schema(make_schema())
-    for line in ("status: BountyStatus!", "outcome: Outcome\n", "title: String\n", "effective_from: Integer!"):
-        assert f"  {line}" in printed
-    assert "kind: VerdictKind!" in printed
-    assert "kind: AmountKind!" in printed
-    assert "  status_in: [String!]" in printed, "filters keep strings for a release"
-
-
-def test_query__of_the_former_release__with_strings_for_few_values__is_answered(service: Service) -> None:
-    service.world.create()
-    service.world.finalize()
-    query = """query ($status: String, $kinds: [String!]) {
-        bounties(where: {status: $status, outcome_not: "awarded"}) { status outcome settlement_reason }
-        verdicts(where: {kind_in: $kinds}) { kind } }"""
-    answer = data(ask(service, query, status="open", kinds=["awarded", "no_valid_submission"]))
-    assert {bounty["status"] for bounty in answer["bounties"]} <= {"open"}
 
 
 def test_filter__of_values_that_are_not_meant__leaves_them_out(service: Service) -> None:

@@ -17,7 +17,6 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.contract import Wallet
-from prometheus_client import REGISTRY
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.deployment.constants import Constants
@@ -198,18 +197,6 @@ def test_upload_of_a_replacement__before_the_recorded_one_is_final__is_possible(
         world.index()
 
 
-def test_content__of_a_bounty_too_new_to_be_final__is_no_failure(service: Service) -> None:
-    def failed() -> float:
-        return REGISTRY.get_sample_value("service_http_outcomes_total", {"result": "failed"}) or 0.0
-
-    bounty_id, before = service.world.create(), failed()
-    service.world.index()
-    path = f"/api/bounties/{bounty_id}/submissions/0x{'11' * 32}/content"
-    refused = service.signed(service.world.solver(1).private_key, "GET", path)
-    assert error_of(refused)["code"] == "bounty_submission_content_authority_unavailable"
-    assert failed() == before
-
-
 @pytest.mark.spec(53)
 @pytest.mark.parametrize("first", ["copier", "author"])
 def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
@@ -271,15 +258,6 @@ def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
         assert (response.status_code, error["code"]) == (400, "invalid_solver_submission")
         assert path in {issue["path"] for issue in error["issues"]}  # type: ignore[attr-defined]
     assert sealed.prepare().status_code == 201
-
-
-def test_prepare__of_another_solvers_envelope__is_refused(service: Service, tmp_path: Path) -> None:
-    world = service.world
-    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
-    sealed.upload()
-    copied = replace(sealed, solver=world.solver(2))
-    error = error_of(copied.prepare())
-    assert {issue["path"] for issue in error["issues"]} == {"solver_address"}  # type: ignore[attr-defined]
 
 
 @pytest.mark.spec(59, 149)
@@ -511,13 +489,6 @@ def test_contents__of_none_too_many_or_the_same_twice__is_refused(
     assert "submission_commitments" in str(error["issues"])
 
 
-def test_contents__of_as_many_as_it_may_name__is_answered(service: Service, tmp_path: Path) -> None:
-    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    names = [f"0x{number:064x}" for number in range(MAX_CONTENTS)]
-    key = service.world.guardian(1).private_key
-    assert codes_of(sealed.contents(key, *names)) == ["submission_not_found"] * MAX_CONTENTS
-
-
 @pytest.mark.attack(f"Submissions that one signed request reads: {MAX_CONTENTS}, each of which counts as one request")
 def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_reads_are(
     service: Service, tmp_path: Path
@@ -593,18 +564,6 @@ def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, t
     ]  # fmt: skip
     assert [each["retry_after"] for each in items] == [2, None, 2], "what Retry-After says of one that is read alone"
     assert store.asked == 1
-
-
-def test_contents__while_the_storage_is_silent__are_what_was_kept(service: Service, tmp_path: Path) -> None:
-    one, first, _, second = two_recorded(service, tmp_path)
-    store, key = counted(one), service.world.guardian(1).private_key
-    there = behind(one, store=store)
-    kept = items_of(there.contents(key, second))[0]["content"]
-    store.is_silent, store.asked = True, 0
-    for names in ((first, second), (second, first)):
-        found = {each["submission_commitment"]: each for each in items_of(there.contents(key, *names))}
-        assert (found[first]["error"]["code"], found[second]["content"]) == ("storage_unavailable", kept)
-    assert store.asked == 2, "once for each request, also where the first of it was kept"
 
 
 @pytest.mark.attack

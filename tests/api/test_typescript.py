@@ -1,7 +1,6 @@
 """The programs of examples/typescript against a running server and a real chain: funded, submitted, opened."""
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +16,8 @@ from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.api.test_list import created
-from tests.clients.package import EXAMPLES as TYPESCRIPT_EXAMPLES
-from tests.clients.package import TOP, AtWork, built, node_at_work, programs, run_node, write_settings
+from tests.clients.package import AtWork, node_at_work, programs, run_node, write_settings
 from tests.serving import serving
-from tests.waiting import wait_until
-from tests.world import World
 
 pytestmark = pytest.mark.nightly
 
@@ -46,12 +42,6 @@ def folder(service: Service, relay: str) -> Path:
     api = start_api(service.runtime, {**service.variables, "SERVICE_PUBLIC_HOST": f"{HOST}:{port}"}, port=port)
     name_deployment(programs(), service, api, relay)
     return programs()
-
-
-def test_page__of_the_library__links_every_program() -> None:
-    page = (TOP / "docs/typescript.md").read_text(encoding="utf-8")
-    linked = set(re.findall(r"\(\.\./examples/typescript/([\w.]+)\)", page))
-    assert linked == {file.name for file in TYPESCRIPT_EXAMPLES.iterdir()}
 
 
 def name_deployment(folder: Path, service: Service, api: RunningApi, relay: str) -> None:
@@ -99,20 +89,6 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
 
 
-def test_program__that_is_refused__ends_with_the_sentence_and_no_stack(
-    service: Service, folder: Path, tmp_path: Path
-) -> None:
-    world = service.world
-    variables = {"SERVICE_POSTER_PRIVATE_KEY": world.people.poster.wallet.private_key}
-    (late := tmp_path / "late.md").write_bytes(page_for(world, deadline=world.time() - 10))
-    with pytest.raises(AssertionError, match=r"(?s)^invalid_bounty_challenge: .+submission_deadline") as by_api:
-        run(folder, "fund.js", late, **variables)
-    variables = {"SERVICE_SOLVER_PRIVATE_KEY": world.solver(1).private_key, "TMPDIR": str(tmp_path)}
-    with pytest.raises(AssertionError, match="getBounty") as by_hub:
-        run(folder, "submit.js", "999999", EXAMPLES / "artifact" / "NOTES.md", **variables)
-    assert not any("\n    at " in str(each.value) for each in (by_api, by_hub))
-
-
 def line_after_claims(bot: AtWork, but: str = "") -> str:
     """What it says after the claims of what other tests let it win."""
     while (line := bot.line()).startswith("claimed ") and line != but:
@@ -146,95 +122,6 @@ def test_bot__of_the_examples__watches_submits_and_claims_and_does_nothing_twice
         world.finalize()
         assert line_after_claims(bot) == f"submitted {again}", "what it did before is on the chain"
     solver.forget_nonce()
-
-
-def test_bot__without_ether__seals_nothing_until_it_has_some(service: Service, folder: Path, tmp_path: Path) -> None:
-    world, solver = service.world, Wallet()
-    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.05"}
-    bounty_id = created(service, "For the poor", seconds=10_000, language="en\ntags: [poor-tag]")
-    world.finalize()
-    with node_at_work(folder / "bot.js", "poor-tag", EXAMPLES / "artifact" / "NOTES.md", variables=variables) as bot:
-        assert bot.process.stderr is not None
-        refused = [bot.process.stderr.readline() for _ in range(10)]  # more than the Submissions that may be unrecorded
-        assert {line.partition(":")[0] for line in refused} == {f"bounty {bounty_id}"}
-        assert list(tmp_path.iterdir()) == []
-        world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
-        assert bot.line() == f"submitted {bounty_id}"
-        assert list(tmp_path.iterdir()) == []
-
-
-def test_bot__whose_transaction_waits_for_a_block__sends_no_other(
-    service: Service, folder: Path, tmp_path: Path
-) -> None:
-    world, solver = service.world, Wallet()
-    world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
-    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "BOT_SECONDS": "0.05"}
-    arguments = ("slow-tag", EXAMPLES / "artifact" / "NOTES.md")
-    folders = [tmp_path / name for name in ("first", "second")]
-    for each in folders:
-        each.mkdir()
-    created(service, "For the slow", seconds=10_000, language="en\ntags: [slow-tag]")
-    world.finalize()
-    world.rpc.call("evm_setAutomine", False)
-    try:
-        with node_at_work(folder / "bot.js", *arguments, variables={**variables, "TMPDIR": str(folders[0])}):
-            wait_until(lambda: sent_by(world, solver, "pending") == 1)
-        with node_at_work(folder / "bot.js", *arguments, variables={**variables, "TMPDIR": str(folders[1])}) as bot:
-            assert bot.process.stderr is not None
-            assert all("waits for a block" in bot.process.stderr.readline() for _ in range(3))
-            assert (sent_by(world, solver, "pending"), list(folders[1].iterdir())) == (1, [])
-            world.rpc.call("evm_mine")
-            world.rpc.call("evm_setAutomine", True)
-            another = created(service, "For the next", seconds=10_000, language="en\ntags: [slow-tag]")
-            world.finalize()
-            assert bot.line() == f"submitted {another}"
-    finally:
-        world.rpc.call("evm_setAutomine", True)
-        world.rpc.call("evm_mine")
-    assert sent_by(world, solver, "latest") == 2
-
-
-def test_bot__that_cannot_seal__leaves_nothing_on_the_disk(service: Service, folder: Path, tmp_path: Path) -> None:
-    world, solver = service.world, Wallet()
-    world.rpc.call("anvil_setBalance", solver.address, hex(10**18))
-    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.05"}
-    created(service, "For the odd", seconds=10_000, language="en\ntags: [odd-tag]")
-    world.finalize()
-    twice = [EXAMPLES / "artifact" / "NOTES.md"] * 2
-    with node_at_work(folder / "bot.js", "odd-tag", *twice, variables=variables) as bot:
-        assert bot.process.stderr is not None
-        assert all("archive_refused" in bot.process.stderr.readline() for _ in range(3))
-    assert len(list(tmp_path.iterdir())) <= 1, "that of the round that was ended"
-
-
-def sent_by(world: World, solver: Wallet, block: str) -> int:
-    return int(str(world.rpc.call("eth_getTransactionCount", solver.address, block)), 16)
-
-
-def test_errors__of_the_api_and_of_no_api__have_their_codes(service: Service, folder: Path) -> None:
-    del service
-    script = built() / "test/errors.mjs"
-    assert json.loads(run_node(script, (folder / "settings.js").as_uri())) == {
-        "unknown_bounty": ["bounty_not_found", 404],
-        "unsigned": ["invalid_request", None],
-        "nobody": ["api_unreachable", None],
-        "another_server": ["api_unreachable", 404],
-        "bare_413": [
-            "payload_too_large",
-            413,
-            "a proxy before the API refuses a request of this length",
-            "Send less at once, or ask the operator to have the proxy take 512 KiB.",
-        ],
-        **{
-            f"bare_{status}": [
-                "api_unreachable",
-                status,
-                f"the API does not answer: a proxy before it does, with {status}",
-                "Try again in a minute: it may be starting anew.",
-            ]
-            for status in (502, 504)
-        },
-    }
 
 
 def open_as_guardian(

@@ -14,9 +14,6 @@ from service_api.storage.port import DownloadTarget
 from service_api.submissions.read_content import DOWNLOAD_LIFETIME_SECONDS, Contents, _KeptDownload
 from service_common.db import app as t
 from service_common.db.engine import writing
-from service_common.recent import Recent
-from service_common.web import versions
-from service_common.web.versions import Version, json_version, version_cache
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import insert
 from werkzeug.test import TestResponse
@@ -90,62 +87,6 @@ def test_error__of_a_read__is_kept_by_nobody(service: Service) -> None:
     assert "ETag" not in response.headers
 
 
-def test_cache__within_its_staleness__asks_once_and_afterwards_anew() -> None:
-    clock, made = HandClock(), []
-
-    def make() -> Version:
-        made.append(1)
-        return json_version({"n": len(made)})
-
-    cache = version_cache(clock)
-    assert cache.get("a", make) is cache.get("a", make)
-    clock.sleep(versions.MAX_STALENESS_SECONDS / 2 - 0.01)
-    cache.get("a", make)
-    assert len(made) == 1
-    clock.sleep(0.01)
-    assert cache.get("a", make).body == b'{"n":2}\n'
-    assert cache.get("b", make).body == b'{"n":3}\n'
-
-
-def test_cache__while_one_caller_makes_a_version_anew__gives_the_others_the_kept_one() -> None:
-    clock = HandClock()
-    cache = version_cache(clock)
-    old = cache.get("a", lambda: json_version(1))
-    clock.sleep(versions.MAX_STALENESS_SECONDS / 2)
-
-    def make() -> Version:
-        assert cache.get("a", fail) is old
-        clock.sleep(versions.MAX_STALENESS_SECONDS / 2)
-        assert cache.young("a") is None  # too old now, whoever is making it
-        return json_version(2)
-
-    def fail() -> Version:
-        raise AssertionError("made twice")
-
-    assert cache.get("a", make).body == b"2\n"
-
-
-def test_content_cache__while_one_caller_looks_up_anew__gives_the_others_the_kept_value() -> None:
-    clock = HandClock()
-    recent: Recent[str, int] = Recent(1.0, 2, clock)
-    assert recent.get("a", lambda: 1) == 1
-    clock.sleep(1.0)
-    assert recent.get("a", lambda: recent.get("a", lambda: 0) + 1) == 2
-    clock.sleep(0.99)
-    assert recent.get("a", lambda: 0) == 2
-    clock.sleep(1.01)
-
-    def slow() -> int:
-        assert recent.young("a") is None  # twice its time is too old for all
-        clock.sleep(2.0)
-        return recent.get("a", lambda: 7)  # and a value that is being made for so long may be, too
-
-    assert recent.get("a", slow) == 7
-    for key in "bcd":
-        recent.get(key, lambda: 3)
-    assert list(recent._kept) == ["c", "d"]
-
-
 def all_at_once(call: Callable[[int], R], begun: Semaphore, release: Event) -> list[R]:
     """What each of eight callers gets; they are released once each has begun."""
     with ThreadPoolExecutor(8) as pool:
@@ -181,39 +122,6 @@ def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Ser
     assert together == len(statements) > 0
 
 
-class SeenClock(HandClock):
-    """Counts who looks at it, as each does who finds nothing that is kept."""
-
-    def __init__(self) -> None:
-        self.looks = Semaphore(0)
-
-    def monotonic(self) -> float:
-        self.looks.release()
-        return self.time
-
-
-def test_content_cache__when_a_look_up_fails_that_others_wait_for__fails_for_who_made_it_alone() -> None:
-    clock, release = SeenClock(), Event()
-    recent: Recent[str, int] = Recent(1.0, 2, clock)
-    first = Semaphore(1)
-
-    def ask(number: int) -> str:
-        def make() -> int:
-            if not first.acquire(blocking=False):
-                return number
-            assert release.wait(60)
-            raise ValueError("not one of the readers")
-
-        try:
-            recent.get("a", make)
-        except ValueError:
-            return "failed"
-        return "found"
-
-    assert sorted(all_at_once(ask, clock.looks, release)) == ["failed", *["found"] * 7]
-    assert recent.young("a") is not None
-
-
 @pytest.mark.spec(161)
 def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
     clock = HandClock()
@@ -229,22 +137,3 @@ def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their
 
     assert urls.get("a", slow) is old
     assert urls.young("a") is new
-
-
-def test_cache__of_more_than_it_may_hold__forgets_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(versions, "MAX_BYTES", 1_000)
-    cache = version_cache(HandClock())
-    for number in range(50):
-        cache.get(str(number), lambda: Version(b"x" * 100, '"e"', "no-cache"))
-    assert list(cache._kept) == [str(number) for number in range(40, 50)]
-    assert cache._weight == 1_000
-
-
-def test_cache__when_a_read_fails__keeps_nothing() -> None:
-    def fail() -> Version:
-        raise ValueError("no")
-
-    cache = version_cache(HandClock())
-    with pytest.raises(ValueError, match="no"):
-        cache.get("a", fail)
-    assert not cache._kept

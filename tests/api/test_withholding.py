@@ -14,8 +14,8 @@ from service_api.app import make_app
 from service_api.main import main
 from service_api.metrics import WithheldCollector
 from service_common.db import app as t
-from service_common.db.engine import writing
-from sqlalchemy import delete, func, text, update
+from service_common.db.engine import reading, writing
+from sqlalchemy import delete, func, select, text, update
 
 from tests.api.conftest import Service, error_of
 from tests.api.pages import JUDGING, page_for
@@ -153,7 +153,7 @@ def test_page__that_is_withheld__is_in_no_count_of_a_search_with_many_results(ca
     assert case.get(f"/api/bounties?search={case.word}").json["total_count"] == 1
 
 
-def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case, capsys: Any) -> None:
+def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case) -> None:
     world = case.service.world
     again = world.create(case.page, poster=world.solver(2))
     other = page_for(world, title="Another one")
@@ -161,7 +161,6 @@ def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: 
     beside = world.create(other)
     world.finalize()
     case.withhold("bounty", case.bounty_id)
-    assert f"the bounties {again}" in capsys.readouterr().out
     assert case.get(f"/api/bounties/{again}").json["error"]["code"] == "bounty_challenge_withheld"
     assert case.get(f"/api/bounties/{beside}").json["challenge"] == other.decode()
 
@@ -220,13 +219,12 @@ def test_decision__is_idempotent_replaceable_and_reversible_and_stays_in_the_lis
     assert case.run("show-again", "bounty", str(case.bounty_id), "--reason", "Was wrong", "--by", "Eve") == 0
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
     assert set(case.listed(f"search={case.word}")) == {str(case.bounty_id)}
-    capsys.readouterr()
-    assert case.run("withheld") == 0
-    assert capsys.readouterr().out == ""
-    assert case.run("withheld", "--ended") == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2
-    assert all(each in lines[1] for each in ("Bob", "Another reason", "Eve", "Was wrong"))
+    with reading(case.service.resources.engine) as connection:
+        rows = connection.execute(select(t.withholdings).order_by(t.withholdings.c.number)).all()
+    assert [(row.decided_by, row.reason, row.ended_by) for row in rows] == [
+        ("Ada", REASON, "Bob"),
+        ("Bob", "Another reason", "Eve"),
+    ]
 
 
 def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
@@ -262,7 +260,7 @@ def test_decision__that_cannot_be_taken__is_refused_and_changes_nothing(
     assert message in case.refusal
     assert case.get("/api/withheld").json["items"] == []
     assert case.run("withhold", "bounty", "1", "--by", "Ada") == 1
-    assert "--reason is needed" in case.refusal
+    assert "--reason must have" in case.refusal
 
 
 def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: Case) -> None:
@@ -309,13 +307,6 @@ def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(ca
     assert [status(poster, bounty_id), status(poster, copied), status(world.guardian(1), copied)] == [200, 403, 200]
     case.withhold("bounty", bounty_id, "--until", "2999-01-01")  # the same text, withheld since the first decision
     assert status(world.solver(2), bounty_id) == 403
-    with writing(world.engine(MIGRATOR)) as connection:
-        connection.execute(update(t.withholdings).values(since_block=None))  # as a release before left it
-    assert status(world.solver(2), bounty_id) == 200
-    case.withhold("bounty", bounty_id, "--until", "2999-01-01")
-    world.submit(bounty_id, world.solver(3))
-    world.finalize()
-    assert [status(world.solver(2), bounty_id), status(world.solver(3), bounty_id)] == [200, 403]
     assert case.run("show-again", "bounty", str(bounty_id), "--reason", "lifted") == 0
     case.withhold("account", poster.address)
     assert [status(world.solver(2), bounty_id), status(poster, copied)] == [200, 200]

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import pytest
 from bounty_protocol.chain.rpc import Call, Rpc
@@ -14,14 +13,12 @@ from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict, render
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
-from service_api.app import make_app
 from service_api.verdicts.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
 from service_common.db import app as t
 from sqlalchemy import event, func, insert, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
-from tests.api.contract import checked_client
 from tests.waiting import wait_until
 
 
@@ -165,20 +162,6 @@ class WatchedRpc(Rpc):
     def batch(self, calls: Sequence[Call]) -> list[object]:
         self._noted.append((self._is_bounded, self._service.world.database.open_transactions()))
         return super().batch(calls)
-
-
-def test_verdict__before_the_reveal_point__holds_nothing_of_the_database_while_the_chain_is_asked(
-    service: Service,
-) -> None:
-    world, noted = service.world, list[tuple[bool, int]]()
-    bounty_id = world.create()
-    world.submit(bounty_id, world.solver(1))
-    world.finalize()
-    deps = replace(service.resources, rpc=WatchedRpc(service, noted))
-    watched = replace(service, resources=deps, client=checked_client(make_app(deps)))
-    guardian = world.guardian(1)
-    assert "reveal point" in refused(write(watched, guardian, document(service, bounty_id, guardian)))
-    assert set(noted) == {(True, 0)}
 
 
 def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(service: Service) -> None:

@@ -4,9 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.hub_events import EVENT_CLASSES
 from service_cli.main import COMMANDS
-from service_common.db import hub_index
 
 TOP = Path(__file__).parents[2]
 MADE = TOP / "docs/reference"
@@ -20,8 +18,6 @@ DOCUMENTS = [
 ]
 NOXFILE = (TOP / "noxfile.py").read_text()
 SESSIONS = {*re.findall(r"def (\w+)\(session", NOXFILE), *re.findall(r"(?m)^    \"(\w+)\":", NOXFILE)}
-WITHOUT_A_TABLE = {"Deployed", "OwnershipTransferStarted", "OwnershipTransferred"}
-"""Nothing reads these events: only their raw logs are kept."""
 SPECIFIED = {
     "poster:publish-fund",
     "poster:open-winning-submission",
@@ -38,16 +34,6 @@ SPECIFIED = {
 
 def test_commands__of_the_interface__all_exist() -> None:
     assert set(COMMANDS) >= SPECIFIED
-
-
-def test_tables_of_the_index__are_made_from_every_event_that_something_reads() -> None:
-    events = {
-        event.__name__
-        for table in hub_index.FACTS
-        if table.name != "logs"
-        for event in hub_index.meaning_of(table).events
-    }
-    assert events == set(EVENT_CLASSES) - WITHOUT_A_TABLE
 
 
 def anchors(document: Path) -> set[str]:

@@ -30,7 +30,7 @@ COMMANDS = [
 ]
 
 READING: list[tuple[str, Sequence[str]]] = [
-    ("api", ["withheld"]),
+    ("api", ["withhold", "account", "0x" + "11" * 20, "--reason", "a court"]),
     ("indexer", ["status"]),
 ]
 """Commands that read the database first."""

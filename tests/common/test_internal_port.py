@@ -1,6 +1,5 @@
 """Probes and scrapers: answered in time whatever hangs, and an outage that all share takes nobody out of service."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,7 +13,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 from service_common import internal_port
 from service_common.bounded import BoundedCollector
-from service_common.internal_port import ProcessState, Readiness, serve_internal_port
+from service_common.internal_port import Readiness, serve_internal_port
 
 pytestmark = pytest.mark.stack
 
@@ -129,19 +128,6 @@ def test_metrics__of_a_process__name_its_release_and_what_answers_it(dependency:
     assert 'service_dependency_up{dependency="d0"} 1.0' in figures
     assert 'service_dependency_up{dependency="d1"} 0.0' in figures
     assert re.search(r'service_build_info\{program="[^"]+",revision="unknown",version="[^"]+"\} 1\.0', figures)
-
-
-def fork_and_wait() -> None:
-    """A check that looks in a process of its own, as the reviewer's does."""
-    child = os.fork()
-    if child == 0:
-        os._exit(0)
-    assert os.waitpid(child, 0)[1] == 0
-
-
-def test_metrics__of_a_check_that_forks__do_not_stand_in_its_way() -> None:
-    states = ProcessState({"rules": fork_and_wait})
-    assert b'service_dependency_up{dependency="rules"} 1.0' in states.metrics().body
 
 
 class Hanging(Collector):

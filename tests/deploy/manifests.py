@@ -22,10 +22,6 @@ def workloads(overlay: str) -> Iterator[tuple[Object, Object]]:
             yield each, pod
 
 
-SCRATCH = "restore-test"
-"""The job whose database runs in its own pod and holds a restored copy, without a password."""
-
-
 def own_containers(overlay: str) -> Iterator[tuple[str, Object, Object]]:
     """The name of its pod, the pod, and each container that runs our code."""
     for each, pod in workloads(overlay):

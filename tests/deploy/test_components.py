@@ -21,15 +21,6 @@ def of_kind(kind: str) -> dict[str, Object]:
     return {name: each["spec"] for (own, name), each in OBJECTS.items() if own == kind}
 
 
-def test_external_secrets__of_the_components__are_entries_of_their_own_in_the_store() -> None:
-    for name, spec in of_kind("ExternalSecret").items():
-        assert spec["target"] == {"name": name, "creationPolicy": "Owner", "deletionPolicy": "Retain"}
-        assert spec["secretStoreRef"] == {"kind": "SecretStore", "name": "bounty-escrow"}
-        assert spec["dataFrom"] == [{"extract": {"key": f"bounty-escrow-{name}"}}]
-        for each in spec["data"]:
-            assert each["remoteRef"] == {"key": f"bounty-escrow-{name}", "property": each["secretKey"]}
-
-
 def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_pod_mounts() -> None:
     mounted = {
         volume["secret"]["secretName"]

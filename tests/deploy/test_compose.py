@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -26,8 +25,6 @@ from service_common.web.server import IDLE_SECONDS
 
 from tests.deploy.kustomize import Object, containers, quantity, render
 from tests.serving import serving
-from tools import compose
-from tools.images import UnexpectedImage
 
 from .conftest import REPOSITORY
 from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers, pause_before_stop
@@ -42,7 +39,6 @@ PODS = {
     for name, pod, container in own_containers("mainnet")
     if container["name"] == name and name not in ELSEWHERE
 }
-BACKUP = {"dump", "backup"}
 OWN = sorted(PODS)
 BESIDE = {"SERVICE_STORAGE_CREDENTIALS_FILE"}
 """A machine of one's own has no workload identity."""
@@ -59,7 +55,7 @@ def settings(service: Object) -> dict[str, str]:
 
 def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
     assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
-    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"} | BACKUP
+    assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"}
 
 
 def test_valkey__of_one_machine__has_the_settings_of_the_cluster() -> None:
@@ -132,7 +128,7 @@ def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) 
     assert service["mem_limit"]
     assert service["logging"]["options"]["max-size"]
     assert not {"privileged", "pid", "ipc", "network_mode", "devices"} & set(service)
-    restarts = {"migrate": "on-failure:6"} | dict.fromkeys(BACKUP, "no")
+    restarts = {"migrate": "on-failure:6"}
     assert service["restart"] == restarts.get(name, "unless-stopped")
     assert ("ports" in service) is (name == "caddy"), "one door"
 
@@ -145,10 +141,10 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
     }
     for name, service in SERVICES.items():
         image = re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", service["image"])
-        if name in PODS or name == "backup":
+        if name in PODS:
             registry, _, own = image.partition("/")
             assert registry == "localhost"
-            assert own == PODS["api" if name == "backup" else name][1]["image"]
+            assert own == PODS[name][1]["image"]
         else:
             assert image == named[image.partition(":")[0]]
 
@@ -159,8 +155,8 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     assert members["front"] == {"caddy", "api"}
     assert members["delivery"] == {"api", "delivery"}
     assert members["reviewer"] == {"api", "reviewer"}
-    assert members["data"] == set(PODS) - {"reviewer"} | {"postgresql", "valkey", "dump"}
-    assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy", "backup"}
+    assert members["data"] == set(PODS) - {"reviewer"} | {"postgresql", "valkey"}
+    assert members["outside"] == set(PODS) - {"reviewer", "migrate"} | {"caddy"}
     inside = {name for name, network in FILE["networks"].items() if network.get("internal")}
     assert inside == {"front", "delivery", "reviewer", "data"}
 
@@ -169,21 +165,6 @@ def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster(
     for name, (pod, _) in PODS.items():
         waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
         assert waits is ("initContainers" in pod), name
-
-
-def test_backup__of_one_machine__is_that_of_the_cluster() -> None:
-    dump, store = containers(by_name(render(FOLDERS["mainnet"]))["CronJob", "backup"])
-    assert [line.replace("$$", "$") for line in SERVICES["dump"]["command"]] == [dump["command"][-1]]
-    assert SERVICES["dump"]["entrypoint"] == dump["command"][:-1]
-    assert set(SERVICES["dump"]["environment"]) == {each["name"] for each in dump["env"]}
-    assert SERVICES["backup"]["command"] == store["args"]
-    assert set(SERVICES["backup"]["environment"]) == BESIDE
-    for name, container in (("dump", dump), ("backup", store)):
-        assert quantity(f"{SERVICES[name]['mem_limit'].upper()}i") == quantity(
-            container["resources"]["limits"]["memory"]
-        )
-        assert SERVICES[name]["user"] == "10001:10001"
-    assert settings(SERVICES["backup"])
 
 
 @pytest.fixture
@@ -203,16 +184,6 @@ def answering() -> Iterator[type[BaseHTTPRequestHandler]]:
     Answer.port = server.server_port  # type: ignore[attr-defined]
     with serving(server):
         yield Answer
-
-
-@pytest.mark.parametrize(("status", "healthy"), [(200, True), (503, False)])
-def test_health__of_a_process__is_what_its_internal_port_answers(answering: Any, status: int, *, healthy: bool) -> None:
-    answering.status = status
-    (test,) = {tuple(SERVICES[name]["healthcheck"]["test"]) for name in OWN if name != "migrate"}
-    kind, program, options, script = test
-    assert (kind, program) == ("CMD", "python")
-    command = [sys.executable, options, script.replace("9090", str(answering.port))]
-    assert (subprocess.run(command, check=False, capture_output=True, timeout=60).returncode == 0) is healthy
 
 
 @pytest.fixture
@@ -238,7 +209,7 @@ def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(fold
     _make_secrets(folder)
     assert {name: path.read_bytes() for name, path in made.items()} == before
     passwords = [path.read_text() for path in (folder / "secrets/postgresql").iterdir()]
-    assert len(set(passwords)) == len(ROLES) + 3
+    assert len(set(passwords)) == len(ROLES) + 2
     assert {len(each) for each in passwords} == {48}
 
 
@@ -261,20 +232,6 @@ def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_
                 assert connection.execute("SELECT count(*) FROM schema_version").fetchone() == (1,)
         with pytest.raises(psycopg.OperationalError):
             psycopg.connect(server.url("service", user="service_api", password="another"))
-
-
-def test_commands__that_the_trial_takes_from_the_page__are_those_of_its_parts() -> None:
-    parts = {
-        "5. **Healthy**": "service-indexer status",
-        "Another password": "2-passwords.sh",
-        "**Restore**": "fetch-dump /dump",
-        "## Upgrading": "up --detach --wait reviewer-worker",
-    }
-    for after, command in parts.items():
-        assert command in compose.block(after)
-    assert "pull" not in compose.block("## Upgrading"), "needs a registry"
-    with pytest.raises(UnexpectedImage):
-        compose.block("## Another page")
 
 
 def _initialize(server: PostgresServer, folder: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Final
 
-import kubernetes_validate
 import pytest
 import yaml
 from service_common.web.server import IDLE_SECONDS
@@ -75,26 +74,6 @@ def test_host__of_an_entrance__is_the_audience_of_every_signature(overlay: str, 
     assert hosts(of(overlay, entrance)) == {HOST[overlay]}
     every = by_name(rendered(overlay, entrance))
     assert every["ConfigMap", "web"]["data"]["SERVICE_PUBLIC_HOST"] == HOST[overlay]
-
-
-@pytest.mark.parametrize(("overlay", "entrance"), EVERY)
-def test_certificate__of_an_entrance__is_the_same_secret(overlay: str, entrance: str) -> None:
-    assert yaml.safe_dump(of(overlay, entrance)).count("api-tls") == 1
-
-
-@pytest.mark.parametrize(("overlay", "entrance"), EVERY)
-def test_difference__of_two_entrances__is_themselves(overlay: str, entrance: str) -> None:
-    named = {key: each for key, each in by_name(OVERLAYS[overlay]).items() if key[0] not in KINDS[NAMED[overlay]]}
-    taken = by_name(rendered(overlay, entrance))
-    assert {key: each for key, each in taken.items() if key[0] not in KINDS[entrance]} == named
-
-
-@pytest.mark.parametrize("overlay", NAMED)
-def test_ingress__needs_no_annotation_and_names_no_controller(overlay: str) -> None:
-    (ingress,) = of(overlay, "ingress")
-    kubernetes_validate.validate(ingress, "1.33", strict=True)
-    assert "annotations" not in ingress["metadata"]
-    assert "ingressClassName" not in ingress["spec"]
 
 
 def test_gateway__closes_a_connection_without_a_request_before_the_service_does() -> None:

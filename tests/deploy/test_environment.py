@@ -1,14 +1,13 @@
 """Environment files: read alike by a shell and by a dotenv parser, private, and never shared by two stacks."""
 
 import json
-import re
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 from local_stack.accounts import make_people
-from local_stack.environment import claim_files, render
+from local_stack.environment import claim_files
 from local_stack.process import StackError
 
 VALUES = {
@@ -27,21 +26,6 @@ def read_by_shell(path: Path) -> dict[str, str]:
     return {name: value for name, _, value in pairs if name.startswith("SERVICE_")}
 
 
-def test_render__every_value__reads_back_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "stack.env"
-    path.write_text(render(VALUES))
-
-    assert read_by_shell(path) == VALUES
-    # What dotenv parsers do with single quotes: take what stands between them as it is.
-    assert dict(re.findall(r"^([A-Z_]+)='([^']*)'$", path.read_text(), re.MULTILINE)) == VALUES
-
-
-@pytest.mark.parametrize("value", ["it's", "two\nlines", "back\\slash", "nul\0"])
-def test_render__readers_would_differ__is_refused(value: str) -> None:
-    with pytest.raises(ValueError, match="SERVICE_X"):
-        render({"SERVICE_X": value})
-
-
 def test_files__written_and_removed__are_private(tmp_path: Path) -> None:
     files = claim_files(tmp_path / "new/stack.env", exactly=True)
     files.write({"SERVICE_A": "1"}, {"poster": {"SERVICE_B": "2"}})
@@ -54,19 +38,6 @@ def test_files__written_and_removed__are_private(tmp_path: Path) -> None:
 
     files.remove()
     assert list((tmp_path / "new").iterdir()) == []
-
-
-def test_files__of_a_killed_stack__are_replaced(tmp_path: Path) -> None:
-    (tmp_path / "stack").mkdir()
-    (tmp_path / "stack/old-role.env").write_text("SERVICE_OLD='1'\n")
-    (tmp_path / "stack.env").write_text("SERVICE_OLD='1'\n")
-
-    files = claim_files(tmp_path / "stack.env", exactly=True)
-    files.write({"SERVICE_A": "1"}, {})
-
-    assert read_by_shell(files.path) == {"SERVICE_A": "1"}
-    assert list(files.folder.iterdir()) == []
-    files.remove()
 
 
 def test_claim__name_in_use__takes_a_number_or_refuses(tmp_path: Path) -> None:
@@ -104,13 +75,3 @@ def test_people__variables__give_each_role_its_own_keys_only() -> None:
     keys = [value for name, value in everything.items() if "PRIVATE_KEY" in name and "CLAIMANT" not in name]
     assert len(set(keys)) == len(keys) == 9 + 3
     assert all(key not in repr(people) for key in keys)
-
-
-def test_people__guardian_keyring__is_a_list_of_age_identities() -> None:
-    guardian = make_people(solvers=0, guardians=1).guardians[0]
-
-    (key,) = json.loads(guardian.variables()["SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"])
-
-    assert guardian.identity is not None
-    assert key == guardian.identity.to_text()
-    assert key.startswith("AGE-SECRET-KEY-1")

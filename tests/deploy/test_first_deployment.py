@@ -12,10 +12,7 @@ from local_stack.postgres import PostgresServer, installed_programs
 from local_stack.services import MIGRATOR, ROLES
 from service_common.db.schema import create_schema
 
-from tests.deploy.kustomize import Object
-
 from .conftest import REPOSITORY
-from .manifests import OVERLAYS
 
 PAGE = (REPOSITORY / "docs/keys.md").read_text(encoding="utf-8")
 INSTALL = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
@@ -32,7 +29,7 @@ def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_
         _expect_service(server)
         dump = f"{tmp_path}/a.dump"
         _run(server, "backup", "service_backup", tmp_path, "pg_dump", "--format=custom", f"--file={dump}")
-        (command,) = re.findall(r"kubectl exec job/restore \S+ restore -- (pg_restore .*) /dump/NAME.dump", PAGE)
+        (command,) = re.findall(r"kubectl exec --stdin job/restore -- (pg_restore .* service)\n", PAGE)
         _run(server, "restore", MIGRATOR, tmp_path, *command.split(), dump)
         _expect_service(server)
     with postgres.start() as empty:
@@ -66,19 +63,3 @@ def _run(server: PostgresServer, section: str, user: str, folder: Path, program:
     command = [f"{installed_programs()}/{program}", "--no-password", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-def secrets_of(pod: Object) -> set[str]:
-    """The Secrets that a pod mounts."""
-    return {volume["secret"]["secretName"] for volume in pod["volumes"] if "secret" in volume}
-
-
-def test_scaled_deployments__are_brought_back_by_the_command_of_the_restore() -> None:
-    restoring = PAGE.split("### Restoring the database")[1].split("\n## ")[0]
-    for overlay in ("staging", "mainnet"):
-        scaled = [
-            each["metadata"]["name"]
-            for each in OVERLAYS[overlay]
-            if each["kind"] == "Deployment" and "replicas" not in each["spec"]
-        ]
-        assert f"kubectl scale deployment {' '.join(sorted(scaled))} --replicas=2" in restoring

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 
 import pytest
-from bounty_protocol.chain.rpc import quantity
 from bounty_protocol.crypto.x25519 import Identity
 from local_stack import anvil
-from local_stack.contract import Contract, Wallet, read_artifact
-from local_stack.hub import ARTIFACTS, ETHER, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
+from local_stack.contract import Wallet
+from local_stack.hub import TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.process import StackError
 
 
@@ -64,37 +63,11 @@ def test_deploy__roster__is_ascending_with_a_majority(local: LocalHub, guardians
     assert local.roster_hash == "0x" + roster_hash.hex()
 
 
-def test_deploy__everyone__has_ether_and_holders_have_tokens(
-    local: LocalHub, poster: Wallet, guardians: list[RosterEntry], chain: anvil.AnvilServer
-) -> None:
-    for wallet in (poster, local.owner, local.fee_recipient, *(guardian.wallet for guardian in guardians)):
-        assert quantity(chain.rpc.call("eth_getBalance", wallet.address, "latest")) > 900 * ETHER
-    assert local.token.call("balanceOf", poster.address) >= 1_000_000 * TOKEN  # another test may give one more
-    assert local.token.call("balanceOf", local.owner.address) == 0
-
-
-def test_deploy__block__has_the_hubs_first_log(local: LocalHub, chain: anvil.AnvilServer) -> None:
-    logs = chain.rpc.call("eth_getLogs", {"address": local.hub.address, "fromBlock": "0x0", "toBlock": "latest"})
-
-    assert isinstance(logs, list)
-    assert min(int(log["blockNumber"], 16) for log in logs) >= local.deploy_block
-
-
 def test_transact__refused_by_the_hub__names_its_error(local: LocalHub, poster: Wallet) -> None:
     with pytest.raises(StackError, match=r"reverted: .*BountyNotFound"):
         local.hub.transact(poster, "settle", 12_345)
     local.token.transact(local.owner, "mint", poster.address, 1)
     assert local.token.call("balanceOf", poster.address) == 1_000_000 * TOKEN + 1
-
-
-def test_contract__unknown_function__is_a_key_error(local: LocalHub) -> None:
-    with pytest.raises(KeyError, match="no function steal of 0 arguments"):
-        Contract(local.hub.w3, local.hub.address, local.hub.abi).call("steal")
-
-
-def test_read_artifact__missing__is_named(chain: anvil.AnvilServer) -> None:
-    with pytest.raises(StackError, match=r"^the contract artifact Nothing\.json cannot be read"):
-        read_artifact(ARTIFACTS / "Nothing.json")
 
 
 def test_deploy__by_the_clock__fits_into_one_block(guardians: list[RosterEntry]) -> None:

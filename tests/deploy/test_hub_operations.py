@@ -18,7 +18,7 @@ from bounty_protocol.clock import iso_utc
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
 from bounty_protocol.types import Address, BlockNumber
 from hub_operations.__main__ import main
-from hub_operations.deploy import DEPLOYER, RECORDS, PlannedHub, block_of_deployment, write_record
+from hub_operations.deploy import RECORDS, PlannedHub, block_of_deployment, write_record
 from hub_operations.networks import TERMS
 from hub_operations.signing import KEY, OperationRefused, read_operator
 from local_stack import anvil
@@ -345,15 +345,3 @@ def test_admin__with_a_plain_key_on_a_public_chain__is_refused(
         before = node.w3.eth.block_number
         assert "use --safe FILE" in operate(*arguments, "transfer-ownership", owner.address, key=owner, code=1)
         assert node.w3.eth.block_number == before
-
-
-def test_admin__with_a_malformed_roster_file__says_the_form(node: AnvilServer, local: LocalHub, tmp_path: Path) -> None:
-    file = tmp_path / "roster.json"
-    for text in ("", "[]", '{"quorum": 2}', '{"quorum": 1, "members": [{"guardian_address": "0x1"}]}'):
-        file.write_text(text)
-        words = operate("admin", "--rpc-url", node.url, "--hub", local.hub.address, "publish-roster", str(file), code=1)
-        assert "the roster file is not of the form" in words
-
-
-def test_deployer__on_the_local_node__stands_where_it_always_stands(node: AnvilServer) -> None:
-    assert node.rpc.call("eth_getCode", DEPLOYER, "latest") != "0x"

@@ -172,40 +172,11 @@ def steps() -> list[tuple[str, str]]:
     return [(word, rest) for line in lines if line for word, _, rest in (line.partition(" "),)]
 
 
-def test_dockerfile__runs_the_tried_script_and_nobody_as_root() -> None:
-    found = steps()
-    stages = [place for place, (word, _) in enumerate(found) if word == "FROM"]
-    assert [rest.split()[0] for word, rest in found if word == "FROM"] == ["${PYTHON_IMAGE}"] * 2
-    build, last = found[stages[0] : stages[1]], found[stages[1] :]
-    assert ("RUN", 'deploy/images/install.sh "${FOLDER}" /opt/service') in build
-    assert ("USER", "10001:10001") in last
-    assert last.index(("USER", "10001:10001")) > max(i for i, (word, _) in enumerate(last) if word == "RUN")
-    assert not any("apt" in rest for _, rest in last)
-    assert ("ENTRYPOINT", '["service"]') in last
-    labels = next(rest for word, rest in last if word == "LABEL")
-    for label in ("title", "licenses", "version", "revision"):
-        assert f"org.opencontainers.image.{label}=" in labels
-
-
 @pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
 def test_image__of_a_service__starts_its_one_program(images: dict[str, Path], service: str) -> None:
     entry = tomllib.loads((REPOSITORY / FOLDERS[service] / "pyproject.toml").read_text())["project"]["scripts"]
     assert [str((images[service] / "bin/service").readlink())] == list(entry)
-
-
-@pytest.mark.parametrize("service", TRIED)
-def test_dockerfile__for_a_service__copies_only_what_the_ignore_file_lets_in(service: str) -> None:
-    allowed = re.findall(r"^!(\S+)$", (REPOSITORY / ".dockerignore").read_text(), flags=re.MULTILINE)
-    copied = [
-        rest.split()[0].replace("${FOLDER}", FOLDERS[service])
-        for word, rest in steps()
-        if word == "COPY" and "--from" not in rest
-    ]
-    assert copied
-    for copy in copied:
-        assert any(copy == each or copy.startswith(f"{each}/") for each in allowed), copy
-        assert (REPOSITORY / copy).exists()
 
 
 def pins(file: Path) -> dict[str, str]:

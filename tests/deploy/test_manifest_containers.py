@@ -1,17 +1,16 @@
 """The manifests against the code: what a container is told, starts, answers to probes, and may do."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
-import service_api.backup.config
 import service_api.config
 import service_audit.main
 import service_delivery.config
 import service_indexer.config
 import service_reviewer.config
-from bounty_protocol.crypto.x25519 import Identity, recipient_text
+from bounty_protocol.crypto.x25519 import Identity
 from service_api.config import DEFAULT_REVIEW_WAIT_SECONDS
 
 from tests.deploy.kustomize import Object, containers
@@ -21,7 +20,6 @@ from .conftest import REPOSITORY
 from .manifests import (
     ENTRY_POINTS,
     OVERLAYS,
-    SCRATCH,
     environment,
     own_containers,
     pause_before_stop,
@@ -53,26 +51,21 @@ SECRETS = {
     "SERVICE_RPC_URL": "https://rpc-of-another-provider.example/key",
     "SERVICE_SETTLER_PRIVATE_KEY": "0x" + "11" * 32,
     "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
-    "SERVICE_BACKUP_PRIVATE_KEYS": json.dumps([Identity.generate().to_text()]),
 }
 LEFT_EMPTY = {
     "SERVICE_HUB_ADDRESS": "0x" + "22" * 20,
     "SERVICE_DEPLOY_BLOCK": "7",
     "SERVICE_API_BASE_URL": "https://bounties.example",
     "SERVICE_STORAGE_BUCKET": "bounty-escrow-work",
-    "SERVICE_BACKUP_BUCKET": "bounty-escrow-backups",
-    "SERVICE_BACKUP_RECIPIENTS": recipient_text(Identity.generate().public_key),
 }
 """What an operator fills in; see the .env files of an overlay."""
-CONFIGURATIONS = {
+CONFIGURATIONS: dict[str, Callable[[Mapping[str, str]], object]] = {
     "service-api": service_api.config.read_config,
     "service-indexer": service_indexer.config.read_config,
     "service-reviewer": service_reviewer.config.read_config,
     "reviewer": service_reviewer.config.read_serving_config,
     "service-delivery": service_delivery.config.read_config,
     "service-audit": lambda told: service_audit.main.parsed(["--watch"], told),
-    "store-dump": service_api.backup.config.read_storing_config,
-    "fetch-dump": service_api.backup.config.read_fetching_config,
 }
 WITHOUT_DATABASE = {"reviewer", "audit"}
 OWN_OF_PYTHON = {"PROMETHEUS_MULTIPROC_DIR", "SERVICE_INTERNAL_HOST"}
@@ -99,33 +92,29 @@ def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_noth
 ) -> None:
     seen = set()
     for name, _, container in own_containers(overlay):
-        process = (container["args"] if "args" in container else container["command"])[0]
-        if process in {"await-schema", "migrate", "sleep"}:
+        process = container["args"][0]
+        if process in {"await-schema", "migrate"}:
             continue
         told = Recorder(filled(overlay, container, tmp_path))
         own = CONFIGURATIONS[container["image"].partition(":")[0]]
         CONFIGURATIONS.get(process, CONFIGURATIONS.get(name, own))(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
         # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
-        shared = set(BACKUP) if process in {"store-dump", "fetch-dump"} else set(CHAIN)
-        assert set(dict(told)) - known - shared == set(), name
+        assert set(dict(told)) - known - set(CHAIN) == set(), name
         seen.add(name)
-    assert seen - {"audit"} == set(ENTRY_POINTS) | {"backup", "restore-test"}
+    assert seen - {"audit"} == set(ENTRY_POINTS)
 
 
 CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
-BACKUP = ("SERVICE_BACKUP_BUCKET", "SERVICE_BACKUP_RECIPIENTS")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(overlay: str) -> None:
-    for name, pod, container in own_containers(overlay):
+    for _, pod, container in own_containers(overlay):
         volumes = {each["name"]: each for each in pod["volumes"]}
         mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
         told = environment(overlay, container)
-        scratch = {"SERVICE_DATABASE_URL", "SERVICE_REDIS_URL"} if name == SCRATCH else set()
-        assert all("127.0.0.1" in told[each] for each in scratch & set(told))
-        assert not set(told) & set(SECRETS) - scratch, "a secret in the environment"
+        assert not set(told) & set(SECRETS), "a secret in the environment"
         for variable, value in told.items():
             if variable.endswith("_FILE"):
                 folder, _, file = value.rpartition("/")
@@ -140,8 +129,6 @@ def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str)
     for name, _, container in own_containers(overlay):
         image = container["image"].partition(":")[0]
         service = image.removeprefix("service-")
-        if container.get("command") == ["sleep", "14400"]:
-            continue  # commands are run in it
         code = (REPOSITORY / FOLDERS[service] / f"src/service_{service}/main.py").read_text(encoding="utf-8")
         assert f'"{container["args"][0]}"' in code
         if container["name"] == name:
@@ -229,19 +216,6 @@ def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(ove
     assert namespace["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "restricted"
 
 
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_jobs__of_a_release__are_made_anew_by_whoever_applies_the_next(overlay: str) -> None:
-    """The template of a Job cannot be changed, and a release changes its image."""
-    jobs = [each["metadata"] for each in OVERLAYS[overlay] if each["kind"] == "Job"]
-    assert [each["name"] for each in jobs] == ["migrate"]
-    for each in jobs:
-        assert each["annotations"] == {
-            "argocd.argoproj.io/hook": "Sync",
-            "argocd.argoproj.io/hook-delete-policy": "BeforeHookCreation",
-            "kustomize.toolkit.fluxcd.io/force": "enabled",
-        }
-
-
 def test_delivery_keys__are_mounted_by_delivery_alone() -> None:
     holders = {
         name
@@ -264,16 +238,3 @@ def test_gas_key__is_mounted_by_the_settler_alone() -> None:
         if "SERVICE_SETTLER_PRIVATE_KEY_FILE" in environment("mainnet", container)
     }
     assert holders == {"settler"}
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_label__of_every_workload_of_ours__picks_it_alone_out_of_a_release(overlay: str) -> None:
-    """A release is applied part by part with it: docs/keys.md, "Upgrading"."""
-    named = [
-        (each["metadata"]["name"], each["metadata"]["labels"]["app.kubernetes.io/name"])
-        for each, _ in workloads(overlay)
-        if each["kind"] != "StatefulSet"
-    ]
-    assert [label for _, label in named] == [name for name, _ in named]
-    labelled = [each for each in OVERLAYS[overlay] if "app.kubernetes.io/name" in each["metadata"].get("labels", {})]
-    assert len(labelled) == len(named)

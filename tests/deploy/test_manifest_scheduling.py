@@ -4,10 +4,10 @@ import pytest
 
 from tests.deploy.kustomize import Object, pod_labels
 
-from .manifests import OVERLAYS, by_name, own_containers, workloads
+from .manifests import OVERLAYS, by_name, workloads
 
 NODE, ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
-WAITS_FOR_ROOM = {"backup", "restore", "restore-test"}
+WAITS_FOR_ROOM = {"backup", "restore"}
 
 
 def of_kind(overlay: str, kind: str) -> list[Object]:
@@ -77,11 +77,6 @@ def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(ov
     }
 
 
-def test_priority__of_mainnet__is_above_that_of_staging() -> None:
-    value = {overlay: of_kind(overlay, "PriorityClass")[0]["value"] for overlay in ("staging", "mainnet")}
-    assert 0 < value["staging"] < value["mainnet"] < 10**9
-
-
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_disruption__of_what_has_several_pods__takes_one_at_a_time_and_those_that_do_not_serve(overlay: str) -> None:
     budgets = {name: each["spec"] for (kind, name), each in by_name(OVERLAYS[overlay]).items() if "Budget" in kind}
@@ -96,11 +91,3 @@ def test_disruption__of_what_has_several_pods__takes_one_at_a_time_and_those_tha
 def several_pods(deployment: Object) -> bool:
     """What an autoscaler scales has no number of its own, and two pods at least."""
     return int(deployment["spec"].get("replicas", 2)) > 1
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_names__of_a_resolver_that_is_silent__are_asked_for_again_soon(overlay: str) -> None:
-    """A resolver's pod goes with a drained node, too; the usual ten seconds would be a page's."""
-    options = [{"name": "timeout", "value": "1"}, {"name": "attempts", "value": "3"}]
-    for container_of, pod, _ in own_containers(overlay):
-        assert pod["dnsConfig"] == {"options": options}, container_of

@@ -4,7 +4,7 @@ import pytest
 
 from tests.deploy.kustomize import Object
 
-from .manifests import OVERLAYS, SCRATCH, by_name, environment, own_containers
+from .manifests import OVERLAYS, by_name, environment, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
 REVIEWER = "reviewer"
@@ -17,7 +17,6 @@ EDGE_OF_VARIABLE = {
     "SERVICE_RPC_URLS": PUBLIC,
     "SERVICE_RPC_URL": PUBLIC,
     "SERVICE_STORAGE_BUCKET": PUBLIC,
-    "SERVICE_BACKUP_BUCKET": PUBLIC,
     "SERVICE_OPENAI_API_KEY": PUBLIC,
     "SERVICE_DELIVERY_URL": DELIVERY,
     "SERVICE_REVIEWER_URL": REVIEWER,
@@ -55,15 +54,14 @@ def _goal(peer: Object, port: int) -> str:
 
 
 def edges_of_code(overlay: str) -> set[tuple[str, str]]:
-    edges = {("backup", POSTGRES)}
+    edges = {("backup", POSTGRES), ("backup", PUBLIC), ("backup", IDENTITY)}
     for name, _, container in own_containers(overlay):
         told = {each.removesuffix("_FILE") for each in environment(overlay, container)}
         edges |= {(name, EDGE_OF_VARIABLE[each]) for each in told if each in EDGE_OF_VARIABLE}
-        if told & {"SERVICE_STORAGE_BUCKET", "SERVICE_BACKUP_BUCKET"} and "SERVICE_STORAGE_CREDENTIALS" not in told:
+        if "SERVICE_STORAGE_BUCKET" in told and "SERVICE_STORAGE_CREDENTIALS" not in told:
             edges.add((name, IDENTITY))  # the storage's account is the pod's own
-    # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured. What a
-    # restored copy is reached by is in the pod itself.
-    edges -= {("api-worker", DELIVERY), ("api-worker", REVIEWER), (SCRATCH, POSTGRES), (SCRATCH, REDIS)}
+    # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured.
+    edges -= {("api-worker", DELIVERY), ("api-worker", REVIEWER)}
     return edges | {("reviewer-worker", PUBLIC)}
 
 

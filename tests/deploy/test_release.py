@@ -78,19 +78,6 @@ def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> 
 
 
 @pytest.mark.nightly
-def test_entry__of_the_server_for_agents__names_the_package_of_this_release(draft: Path) -> None:
-    entry = json.loads((draft / "server.json").read_text())
-    (package,) = entry["packages"]
-    assert (entry["name"], package["identifier"]) == ("io.github.somebody/bounties", "service-mcp")
-    assert entry["version"] == package["version"] == VERSION
-    assert (draft / f"service_mcp-{VERSION}-py3-none-any.whl").exists()
-
-
-def test_entry__by_a_name_that_is_none__is_refused(tmp_path: Path) -> None:
-    assert release("--draft", "--to", str(tmp_path), "--mcp-name", "bounties").returncode == 2
-
-
-@pytest.mark.nightly
 def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path) -> None:
     named, unstated = package_of(draft), json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
     assert named["repository"] == {"type": "git", "url": SOURCES, "directory": "clients/typescript"}

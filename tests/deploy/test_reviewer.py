@@ -10,8 +10,6 @@ from local_stack.launch import Launcher
 from local_stack.ports import HOST
 from local_stack.runtime import Runtime, running
 from local_stack.services import SERVICES
-from service_api.config import DEFAULT_REVIEWER_URL, read_config
-from service_common.config import ConfigurationError
 
 from tests.scraping import scrape, start
 
@@ -44,14 +42,12 @@ def require_whole(url: str) -> None:
     busy = urllib3.Retry(10, allowed_methods=None, status_forcelist=[503], backoff_factor=0.2, raise_on_status=False)
     ask = urllib3.PoolManager(timeout=20.0, retries=busy).request
     assert ask("GET", f"{url}/healthz").status == 200
-    assert ask("GET", f"{url}/readyz").json() == {"ready": True, "failing": []}
     assert ask("GET", f"{url}/api/readiness-rubric").json()["rubric_version"]
     headers = {"Content-Type": "text/markdown"}
     found = ask("POST", f"{url}/findings?now=1795000000", body=GOOD, headers=headers)
     assert (found.status, found.json()["issues"]) == (200, [])
     bad = GOOD.replace(b"\n---\n", b"\n---\nTODO: ask somebody.\n", 1)
     assert ask("POST", f"{url}/findings?now=1795000000", body=bad, headers=headers).json()["issues"]
-    assert b'service_http_requests_total{method="POST",route="/findings"' in ask("GET", f"{url}/metrics").data
 
 
 @pytest.mark.parametrize(("where", "arguments", "variables"), [*commands()], ids=[name for name, *_ in commands()])
@@ -77,20 +73,6 @@ def test_reviewer__of_the_local_stack__answers_without_a_server_beside_it(runtim
     launcher = Launcher(runtime, 60.0, {})
     service = launcher.start_all((process,))["reviewer"]
     require_whole(f"http://{HOST}:{service.port}")
-
-
-@pytest.mark.parametrize("overlay", OVERLAYS)
-def test_address__of_the_reviewer__is_the_default_of_an_api_whose_settings_are_of_the_release_before(
-    overlay: str,
-) -> None:
-    """An upgrade gives the api its image before its ConfigMap."""
-    told = [environment(overlay, container) for name, _, container in own_containers(overlay) if name == "api"]
-    assert {each["SERVICE_REVIEWER_URL"] for each in told if "SERVICE_REVIEWER_URL" in each} == {DEFAULT_REVIEWER_URL}
-    (service,) = [each for each in OVERLAYS[overlay] if (each["kind"], each["metadata"]["name"]) == NAMED]
-    assert f"http://{NAMED[1]}:{service['spec']['ports'][0]['port']}" == DEFAULT_REVIEWER_URL
-    with pytest.raises(ConfigurationError) as refused:
-        read_config({})
-    assert "SERVICE_REVIEWER_URL" not in str(refused.value)
 
 
 def _serves(internal: int) -> bool:

@@ -14,14 +14,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
 from local_stack.runtime import remove_stale
-from local_stack.services import MIGRATE, SERVICES
+from local_stack.services import SERVICES
 
-from .conftest import REPOSITORY, Lair
+from .conftest import Lair
 
 Eventually = Callable[[Callable[[], bool]], bool]
-SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def up(lair: Lair, env_file: Path, *options: str) -> subprocess.Popen[str]:
@@ -29,14 +27,6 @@ def up(lair: Lair, env_file: Path, *options: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         command, env=lair.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=env_file.parent
     )
-
-
-def seconds_to_read_modules(lair: Lair) -> float:
-    """How long the program takes to its own first line here and now, four at once."""
-    began, command = time.monotonic(), [sys.executable, "-m", "local_stack", "--help"]
-    started = [subprocess.Popen(command, env=lair.environment(), stdout=subprocess.DEVNULL) for _ in range(4)]
-    assert [each.wait() for each in started] == [0] * 4
-    return time.monotonic() - began
 
 
 def ready_line(stack: subprocess.Popen[str]) -> dict[str, object]:
@@ -94,29 +84,6 @@ def test_stack__a_server_dies__stops_with_its_name_and_last_words(lair: Lair, tm
     assert lair.leftovers() == ([], [])
 
 
-def test_stack__interrupted_at_random_moments__leaves_nothing(lair: Lair, tmp_path: Path) -> None:
-    """Four at once, side by side; the seed is in the failure."""
-    seed = random.SystemRandom().randrange(2**32)
-    moments = random.Random(seed)
-    reads_modules = 6 * seconds_to_read_modules(lair)
-    stacks = []
-    for number in range(4):
-        folder = tmp_path / str(number)
-        folder.mkdir()
-        stacks.append((up(lair, folder / "stack.env"), moments.uniform(0.05, 5.0), moments.choice(SIGNALS), folder))
-    started = time.monotonic()
-    for stack, delay, number, folder in sorted(stacks, key=lambda entry: entry[1]):
-        time.sleep(max(0.0, started + delay - time.monotonic()))
-        stack.send_signal(number)
-        _, words = stack.communicate(timeout=40)
-        shown = f"seed {seed}, {number.name} after {delay:.2f} s, status {stack.returncode}: {words}"
-        # A signal before the program's own first line has run ends the interpreter itself.
-        early = delay < reads_modules and stack.returncode in {-number, 1, 130}
-        assert stack.returncode in {0, 130} or early, shown
-        assert list(folder.iterdir()) == [], shown
-    assert lair.leftovers() == ([], []), f"seed {seed}"
-
-
 def test_stack__killed_at_random_moments__leaves_no_process(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     seed = random.SystemRandom().randrange(2**32)
     moments = sorted(random.Random(seed).uniform(0.3, 4.0) for _ in range(4))
@@ -155,26 +122,8 @@ def test_stack__its_parent_killed__stops(lair: Lair, tmp_path: Path, eventually:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_services__each_command__is_a_console_entry_point() -> None:
-    programs = {process.command[0] for process in (MIGRATE, *SERVICES)}
-
-    for program in programs:
-        name = program.removeprefix("service-")
-        text = (REPOSITORY / "services" / name / "pyproject.toml").read_text()
-        assert f'{program} = "service_{name}.main:main"' in text
-
-
 def test_services__secrets__are_never_variables() -> None:
     for process in SERVICES:
         assert not {name for name in process.variables if "PRIVATE_KEY" in name or "CREDENTIALS" in name}
         assert not set(process.variables) & set(process.secrets)
         assert ("SERVICE_DELIVERY_PRIVATE_KEYS" in process.secrets) == process.name.startswith("delivery")
-
-
-@pytest.mark.parametrize("arguments", [[], ["sideways"], ["up", "--unknown"]])
-def test_command_line__wrong_arguments__is_usage(arguments: list[str], lair: Lair) -> None:
-    command = [sys.executable, "-m", "local_stack", *arguments]
-    answer = subprocess.run(command, env=lair.environment(), capture_output=True, text=True, check=False)
-
-    assert answer.returncode == 2
-    assert answer.stderr.startswith("usage: python -m local_stack")

@@ -1,7 +1,6 @@
 """What is watched exists: metrics of alerts, dashboards and scalers with their labels, the runbooks they name, and a
 drill for each; and what exists is watched."""
 
-import ast
 import json
 import re
 
@@ -17,7 +16,7 @@ from service_common.web.edge import SECONDS
 from tests.api.contract import operations
 from tests.deploy.kustomize import Object
 from tools.alerts import CASES, promtool_tests, rule_groups
-from tools.generate.metrics import counters, families, makers
+from tools.generate.metrics import counters, families
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name
@@ -121,7 +120,7 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
         ("service_http_request_seconds_bucket", "container"): {each.name for each in SERVICES},
         **{(f"{each._name}_total", each._labelnames[0]): {labels[0] for labels in each._metrics} for each in COUNTERS},
     }
-    kinds |= {(name, "cronjob"): {"backup", "restore-test"} for name in OF_THE_CLUSTER if "cronjob" in name}
+    kinds |= {(name, "cronjob"): {"backup"} for name in OF_THE_CLUSTER if "cronjob" in name}
     assert ("CronJob", "backup") in by_name(OVERLAYS[overlay])
     seen = 0
     for expression in expressions(overlay):
@@ -134,26 +133,6 @@ def test_expressions__select_by_values_that_occur(overlay: str) -> None:
                 for part in parts:
                     assert any(re.fullmatch(part, kind) for kind in kinds[name, label]), (expression, part)
     assert seen >= 8
-
-
-def test_scraper__with_labels_that_the_operator_sets_too__keeps_ours() -> None:
-    set_by_the_operator = {"namespace", "pod", "container", "endpoint", "job", "instance"}
-    (endpoint,) = by_name(OVERLAYS["mainnet"])["PodMonitor", "bounty-escrow"]["spec"]["podMetricsEndpoints"]
-    assert {name for name, labels in LABELS.items() if labels & set_by_the_operator}
-    assert endpoint["honorLabels"] is True
-    assert not any(labels & OF_THE_TARGET for labels in LABELS.values()), "and ours never hide where a series is from"
-
-
-def test_counters__with_one_label__are_made_by_kind() -> None:
-    made = {
-        name
-        for maker, call, _ in makers()
-        if maker == "counter_by"
-        for each in call.args
-        if isinstance(each, ast.Constant) and str(name := each.value).startswith("service_")
-    }
-    assert made == {f"{each._name}_total" for each in COUNTERS}, "use counter_by, and keep what it makes in its module"
-    assert all(len(each._metrics) <= 12 for each in COUNTERS)
 
 
 def test_alerts__each_have_a_runbook_that_is_there() -> None:

@@ -14,7 +14,6 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, Bytes32
 from local_stack import anvil, beacon
 
-from tests.endpoints import Refusal, endpoint_before
 from tools.world import moved
 
 ACCOUNT = Address("0x4e59b44847b379578588920ca78fbf26c0b4956c")
@@ -74,18 +73,3 @@ def test_other_beacon_is_found(world: tuple[Expectations, str]) -> None:
         record = replace(expected.beacon, **changed)
         (line,) = found(replace(expected, beacon=record), url)
         assert "the beacon" in line
-
-
-@pytest.mark.parametrize(("method", "said"), [("eth_getLogs", "logs of"), ("eth_getBlockByNumber", "a batch of")])
-def test_lower_limits_of_a_provider_are_found(world: tuple[Expectations, str], method: str, said: str) -> None:
-    expected, url = world
-    asked = [0]
-    with endpoint_before(url) as endpoint:
-
-        def limit(called: str, _params: object, result: object) -> object:
-            asked[0] += called == method
-            is_many = method == "eth_getLogs" or asked[0] > 50
-            return Refusal(-32602, "too many") if called == method and is_many else result
-
-        endpoint.change = limit
-        assert [line[: len(said)] for line in found(expected, endpoint.url)] == [said]

@@ -142,12 +142,6 @@ def allowed(name: str, route: str, answer: Answer) -> bool:
     return status == 200 or (status == (502 if code in REVIEW else 503) and code in MAY_FAIL[name].get(route, ()))
 
 
-def was_felt(load: Load, name: str) -> bool:
-    """Whether the fault was there at all: something that needs it failed, or waited for it."""
-    needing = {*MAY_FAIL[name], *({"upload_url"} if name == "valkey" else ())}
-    return any(status != 200 or seconds > 1 for route, (status, _), seconds in load.answers if route in needing)
-
-
 def longest(route: str) -> float:
     """The bound of an answer; a publication waits for its review, too."""
     return PATIENCE_SECONDS + (REVIEW_WAIT_SECONDS if route == "publication" else 0)

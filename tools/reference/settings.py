@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-import service_api.backup.config
 import service_api.config
 import service_delivery.config
 import service_indexer.config
@@ -34,8 +33,6 @@ _READERS: Final[tuple[tuple[str, Read], ...]] = (
     ("R", service_reviewer.config.read_config),
     ("R", _outside(service_reviewer.config.serving_config)),
     ("D", service_delivery.config.read_config),
-    ("B", service_api.backup.config.read_storing_config),
-    ("B", service_api.backup.config.read_fetching_config),
     *((letter, _outside(read_internal_host)) for letter in "AIRD"),
 )
 """By the letter that stands for a process on the page."""
@@ -79,8 +76,8 @@ def page() -> Iterator[str]:
     yield (
         "Every process reads its environment once, when it starts, and names everything that is wrong in one message "
         "(exit code 2). Each variable `NAME` may come from a file instead, named by `NAME_FILE`; both at once is a "
-        "mistake. A, I, R, D, B: read by the api, indexer and settler, reviewer, delivery service, the jobs that store "
-        "and fetch dumps. If the deployment record of the chain knows a value, its variable may be left out. "
+        "mistake. A, I, R, D: read by the api, indexer and settler, reviewer, delivery service. "
+        "If the deployment record of the chain knows a value, its variable may be left out. "
         "The client's variables are [its own](../client.md#which-deployment)."
     )
     for block in settings_table(settings_by_process()):

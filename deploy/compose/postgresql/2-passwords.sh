@@ -2,7 +2,7 @@
 # Gives each role the password of its secret: on an empty volume, and whenever it is called. psql reads it from the file: it
 # is never an argument, and not in the log.
 set -eu
-for role in service_migrator service_api service_indexer service_reviewer service_delivery service_backup; do
+for role in service_migrator service_api service_indexer service_reviewer service_delivery; do
     SECRET="/run/secrets/postgresql.$role"
     [ -s "$SECRET" ] || { echo "$SECRET is missing or empty: run make-secrets.sh" >&2; exit 1; }
     export SECRET

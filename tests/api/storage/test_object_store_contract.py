@@ -4,7 +4,6 @@ Statuses are those of Google Cloud Storage; an expired URL may be 400 or 403, pe
 """
 
 import hashlib
-import re
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -65,12 +64,6 @@ def test_targets__lifetime__is_what_the_url_says(store: GcsStore, locator: str) 
 
     assert before + 900 <= upload.expires_at <= time.time() + 900
     assert before + 300 <= download.expires_at <= time.time() + 300
-
-
-def test_targets__representation__hides_the_url(store: GcsStore, locator: str) -> None:
-    shown = repr(target(store, locator)) + repr(store.sign_download(locator, generation=1, lifetime=60))
-
-    assert "Signature" not in shown
 
 
 @pytest.mark.attack
@@ -144,31 +137,6 @@ def test_upload__another_length__is_refused_and_stores_nothing(
     assert store.stat(locator) is None
 
 
-SIGNED_HEADERS = ["content-type", "x-goog-content-length-range", "x-goog-if-generation-match", "x-goog-meta-sha256"]
-
-
-def test_upload__headers__are_exactly_the_conditions(store: GcsStore, locator: str) -> None:
-    upload = target(store, locator)
-
-    assert dict(upload.headers) == {
-        "content-type": "application/octet-stream",
-        "x-goog-content-length-range": f"{len(CIPHERTEXT)},{len(CIPHERTEXT)}",
-        "x-goog-if-generation-match": "0",
-        "x-goog-meta-sha256": sha256(CIPHERTEXT)[2:],
-    }
-
-
-@pytest.mark.parametrize("name", SIGNED_HEADERS)
-def test_upload__a_condition_dropped__is_refused(
-    store: GcsStore, http: urllib3.PoolManager, locator: str, name: str
-) -> None:
-    upload = target(store, locator)
-    kept = {key: value for key, value in upload.headers.items() if key != name}
-
-    assert send(http, upload, CIPHERTEXT, headers=kept) in {400, 403}
-    assert store.stat(locator) is None
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [
@@ -187,44 +155,6 @@ def test_upload__a_condition_changed_or_added__is_refused(
 
     assert send(http, upload, CIPHERTEXT, headers={**upload.headers, name: value}) in {400, 403}
     assert store.stat(locator) is None
-
-
-TAMPERINGS = {
-    "forged signature": (r"(X-Goog-Signature=)(.)", lambda m: m[1] + ("0" if m[2] != "0" else "1")),
-    "empty signature": (r"X-Goog-Signature=.*", "X-Goog-Signature="),
-    "no signature": (r"&X-Goog-Signature=.*", ""),
-    "longer life": (r"X-Goog-Expires=\d+", "X-Goog-Expires=600000"),
-    "later date": (r"(X-Goog-Date=\d+T\d+)\d(Z)", lambda m: m[1] + ("0" if m[0][-2] != "0" else "1") + m[2]),
-    "another account": (r"X-Goog-Credential=[^%]+", "X-Goog-Credential=somebody"),
-    "another algorithm": (r"GOOG4-RSA-SHA256", "GOOG4-HMAC-SHA256"),
-    "fewer signed headers": (r"SignedHeaders=[^&]+", "SignedHeaders=host"),
-    "another object": (r"\.age\?", "0.age?"),
-    "one parameter more": (r"X-Goog-Date=", "generation=5&X-Goog-Date="),
-}
-
-
-@pytest.mark.parametrize("tampering", TAMPERINGS)
-def test_upload__url_tampered_with__is_refused(
-    store: GcsStore, http: urllib3.PoolManager, locator: str, tampering: str
-) -> None:
-    upload = target(store, locator)
-    pattern, replacement = TAMPERINGS[tampering]
-    url = re.sub(pattern, replacement, upload.url)  # type: ignore[call-overload]
-    assert url != upload.url
-
-    assert send(http, upload, CIPHERTEXT, url=url) in {400, 401, 403}
-    assert store.stat(locator) is None
-
-
-def test_upload__its_url_with_another_method__is_refused(
-    store: GcsStore, http: urllib3.PoolManager, locator: str
-) -> None:
-    upload = target(store, locator)
-    send(http, upload, CIPHERTEXT)
-
-    for method in ("GET", "DELETE"):
-        assert http.request(method, upload.url, headers=dict(upload.headers)).status == 403
-    assert store.stat(locator) is not None
 
 
 def test_urls__expired__are_refused(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:

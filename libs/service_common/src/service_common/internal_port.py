@@ -12,10 +12,12 @@ process counts, of which release it is, and for each dependency whether it answe
 import json
 import os
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from threading import Lock, Thread
 from typing import Final
 
@@ -24,7 +26,6 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import REGISTRY, Collector
 
 from service_common.bounded import BoundedCall
-from service_common.build_info import BuildInfo
 from service_common.common_settings import read_internal_host
 from service_common.config import EnvironmentReader
 from service_common.log import get_logger
@@ -33,6 +34,8 @@ CHECK_SECONDS: Final = 3.0
 _TEXT: Final = "text/plain; charset=utf-8"
 Check = Callable[[], object]
 """Returns when the dependency answers; raises when it does not."""
+Answer = tuple[int, str, bytes]
+"""Status, media type, body."""
 
 log = get_logger(__name__)
 
@@ -62,83 +65,71 @@ class Readiness:
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
 
-class DependencyStates(Collector):
-    """``service_dependency_up`` for each dependency of a process by its name, as ``/readyz`` has it."""
+class ProcessCollector(Collector):
+    """The release of this process, and which of its dependencies answer, as ``/readyz`` has it."""
 
     def __init__(self, names: Iterable[str], readiness: Readiness) -> None:
         self._names, self._readiness = tuple(names), readiness
+        program = Path(sys.argv[0]).resolve().name  # service-api, also where an image calls it service
+        try:
+            release = version(program)
+        except PackageNotFoundError:
+            release = "unknown"
+        self._release = (program, release, os.environ.get("SERVICE_REVISION", "unknown"))  # the image sets the last
 
     def collect(self) -> Iterator[Metric]:
-        """1 for each that answers, 0 for each that does not."""
+        """The figures of this moment."""
+        build = GaugeMetricFamily(
+            "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
+        )
+        build.add_metric(self._release, 1)
+        yield build
         failing = self._readiness.failing()
-        family = GaugeMetricFamily(
+        dependencies = GaugeMetricFamily(
             "service_dependency_up",
             "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
             labels=["dependency"],
         )
         for name in self._names:
-            family.add_metric([name], float(name not in failing))
-        yield family
-
-
-@dataclass(frozen=True, slots=True)
-class StateAnswer:
-    """One answer about a process: its status, its media type and its body."""
-
-    status: int
-    media_type: str
-    body: bytes
-
-
-class ProcessState:
-    """A process's answers about itself, over whichever port. ``own`` probes its public port."""
-
-    def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
-        self._readiness = Readiness(checks, own)
-        self._of_process = CollectorRegistry()
-        self._of_process.register(BuildInfo())
-        self._of_process.register(DependencyStates(checks, self._readiness))
-
-    def readyz(self) -> StateAnswer:
-        """Which dependencies do not answer."""
-        failing = self._readiness.failing()
-        body = json.dumps({"ready": not failing, "failing": failing}).encode()
-        return StateAnswer(503 if failing else 200, "application/json", body)
-
-    def serving(self) -> StateAnswer:
-        """Whether to send work here."""
-        serving = self._readiness.serving()
-        return StateAnswer(200 if serving else 503, _TEXT, b"yes\n" if serving else b"no\n")
-
-    def healthz(self) -> StateAnswer:
-        """That it lives."""
-        return StateAnswer(200, _TEXT, b"ok\n")
-
-    def metrics(self) -> StateAnswer:
-        """Its counts."""
-        figures = generate_latest(_registry()) + generate_latest(self._of_process)
-        return StateAnswer(200, "text/plain; version=0.0.4; charset=utf-8", figures)
+            dependencies.add_metric([name], float(name not in failing))
+        yield dependencies
 
 
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
     """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` probes this process's public port."""
-    state = ProcessState(checks, own)
-    answers = {
-        "/readyz": state.readyz,
-        "/serving": state.serving,
-        "/healthz": state.healthz,
-        "/metrics": state.metrics,
+    readiness, of_process = Readiness(checks, own), CollectorRegistry()
+    of_process.register(ProcessCollector(checks, readiness))
+
+    def readyz() -> Answer:
+        failing = readiness.failing()
+        body = json.dumps({"ready": not failing, "failing": failing}).encode()
+        return 503 if failing else 200, "application/json", body
+
+    def serving() -> Answer:
+        return (200, _TEXT, b"yes\n") if readiness.serving() else (503, _TEXT, b"no\n")
+
+    def metrics() -> Answer:
+        return (
+            200,
+            "text/plain; version=0.0.4; charset=utf-8",
+            generate_latest(_registry()) + generate_latest(of_process),
+        )
+
+    answers: dict[str, Callable[[], Answer]] = {
+        "/readyz": readyz,
+        "/serving": serving,
+        "/healthz": lambda: (200, _TEXT, b"ok\n"),
+        "/metrics": metrics,
     }
 
     class InternalHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:  # the name http.server calls
-            found = answers.get(self.path)
-            answer = StateAnswer(404, "application/json", b"{}") if found is None else found()
-            self.send_response(answer.status)
-            self.send_header("Content-Type", answer.media_type)
-            self.send_header("Content-Length", str(len(answer.body)))
+            status, media_type, body = answers.get(self.path, lambda: (404, "application/json", b"{}"))()
+            self.send_response(status)
+            self.send_header("Content-Type", media_type)
+            self.send_header("Content-Length", str(len(body)))
             self.end_headers()
-            self.wfile.write(answer.body)
+            self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Probes are not worth a line."""

@@ -49,7 +49,7 @@ MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
 """With the retries, a server that does not answer is given up within ten seconds."""
 RETRIES: Final = 4
-TICK_SECONDS: Final = 0.5
+TICK_SECONDS: Final = 1.0
 BEGIN_SECONDS: Final = 5
 """For how long a job that left its queue may not hold its lock yet."""
 FAILURE_SECONDS: Final = 60
@@ -297,6 +297,8 @@ class _Worker(SimpleWorker):
     max_connection_wait_time = 2.0
     engine: Engine
     periodic: Mapping[str, Periodic]
+    idle: Event
+    """Set while no job runs here; nothing else could begin here meanwhile."""
 
     def subscribe(self) -> None:
         """RQ's commands end a worker, or its job. Nothing sends them."""
@@ -310,7 +312,9 @@ class _Worker(SimpleWorker):
         The lock is held until RQ has written the job's end: what it writes later would be of the next one of that id.
         """
         before = correlation_id.set(job.id)
+        self.idle.clear()
         with ExitStack() as held:
+            held.callback(self.idle.set)
             held.callback(correlation_id.reset, before)
             held.enter_context(JOB_SECONDS.labels(queue.name).time())
             with suppress(DatabaseUnavailable):
@@ -323,13 +327,18 @@ class _Worker(SimpleWorker):
 
 
 def make_worker(
-    queue: QueueName, redis: Redis, engine: Engine, functions: Sequence[Function], periodic: Sequence[Periodic] = ()
+    queue: QueueName,
+    redis: Redis,
+    engine: Engine,
+    functions: Sequence[Function],
+    periodic: Sequence[Periodic] = (),
+    idle: Event | None = None,
 ) -> SimpleWorker:
     """Make a worker of one queue that runs these functions and no others."""
     named = {f"{each.__module__}.{each.__qualname__}": each for each in functions}
     own = type("OwnJob", (_OwnJob,), {"functions": named})
     worker = _Worker([open_queue(queue, redis, own)], connection=redis, serializer=JSONSerializer, job_class=own)
-    worker.engine = engine
+    worker.engine, worker.idle = engine, idle or Event()
     worker.periodic = {each.job_id: each for each in periodic}
     return worker
 
@@ -349,11 +358,13 @@ def run_worker(
     redis, engine = connect(redis_url), make_engine(database_url, application="jobs", pool_size=1)
     REGISTRY.register(BoundedCollector(QueueCollector(queue, redis)))
     JOB_SECONDS.labels(queue.value)
-    Thread(target=_keep_beginning, args=(queue, redis, engine, periodic), daemon=True, name="periodic").start()
+    idle = Event()
+    idle.set()
+    Thread(target=_keep_beginning, args=(queue, redis, engine, periodic, idle), daemon=True, name="periodic").start()
     waiting = connect(redis_url, answer_seconds=None)
     log.info("started", queue=queue.value)
     while True:
-        worker = make_worker(queue, waiting, engine, functions, periodic)
+        worker = make_worker(queue, waiting, engine, functions, periodic, idle)
         try:
             worker.work(logging_level="WARNING")
         except StopRequested:  # a signal between two workers
@@ -368,9 +379,9 @@ def run_worker(
     log.info("stopped")
 
 
-def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> None:
-    pause = Event()
+def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Sequence[Periodic], idle: Event) -> None:
     while True:
+        idle.wait()
         try:
             begin_due(redis, engine, periodic)
             release_scheduled(queue, redis, engine)
@@ -378,21 +389,26 @@ def _keep_beginning(queue: QueueName, redis: Redis, engine: Engine, periodic: Se
             log.warning("cannot begin jobs", reason=type(error).__name__)
         except Exception:  # a thread that ended would leave the worker ready and nothing begun
             log.exception("cannot begin jobs")
-        pause.wait(TICK_SECONDS)
+        time.sleep(TICK_SECONDS)
 
 
 def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> list[str]:
     """Enqueue each periodic job that is due and neither waits nor runs; return the ids of those."""
     begun = []
     for job in periodic:
-        rests = redis.exists(_rests_key(job.job_id))
-        if not rests and job.is_due() and enqueue(redis, engine, job.kind, job.job_id, message()):
+        if redis.exists(_rests_key(job.job_id)):
+            continue
+        if not job.is_due():
+            _note_end(redis, job, well=True)
+        elif enqueue(redis, engine, job.kind, job.job_id, message()):
             begun.append(job.job_id)
     return begun
 
 
 def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
     """Put the queue's jobs whose time has come into it; one process at a time does."""
+    if not redis.zcount(open_queue(queue, redis).scheduled_job_registry.key, 0, time.time()):
+        return
     with locked(engine, f"scheduled-{queue.value}") as held:
         if held:
             scheduler = RQScheduler([queue.value], redis, logging_level="WARNING", serializer=JSONSerializer)
@@ -419,7 +435,7 @@ def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
 
 
 def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:
-    """Note for how long the job rests."""
+    """Note for how long the job rests, which ended or has nothing to do."""
     seconds = job.every_seconds if well else max(1, min(FAILURE_SECONDS, job.every_seconds))
     if seconds:
         with suppress(RedisError):  # it is begun again sooner

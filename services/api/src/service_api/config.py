@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord
-from bounty_protocol.types import parse_decimal
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord, deployment_of
+from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_hash
+from bounty_protocol.types import ChainId, parse_decimal
 from service_common.budgets import Budget, parse_budget
-from service_common.chain.beacon_settings import read_beacon_record
-from service_common.chain.settings import ChainSettings, read_chain_settings
+from service_common.chain.settings import ChainSettings, parse_urls, read_chain_settings
 from service_common.common_settings import (
     read_budget_factor,
     read_database_url,
@@ -200,3 +200,25 @@ def _parse_budgets(text: str) -> dict[str, tuple[int, int]]:
             raise ValueError(f"budgets such as reads=1200/60, separated by commas; the names are {names}")
         named[name] = parse_budget(amount)
     return named
+
+
+def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRecord:
+    """The randomness beacon that this deployment seals for; mistakes are collected by ``reader``.
+
+    A known network's beacon is pinned in its deployment record and only its addresses may be overridden; the local
+    network names all three. Genesis and period come from the beacon itself, checked by the chain hash.
+    """
+    record = deployment_of(chain_id)
+    known = record.beacon if record is not None else None
+    relays = known.urls if known is not None else None
+    urls = reader.recorded("SERVICE_BEACON_URLS", parse_urls, relays, "relays of the beacon")
+    if known is not None:
+        return replace(known, urls=urls)
+    chain, key = "the beacon's chain; only `local` sets it", "the beacon's key; only `local` sets it"
+    return BeaconRecord(
+        urls=urls,
+        chain_hash=reader.recorded("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None, chain),
+        public_key=reader.recorded("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None, key),
+        genesis_time=None,
+        period_seconds=None,
+    )

@@ -16,10 +16,9 @@ from service_common.jobs import QueueName, check_redis, run_worker
 from service_common.web.server import serve
 
 from service_api import jobs
-from service_api.backup.commands import FETCH, STORE
 from service_api.config import ApiConfig, read_config
 from service_api.metrics import PendingCollector, WithheldCollector
-from service_api.moderation.commands import SHOW_AGAIN, WITHHELD, WITHHOLD
+from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import make_resources
 
 
@@ -30,11 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "worker": Process("run jobs of the queue artifacts", _worker),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
-        "withheld": WITHHELD,
         "migrate": Process("create the schema of all services in an empty database", _migrate),
         "await-schema": AWAIT_SCHEMA,
-        "store-dump": STORE,
-        "fetch-dump": FETCH,
     }
     return run_entry_point("service-api", "The public HTTP API.", processes, arguments)
 

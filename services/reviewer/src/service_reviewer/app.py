@@ -1,12 +1,12 @@
 """The reviewer's Flask app: what the reviewer itself answers over HTTP, inside the deployment alone.
 
-The rubric of its own release, the rules' findings on a page, health, readiness and metrics. Reviews that a publication
+The rubric of its own release, and the rules' findings on a page. Reviews that a publication
 waits for are jobs (``jobs.py``). It has no database and no key, and whoever reaches it may ask: the api on behalf of
 everyone, within its callers' budgets, and operators. A few pages are judged at a time, each in a process of its own
 that ends; of more, each waits for a moment and is then refused. Nothing of a page is kept, logged or charged for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from threading import BoundedSemaphore
 from time import time
@@ -24,14 +24,12 @@ from bounty_protocol.types import MAX_INT64, UnixSeconds
 from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.publication import PageFindings
 from flask import Flask, Response, jsonify
-from service_common.internal_port import Check
 from service_common.log import get_logger
 from service_common.web.app import create_api
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provide, provided
-from service_common.web.state import state_routes
 
 from service_reviewer.judgement import Judgement
 from service_reviewer.rules import RulesFailed, judge_by_rules
@@ -77,10 +75,9 @@ class PageJudge:
             self._places.release()
 
 
-def make_app(judge: PageJudge | None = None, checks: Mapping[str, Check] | None = None) -> Flask:
-    """An app whose pages are judged by ``judge``, and which is ready while ``checks`` pass."""
-    state = state_routes({"rules": check_rules} if checks is None else checks)
-    app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes, state], None)
+def make_app(judge: PageJudge | None = None) -> Flask:
+    """An app whose pages are judged by ``judge``."""
+    app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes], None)
     provide(app, judge or PageJudge())
     return app
 

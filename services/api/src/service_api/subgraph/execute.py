@@ -16,7 +16,7 @@ from service_common.db.hub_reads import Head
 from service_api.places import place_at
 from service_api.read_answer import ReadAnswer
 from service_api.subgraph.request import GraphQLRequest, read_request, refuse
-from service_api.subgraph.rows import Row, TookTooLong, load, plan, wanted_accounts, wanted_block
+from service_api.subgraph.rows import Row, TookTooLong, load, plan, wanted_block
 from service_api.subgraph.schema import make_schema
 
 AT_A_TIME: Final = 4
@@ -33,12 +33,12 @@ def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer
 
 
 def _rows(source: FactSource, request: GraphQLRequest) -> ReadAnswer[Row]:
-    fetches, wanted, accounts = plan(request), wanted_block(request), wanted_accounts(request)
+    fetches, wanted = plan(request), wanted_block(request)
     try:
         with source.open() as facts:
             if facts.head.block_number < wanted:
                 raise _too_early(facts.head.block_number, wanted)
-            return ReadAnswer(load(facts.connection, fetches, accounts=accounts), facts.head)
+            return ReadAnswer(load(facts.connection, fetches), facts.head)
     except TookTooLong:
         raise _overloaded("The query took too long.") from None
 

@@ -13,8 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, cast
 
 import psycopg
-from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, parse_address, parse_bounty_id
+from bounty_protocol.types import parse_bounty_id
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
@@ -43,8 +42,6 @@ from sqlalchemy import (
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.exc import DBAPIError
 
-from service_api.bounties.show_account import account_record
-from service_api.subgraph.account_type import ACCOUNT
 from service_api.subgraph.entities import AMOUNT, ENTITIES, NUMBER, TEXT, Entity
 from service_api.subgraph.request import GraphQLRequest, refuse
 from service_api.subgraph.schema import (
@@ -55,7 +52,7 @@ from service_api.subgraph.schema import (
     operators_of,
     query_fields,
     rows_key,
-    single_field_names,
+    single_field_name,
 )
 
 MAX_ROWS: Final = 5_000
@@ -71,8 +68,6 @@ _MAX_BIGINT: Final = 2**63 - 1
 _ORDERED_AS: Final = {"time": "block_number", "settled_at": "settled_block"}
 """A block is later than its parent, so both orders are the same, and only one has indexes."""
 _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
-MAX_ACCOUNTS: Final = 5
-"""Accounts of one query: each is five statements, over a thousand bounties in each role."""
 _TEXTS: Final = {"title", "summary", "withheld_reason"}
 """Columns that hold what a person wrote, of up to 8,000 bytes; all others are short."""
 _ONE_OF_EACH: Final[Mapping[str, Any]] = {"conditions": (), "order": (), "first": 1, "skip": 0}
@@ -164,24 +159,6 @@ def wanted_block(request: GraphQLRequest) -> int:
     return max((_block_of(request, nodes[0]) for nodes in root.values()), default=0)
 
 
-def wanted_accounts(request: GraphQLRequest) -> dict[str, Address]:
-    """The accounts whose records a query asks for, by the key of each in the answer; 400 where there are too many."""
-    root = _fields(request, [request.operation.selection_set])
-    nodes = {key: nodes[0] for key, nodes in root.items() if nodes[0].name.value == ACCOUNT}
-    if len(nodes) > MAX_ACCOUNTS:
-        refuse(f"asks for more than {MAX_ACCOUNTS} accounts")
-    return {key: _account_of(request, node) for key, node in nodes.items()}
-
-
-def _account_of(request: GraphQLRequest, node: FieldNode) -> Address:
-    try:
-        return parse_address(get_argument_values(query_fields()[ACCOUNT], node, request.values)["id"])
-    except GraphQLError as error:
-        refuse(error.message)
-    except ValueError as error:
-        refuse(f"{ACCOUNT}(id) is {error}")
-
-
 def _block_of(request: GraphQLRequest, node: FieldNode) -> int:
     fields = query_fields()
     if node.name.value not in fields or "block" not in fields[node.name.value].args:
@@ -193,13 +170,8 @@ def _block_of(request: GraphQLRequest, node: FieldNode) -> int:
     return int((given.get("block") or {}).get("number_gte", 0))
 
 
-def load(
-    connection: Connection,
-    fetches: tuple[Fetch, ...],
-    allowance: RequestLimits | None = None,
-    accounts: Mapping[str, Address] | None = None,
-) -> Row:
-    """The root value: each fetch's rows under its key, each row with its children likewise, and records of accounts.
+def load(connection: Connection, fetches: tuple[Fetch, ...], allowance: RequestLimits | None = None) -> Row:
+    """The root value: each fetch's rows under its key, each row with its children likewise.
 
     Raises ``TookTooLong``.
     """
@@ -214,8 +186,6 @@ def load(
     try:
         for fetch in fetches:
             root[rows_key(fetch.key)] = _load(connection, fetch, None, allowance)
-        for key, account in (accounts or {}).items():
-            root[rows_key(key)] = [to_json(account_record(connection, account))]
     except DBAPIError as error:
         if isinstance(error.orig, psycopg.errors.QueryCanceled):
             raise TookTooLong from None
@@ -265,7 +235,7 @@ def _target(name: str, parent: Entity | None) -> tuple[Entity | None, str | None
         child, column = parent.children.get(name, (None, None))
         return (None, None) if child is None else (ENTITIES[child], column)
     return next(
-        (entity for entity in ENTITIES.values() if name in {entity.plural, *single_field_names(entity)}), None
+        (entity for entity in ENTITIES.values() if name in {entity.plural, single_field_name(entity)}), None
     ), None
 
 
@@ -275,7 +245,7 @@ def _fetch(
     name = nodes[0].name.value
     selections = [node.selection_set for node in nodes if node.selection_set is not None]
     fields = _fields(request, selections)
-    of_one = parent_column is not None and name in single_field_names(entity)
+    of_one = parent_column is not None and name == single_field_name(entity)
     arguments = _ONE_OF_EACH if of_one else _arguments(request, nodes[0], entity, name)
     children = _fetches(request, selections, entity)
     if of_one and children:  # each of a thousand rows could repeat a thousand others
@@ -298,7 +268,7 @@ def _fetch(
 
 def _arguments(request: GraphQLRequest, node: FieldNode, entity: Entity, name: str) -> dict[str, Any]:
     c = entity.rows.c
-    single = name in single_field_names(entity)
+    single = name == single_field_name(entity)
     try:
         given = get_argument_values(list_field_of(entity, name), node, request.values)
     except GraphQLError as error:

@@ -33,12 +33,10 @@ from graphql import (
 from service_common.db.hub_reads import Head
 from sqlalchemy import ColumnElement
 
-from service_api.subgraph.account_type import ACCOUNT, account_field
 from service_api.subgraph.entities import AMOUNT, ENTITIES, NUMBER, TEXT, TEXTS, Entity
 from service_api.subgraph.scalars import BIG_INT, INTEGER
 
 DEFAULT_FIRST: Final = 100
-_FORMERLY_IN_CAMEL_CASE: Final = {"GuardianRoster", "RosterMember", "DeliveryKey", "DeliveryKeyWithdrawal"}
 Row = Mapping[str, Any]
 
 
@@ -82,11 +80,7 @@ def make_schema() -> GraphQLSchema:
     fields: dict[str, GraphQLField] = {}
     for entity in ENTITIES.values():
         fields[entity.plural] = _list_field(entity, types[entity.name], block=FROM_BLOCK)
-        name, *former = single_field_names(entity)
-        fields[name] = _single_field(types[entity.name])
-        for each in former:
-            fields[each] = _single_field(types[entity.name], f"Use {name}; this one goes with the next release.")
-    fields[ACCOUNT] = account_field(_one_row)
+        fields[single_field_name(entity)] = _single_field(types[entity.name])
     fields["_meta"] = GraphQLField(
         GraphQLNonNull(_meta_type()),
         {"block": FROM_BLOCK},
@@ -96,16 +90,14 @@ def make_schema() -> GraphQLSchema:
     return GraphQLSchema(GraphQLObjectType("Query", fields, description="The indexed Hub log."))
 
 
-def single_field_names(entity: Entity) -> tuple[str, ...]:
-    """``guardian_roster`` for ``GuardianRoster``, and the former ``guardianRoster``, which is deprecated."""
-    former = entity.name[0].lower() + entity.name[1:]
-    name = re.sub("[A-Z]", lambda capital: f"_{capital[0].lower()}", former)
-    return (name, former) if entity.name in _FORMERLY_IN_CAMEL_CASE else (name,)
+def single_field_name(entity: Entity) -> str:
+    """``guardian_roster`` for ``GuardianRoster``."""
+    return re.sub("(?<!^)[A-Z]", lambda capital: f"_{capital[0]}", entity.name).lower()
 
 
 def list_field_of(entity: Entity, name: str) -> GraphQLField:
     """The definition of an entity's list or single field: both take the same arguments wherever they are."""
-    return query_fields()[name if name in single_field_names(entity) else entity.plural]
+    return query_fields()[name if name == single_field_name(entity) else entity.plural]
 
 
 def query_fields() -> Mapping[str, GraphQLField]:
@@ -185,13 +177,12 @@ def _list_field(
     return GraphQLField(many, arguments, resolve=resolve, description=description or entity.about)
 
 
-def _single_field(kind: GraphQLObjectType, deprecation_reason: str | None = None) -> GraphQLField:
+def _single_field(kind: GraphQLObjectType) -> GraphQLField:
     arguments = {
         "id": GraphQLArgument(GraphQLNonNull(GraphQLID), description="The row's own id."),
         "block": FROM_BLOCK,
     }
-    about = "The one of this id."
-    return GraphQLField(kind, arguments, resolve=_one_row, deprecation_reason=deprecation_reason, description=about)
+    return GraphQLField(kind, arguments, resolve=_one_row, description="The one of this id.")
 
 
 @cache
