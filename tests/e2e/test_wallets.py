@@ -22,10 +22,12 @@ from demo.bounty import Cast, Funded
 from demo.examples import artifact, challenge_page
 from local_stack.contract import Wallet, wait_for
 
-from tests.cli.lies import lie_at
-from tests.cli.servers import Lost, Reply, Request, Server
+from tests.cli.liar import without_logs
+from tests.cli.lies import lie_at, listen
+from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of, short_of, work_label
 from tests.e2e.wallet_pages import begin_claim, choose_keys, closed, opened, wallet_of
+from tests.e2e.wallet_plays import CREATED, funded
 from tests.pages.driver import Browser, Page, TestWallet
 from tests.raw_server import raw_server
 from tests.safe.wallet import SafeWallet, make_safe
@@ -243,6 +245,17 @@ def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_tol
     page.wait("has its page in a moment")
     assert page.asked() == []
     closed(page)
+    api, rpc = Server(lambda request: forward(cast.stack.api_base_url, request)), RpcProxy(node.url)
+    rpc.after = without_logs(CREATED)  # its log is older than a day, and the API's index incomplete
+    listen(api, funded())
+    page = opened(cast, browser, TestWallet(person.private_key, rpc.url, 31_337), "/publish", api)
+    page.fill("Page", next(tmp_path.rglob("*.md")).read_text(encoding="utf-8"))
+    page.press("Go on")
+    page.wait("This page was funded before")
+    assert page.asked() == []
+    closed(page)
+    api.close()
+    rpc.close()
     assert (token.call("balanceOf", person.address), token.call("allowance", person.address, hub.address)) == (
         ESCROW,
         0,

@@ -125,7 +125,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   }
   const found = await create(context, stage, job, funding, since);
   const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
-  await reported(context, stage, name, page, funding, created, [...told(found.paid), transactionLine(context.settings, found.hash)]);
+  await reported(context, stage, name, page, funding, created, [transactionLine(context.settings, found.hash)]);
 }
 
 /**

@@ -22,13 +22,13 @@ export function finished(
   settings: Settings,
   stage: Stage,
   what: string,
-  { hash, paid, isOvertaken }: Done,
+  { hash, isOvertaken }: Done,
   next: string,
   ...more: readonly Node[]
 ): void {
   const overtaken = t`The wallet's node does not show it as the one that counts: a later one of this account took its place, the chain lost its block, or the node is behind. Reload the page in a minute to see which.`;
   const doubt = told(isOvertaken === true ? overtaken : undefined);
-  stage.done(what, ...doubt, element("p", {}, next), ...more, ...told(paid), transactionLine(settings, hash));
+  stage.done(what, ...doubt, element("p", {}, next), ...more, transactionLine(settings, hash));
   void refreshParts(hash);
 }
 

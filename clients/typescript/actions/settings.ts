@@ -30,16 +30,6 @@ export interface StatedTerms {
   readonly reveal_delay_seconds: number;
 }
 
-/** What a person does on the chain. */
-export type Act = "create" | "submit" | "verdict" | "claim" | "settle" | "heartbeat";
-
-/** A paymaster service (ERC-7677) that the operator names, and for which acts. All of it is public. */
-export interface Sponsor {
-  readonly url: string;
-  readonly context: Readonly<Record<string, unknown>>;
-  readonly acts: readonly Act[];
-}
-
 export interface Settings {
   readonly actions: "bounty" | "guardians" | "publish";
   readonly deployment: Deployment;
@@ -48,10 +38,6 @@ export interface Settings {
   readonly bucketUrl: string;
   /** A block explorer with the paths `/tx/…` and `/address/…`; without one nothing is linked. */
   readonly explorerUrl: string | undefined;
-  /** Who may pay the network's fee in a person's place. */
-  readonly sponsor: Sponsor | undefined;
-  /** A contract that states the price of an ether in the escrow token, as price feeds do (`latestRoundData`). */
-  readonly rateFeed: Address | undefined;
   /** Where ether of a test network is given away. */
   readonly faucetUrl: string | undefined;
   /** Undefined while its clock is not known. */
@@ -74,8 +60,6 @@ interface Written {
   readonly api_url: string;
   readonly bucket_url: string;
   readonly explorer_url: string | null;
-  readonly sponsor: Sponsor | null;
-  readonly rate_feed: Address | null;
   readonly faucet_url: string | null;
   readonly beacon: {
     readonly chain_hash: Hex;
@@ -99,8 +83,6 @@ export function readSettings(place: HTMLElement): Settings {
     apiUrl: written.api_url,
     bucketUrl: written.bucket_url,
     explorerUrl: written.explorer_url ?? undefined,
-    sponsor: written.sponsor ?? undefined,
-    rateFeed: written.rate_feed ?? undefined,
     faucetUrl: written.faucet_url ?? undefined,
     beaconUrl: `${location.origin}/beacon`,
     beacon:

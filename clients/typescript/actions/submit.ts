@@ -110,7 +110,6 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
         ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
         name: step,
         title: t`Record the Submission on the chain`,
-        act: "submit",
         facts: [
           [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
           [t`Commitment of the work`, commitment],

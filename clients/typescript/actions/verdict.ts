@@ -83,7 +83,6 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     expected: recording(commitment),
     name,
     title: t`Record the Verdict on the chain`,
-    act: "verdict",
     facts: [
       [t`What it does`, t`records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       [t`Your Verdict`, awards],

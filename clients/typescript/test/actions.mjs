@@ -402,7 +402,7 @@ const SENT = `0x${"aa".repeat(32)}`;
 const NONE = `0x${"00".repeat(32)}`;
 const CALL = { to: ADDRESS, data: "0x12" };
 const NOBODY = `0x${"00".repeat(20)}`;
-const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
+const STEP = { name: "step", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
 
 /** A step of the pages on a made-up chain: what the node and the wallet answer, and what a person presses. */
 function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
@@ -428,7 +428,6 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     receipt: async () => undefined,
     among: () => undefined,
     simulate: async () => {},
-    simulateTogether: async () => true,
     isContract: async () => true,
     gasPrice: async () => 1n,
     gasOf: async () => 1n,
@@ -454,7 +453,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     attempt: async (title, facts, buttons, work) => work(await stage.confirm(title, facts, ...buttons)),
   };
   const settings = { deployment };
-  const asked = { batchStatus: async () => undefined, requireReady: async () => {}, requireChain: async () => {}, ...wallet };
+  const asked = { requireReady: async () => {}, requireChain: async () => {}, ...wallet };
   return { seen, stage, context: { account: ADDRESS, journal, node: chain, wallet: asked, settings, isPrepared: false } };
 }
 
@@ -540,17 +539,12 @@ test("a transaction that failed is not said to have changed nothing by a node wh
   assert.ok(seen.finds.length > 20);
 });
 
-for (const [what, blockNumber, expected] of [
-  ["did something else, or failed within the account", 11n, "step_not_done"],
-  ["is older than the attempt, as of a batch of an earlier one", 9n, undefined],
-]) {
-  test(`a transaction that succeeded and ${what}, ends ${expected ? "the step" : "nothing"}`, async (t) => {
-    const node = { receipt: async () => ({ succeeded: true, blockNumber, logs: [] }) };
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-    const end = await ended(t, actions.perform(context, stage, STEP));
-    assert.deepEqual([end?.code, seen.store.size], [expected, expected === undefined ? 1 : 0]);
-  });
-}
+test("a transaction that did something else, or failed within the account, ends the step", async (t) => {
+  const node = { receipt: async () => ({ succeeded: true, blockNumber: 11n, logs: [] }) };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  const end = await ended(t, actions.perform(context, stage, STEP));
+  assert.deepEqual([end?.code, seen.store.size], ["step_not_done", 0]);
+});
 
 test("what is known of a transaction that was waited for is not forgotten after the wait", async (t) => {
   const waiting = new AbortController();
@@ -571,50 +565,19 @@ test("a transaction that a wallet names in a way of its own can be sent again af
   assert.equal(seen.confirmed.length, 1);
 });
 
-test("calls that a wallet has done without saying how can be sent again after a while", async (t) => {
-  const wallet = { batchStatus: async () => ({ state: "done", hash: undefined }) };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true }, wallet });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
-  assert.equal(seen.confirmed.length, 1);
-});
-
-const PENDING = { state: "pending" };
-const GONE = { state: "unknown" };
-const IN_BLOCK = { state: "done", hash: SENT };
-for (const [what, told, transaction, expected, blockNumber] of [
-  ["as pending, is given up", () => PENDING, null, "batch_outstanding"],
-  ["as pending, and is silent for a moment, is given up", (poll) => (poll % 60 === 0 ? undefined : PENDING), null, "batch_outstanding"],
-  ["as done, by a transaction that the node does not know, is given up", () => IN_BLOCK, null, "batch_outstanding"],
-  ["as done, by a transaction that the node knows, is not given up", () => IN_BLOCK, {}, undefined],
-  ["as done, by a transaction of before it was asked, is given up", () => IN_BLOCK, {}, "batch_outstanding", 9n],
-  ["as pending, and no longer after a while, is asked for again", (poll) => (poll < 20 ? PENDING : GONE), null, "cancelled"],
-]) {
-  test(`what a wallet has ${what}`, async (t) => {
-    const kept = { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true };
-    let poll = -1; // one before the wait
-    const wallet = { batchStatus: async () => told((poll += 1)) };
-    const receipt = async () => (blockNumber === undefined ? undefined : { succeeded: true, blockNumber, logs: [] });
-    const node = { transaction: async () => transaction, minedOf: async () => 0n, receipt };
-    const { seen, stage, context } = scene(t, { kept, wallet, node });
-    const end = await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }));
-    const asked = expected === "cancelled" ? 1 : 0;
-    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], [expected, asked, kept]);
-  });
-}
-
 test("what is shown once a wait was stopped is not overwritten by its last look", async (t) => {
   const waiting = new AbortController();
-  let looks = -1; // one before the wait
-  const batchStatus = async () => {
-    if ((looks += 1) === 10) waiting.abort(); // as a way on would be offered
-    return looks < 10 ? PENDING : GONE;
+  let looks = 0;
+  const transaction = async () => {
+    if ((looks += 1) === 4) waiting.abort(); // as a way on would be offered
+    return null;
   };
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1" }, wallet: { batchStatus } });
+  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { transaction } });
   const shown = [];
   stage.show = (...nodes) => shown.push(...nodes);
   stage.until = (work) => work(waiting.signal);
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
-  assert.deepEqual([looks, shown], [10, []]);
+  assert.deepEqual([looks, shown], [4, []]);
 });
 
 test("a way on is no longer offered once the node knows the transaction", async (t) => {
@@ -832,42 +795,6 @@ test("what was searched of the log is not searched again, but for the last of it
   const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   assert.deepEqual(seen.finds, [10n, 10n, 999_000n, 999_000n, 999_000n]);
-});
-
-test("calls of which the wallet says nothing can be sent again after a while", async (t) => {
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true } });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
-  const [[, facts]] = seen.confirmed;
-  assert.match(facts.get("Before you send"), /cancel it there first/);
-});
-
-for (const [what, twice, expected] of [
-  ["counts once", undefined, /and counts once\. /],
-  ["counts from the later block", "it counts from the later block", /done twice, it counts from the later block\. /],
-]) {
-  test(`a call that another was to pay for, and that ${what}, is sent again by who was told so`, async (t) => {
-    const wallet = { batchStatus: async () => ({ state: "pending" }) };
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: false }, wallet });
-    let offered = "";
-    const { show } = stage;
-    stage.show = (...nodes) => {
-      offered ||= textsOf(nodes[0]).join("");
-      show(...nodes);
-    };
-    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, twice }))).code, "cancelled");
-    assert.match(offered, expected);
-    assert.equal(seen.confirmed[0][1].get("Done twice"), twice);
-  });
-}
-
-test("calls that a Safe's owners were to do as one are done as one at the next visit, too", async (t) => {
-  const save = "Save it for the Safe's Transaction Builder";
-  const find = async () => reverts(); // nobody waits for the owners
-  const { stage, context } = scene(t, { presses: [save], node: { find } });
-  context.isPrepared = true;
-  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "stopped");
-  assert.equal(await actions.isBatchBegun(context, "step"), true);
 });
 
 for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
@@ -1130,32 +1057,8 @@ for (const [what, escrows, kept, asks] of [
   });
 }
 
-for (const [what, kept, given, asked] of [
-  ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
-  ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
-  ["after an allowance", { hash: SENT, isTogether: false }, {}, undefined],
-]) {
-  test(`a bounty that was begun ${what}, is ${asked === undefined ? "looked for" : "gone on with by two transactions"}`, async (t) => {
-    const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
-    const { get } = context.journal;
-    let isKept = true;
-    const token = { address: HERE, symbol: "tUSDC", decimals: 6 };
-    Object.assign(context, { account: HERE, token, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
-    Object.assign(context.journal, {
-      get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
-      remove: async () => void (isKept = false),
-    });
-    const conditions = { guardians: [], quorum: 1n, revealDelay: 0n, now: 0n };
-    const funding = { terms: TERMS, validBefore: 0n, isAllowed: true, nonces: [NONCE], signedUntil: 0n };
-    const job = { name: "fund", commitment: NONCE, page: { ...TERMS, title: "A" }, conditions };
-    const end = await actions.approve(context, stage, job, funding).catch((error) => error.code ?? error);
-    assert.deepEqual([end, seen.confirmed[0]?.[0]], [asked && "cancelled", asked]);
-  });
-}
-
 for (const [what, kept, given, asks] of [
-  ["may still happen", { batch: "0x1" }, {}, 1],
-  ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
+  ["may still happen", {}, {}, 1],
   ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
   ["was recorded longer ago than logs are read", { hash: SENT }, { node: { receipt: async () => ({}), among: () => EVENT } }, 0],
   ["succeeded without being recorded", { hash: SENT }, { node: { receipt: async () => ({ succeeded: true }) } }, 0],
