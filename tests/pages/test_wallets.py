@@ -83,7 +83,8 @@ def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages)
     assert (bounty["bounty_id"], bounty["poster_address"], bounty["escrow_amount"]) == ("1", POSTER, "25000000")
 
 
-def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting(pages: Pages) -> None:
+def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting() -> None:
+    pages = Pages()
     pages.relay.silent, pages.clock.step = True, 0.0
     assert wallet_data(pages, "/publish")["beacon"] is None
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 503
