@@ -143,15 +143,3 @@ def test_filters__in_use__are_words_that_can_be_removed_one_by_one(pages: Pages)
         ("/?search=parser&min_award=5", "Highest award first"),
     ]
     assert "Remove:" not in pages.text("/")
-
-
-@pytest.mark.parametrize(("query", "is_open"), [("search=x", False), ("min_award=1", False), ("min_award=x", True)])
-def test_filters__with_a_problem__are_not_folded_away(pages: Pages, query: str, is_open: bool) -> None:
-    assert ("<details open>" in pages.get(f"/?{query}").get_data(as_text=True)) == is_open
-
-
-def test_list__that_is_empty__leads_on(pages: Pages) -> None:
-    pages.ledger.add(page=page_of(title="Something else"))
-    html = pages.get("/?search=nothing").get_data(as_text=True)
-    for address in ("/", "/?show=all&amp;search=nothing", "/feed.atom", "/publish"):
-        assert f'<li><a href="{address}">' in html

@@ -16,30 +16,8 @@ from tests.pages.hostile_markdown import CASES, LARGE
 from tests.pages.ledger import page_of
 
 ELEMENTS = {
-    "p",
-    "br",
-    "hr",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "blockquote",
-    "pre",
-    "code",
-    "em",
-    "strong",
-    "s",
-    "ul",
-    "ol",
-    "li",
-    "table",
-    "thead",
-    "tbody",
-    "tr",
-    "th",
-    "td",
-    "a",
-    "span",
+    *("p", "br", "hr", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "s", "ul", "ol", "li"),
+    *("table", "thead", "tbody", "tr", "th", "td", "a", "span"),
 }
 ATTRIBUTES = {"a": {"href", "rel"}, "ol": {"start"}, "span": {"class"}}
 REL = {"nofollow", "ugc", "noopener", "noreferrer", "external"}

@@ -24,13 +24,11 @@ import {
 } from "../src/acting.js";
 import type { FundingPath, PageTerms, Terms } from "../src/acting.js";
 import type { Context } from "./context.js";
-import { outageAdvice } from "./halts.js";
-import type { ExpectedEvent } from "./node.js";
+import type { ExpectedEvent, FoundEvent } from "./node.js";
 import type { Call } from "./provider.js";
 import type { Fact, Stage } from "./stage.js";
 import { amount, duration, moment, printable } from "./text.js";
 import { leftIfRead, leftOf, perform, standing, tolerated } from "./transactions.js";
-import type { Done } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
 import type { Signed } from "./wallet.js";
 import { t } from "./words.js";
@@ -99,7 +97,7 @@ export async function create(
   job: Job,
   funding: Funding,
   since: bigint,
-): Promise<Done> {
+): Promise<FoundEvent> {
   const [name, expected] = creation(context, funding);
   const { functionName, call } = creationCall(context, funding);
   if (funding.isAllowed === true) await approve(context, stage, job, funding);
@@ -438,6 +436,5 @@ function factsOf(context: Context, { page, conditions }: Job, funding: Funding):
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
     [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
     isAllowed === true ? [t`How it is paid`, ALLOWED] : [t`The signature is good until`, moment(validBefore)],
-    ...outageAdvice(chainId, terms.submissionDeadline - conditions.now, terms.judgingWindow),
   ];
 }

@@ -198,9 +198,9 @@ export class Node {
     return all;
   }
 
-  /** Finds the newest such event in a block, or from it to another. */
-  async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
-    return (await this.#between(expected, first, last).next()).value ?? undefined;
+  /** Finds such an event in a block. */
+  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
+    return (await this.#between(expected, block, block).next()).value ?? undefined;
   }
 
   /**

@@ -50,19 +50,11 @@ export function stepOf<name extends ActEvent>(
   return { functionName, call: { to: call.to, data: call.data }, expected: event };
 }
 
-/** The event of a step that is done. */
-export interface Done extends FoundEvent {
-  /** Whether the Hub shows something else in its place by then: a later act's, or a part of the node is behind. */
-  readonly isOvertaken?: boolean | undefined;
-}
-
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
 interface Attempt {
   /** By which what comes late is known to be of this attempt. */
   readonly id: string;
   readonly fromBlock: bigint;
-  /** When the wallet was asked last, by this machine's clock; `fromBlock` is that of the first time. */
-  readonly askedAt?: number;
   readonly hash?: Hex;
   /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
   readonly nonce?: bigint;
@@ -71,8 +63,6 @@ interface Attempt {
 const POLL_MILLISECONDS = 1_000;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
-/** Blocks that are searched again: others may take their place, and a node's parts may be some apart. */
-const OVERLAP_BLOCKS = 1_000n;
 /** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
 const DOUBT_AFTER = 10;
 /** After so many polls what a wallet names in a way of its own may be sent again. */
@@ -91,13 +81,12 @@ const SEND = t`Send with the wallet`;
 const SAVE = t`Save it for the Safe's Transaction Builder`;
 const HASH_LETTERS = 66;
 /** Does a step once, and returns the event that shows it. */
-export function perform(context: Context, stage: Stage, step: Step): Promise<Done> {
+export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
     let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
     while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
-    const isLater = await isOvertaken(step).catch(() => undefined); // by another device, while it was waited for
-    return { ...ended, isOvertaken: isLater };
+    return ended;
   });
 }
 
@@ -110,7 +99,8 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   stage.say(t`An earlier attempt is looked for on the chain.`);
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    if (await isOvertaken(step)) {
+    const { holds } = step;
+    if (holds !== undefined && !(await lookedAt(holds, (isHeld) => isHeld))) {
       await context.journal.remove(step.name);
       return OVERTAKEN;
     }
@@ -118,11 +108,6 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
     return found;
   }
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
-}
-
-/** Whether a later act took the place of a step that is done. */
-async function isOvertaken({ holds }: Step): Promise<boolean> {
-  return holds !== undefined && !(await lookedAt(holds, (isHeld) => isHeld));
 }
 
 /**
@@ -164,40 +149,6 @@ export function standing(left: "open" | "unread"): string {
   return left === "open" ? t`it is not on the chain yet` : t`the wallet's node does not show what became of it`;
 }
 
-/**
- * Has the person decide where another act of theirs may still happen, of which the last one counts: done later, it takes
- * the place of `step`. The steps' names are `kind` and a commitment, of which `expected` makes the event.
- */
-export async function confirmLast(
-  context: Context,
-  stage: Stage,
-  step: string,
-  kind: string,
-  expected: (commitment: Hex) => ExpectedEvent,
-): Promise<void> {
-  const { journal } = context;
-  const own = await journal.get<Attempt>(step);
-  for (const name of await journal.namesBelow(`${kind} 0x`)) {
-    const other = name === step ? undefined : await journal.get<Attempt>(name);
-    if (other === undefined) continue;
-    if (other.askedAt !== undefined && own?.askedAt !== undefined && other.askedAt < own.askedAt) continue; // decided then
-    const commitment = name.slice(kind.length + 1) as Hex;
-    const left = await leftIfRead(context, name, expected(commitment));
-    if (left === undefined) continue;
-    if (typeof left !== "string") {
-      await journal.remove(name); // it is done: gone back to, it is another act
-      continue;
-    }
-    const facts: Fact[] = [
-      [t`What was begun`, t`one with the commitment ${commitment}; ${standing(left)}`],
-      [t`If it happens later`, t`it takes the place of the one that you send now`],
-      [t`Look into the wallet`, t`wait for it, or cancel it there first`],
-    ];
-    stage.say("");
-    await stage.confirm(t`Another one of yours may still be recorded`, facts, t`Go on with this one`);
-  }
-}
-
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
 async function sent(context: Context, stage: Stage, step: Step, again: string | undefined): Promise<FoundEvent | string> {
   const { node, journal, account, isPrepared } = context;
@@ -228,7 +179,7 @@ async function begun(
 ): Promise<FoundEvent | string> {
   const { node, wallet, journal } = context;
   const fromBlock = since ?? (await node.getBlockNumber());
-  const attempt: Attempt = { id: crypto.randomUUID(), fromBlock, askedAt: Date.now() };
+  const attempt: Attempt = { id: crypto.randomUUID(), fromBlock };
   await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
   if (isSaved) {
@@ -274,7 +225,6 @@ async function polled(
   const { fromBlock } = attempt;
   const hash = isHash(attempt.hash) ? attempt.hash : undefined;
   const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
-  const search = searching(context, step, fromBlock);
   let isLost = false;
   let emptyLooks = 0;
   let offered: string | undefined;
@@ -289,7 +239,7 @@ async function polled(
     }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
     let found = receipt && node.among(receipt.logs, step.expected);
-    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
+    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
     if (found !== undefined) return found;
     if (receipt !== undefined) {
       // What it was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
@@ -334,17 +284,6 @@ function cameToNothing(hash: Hex | "", hasSucceeded: boolean): ServiceError {
     nextAction:
       t`The account's own contract may have failed within it, or the wallet sent something else, such as another spending cap. Reload the page to see what the bounty permits now, and leave what the wallet shows as it is.`,
   });
-}
-
-/** Searches the log for a step's event: since the attempt at first, then what came since the search before. */
-function searching({ node }: Context, { expected }: Step, fromBlock: bigint): () => Promise<FoundEvent | undefined> {
-  let since = fromBlock;
-  return async () => {
-    const head = await node.getBlockNumber();
-    const found = await node.find(expected, since);
-    if (head - OVERLAP_BLOCKS > since) since = head - OVERLAP_BLOCKS;
-    return found;
-  };
 }
 
 /**

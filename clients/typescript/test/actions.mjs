@@ -484,14 +484,6 @@ test("a transaction that was sped up is not called replaced by a part of a node 
   assert.deepEqual(seen.confirmed, []);
 });
 
-for (const isHeld of [true, false]) {
-  test(`a step that is done says ${isHeld ? "nothing of a later one" : "that a later one took its place meanwhile"}`, async (t) => {
-    const { stage, context } = scene(t, { presses: ["Send with the wallet"], node: { find: async () => EVENT } });
-    const end = await ended(t, actions.perform(context, stage, { ...STEP, since: 7n, holds: async () => isHeld }));
-    assert.deepEqual([end.hash, end.isOvertaken], [EVENT.hash, !isHeld]);
-  });
-}
-
 test("a step that another device did while a person was asked is not sent", async (t) => {
   const node = { find: async () => EVENT };
   const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node });
@@ -767,18 +759,6 @@ test("an answer that says nothing of the deployment is none", () => {
   assert.equal(actions.deploymentIn(stated), stated);
 });
 
-test("a step that is sent once more counts as begun then, and is looked for since the first time", async (t) => {
-  const { seen, stage, context } = scene(t, {
-    kept: { id: "1", fromBlock: 10n, askedAt: -1 },
-    presses: ["Send with the wallet"],
-    wallet: { send: async () => SENT },
-  });
-  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
-  const { fromBlock, askedAt } = seen.store.get("step");
-  assert.deepEqual([fromBlock, askedAt > -1], [10n, true]);
-});
-
 test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
   let isSwitched = false;
   const requireReady = async () => {
@@ -788,13 +768,6 @@ test("a step for which the wallet was not asked, since it has another account no
   const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node, wallet: { requireReady, send: requireReady } });
   assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).code, "wrong_account");
   assert.equal(seen.store.size, 0);
-});
-
-test("what was searched of the log is not searched again, but for the last of it", async (t) => {
-  const find = async (count) => (count === 5 ? EVENT : undefined);
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-  assert.deepEqual(seen.finds, [10n, 10n, 999_000n, 999_000n, 999_000n]);
 });
 
 for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
@@ -902,37 +875,6 @@ test("work that was opened is offered where the browser cannot note that it was"
   assert.match(shown.at(-1), UNNOTED);
 });
 
-for (const [what, listings, expected, asks] of [
-  ["lists it after a moment", [[], [`0x${"01".repeat(32)}`], [SENT]], SENT, 3],
-  ["never lists it", [[]], "read_model_mismatch", 4],
-  ["lists another one for good", [[NONCE]], "read_model_mismatch", 4],
-]) {
-  test(`an earlier Submission, where the service ${what}, is ${expected === SENT ? "replaced" : "a disagreement"}`, async (t) => {
-    const { stage, context } = scene(t, { node: { readContract: async () => SENT } });
-    const word = NONCE;
-    const facts = {
-      ...{ poster_address: HERE, escrow_amount: "1", spec_commitment: word, guardian_roster_hash: word },
-      ...{ submission_deadline: 1, reveal_at: 2, judging_deadline: 3 },
-    };
-    const bounty = {
-      ...{ id: 7n, poster: HERE, escrowAmount: 1n, pinned: { specCommitment: word }, guardianRosterHash: word },
-      ...{ submissionDeadline: 1n, revealAt: 2n, judgingDeadline: 3n },
-    };
-    let asked = 0;
-    context.api = {
-      GET: async () => {
-        const found = listings[Math.min(asked, listings.length - 1)];
-        asked += 1;
-        const active = found.map((each) => ({ solver_address: ADDRESS, submission_commitment: each }));
-        const shown = { finality: "finalized", facts, bounty_id: "7", chain_id: 31337, hub_address: HERE };
-        return { data: { ...shown, active_submissions: active, active_submission_count: active.length }, response: new Response() };
-      },
-    };
-    const found = actions.listedSubmission(context, stage, bounty, [NONCE]).catch(({ code }) => code);
-    assert.deepEqual([await ended(t, found), asked], [expected, asks]);
-  });
-}
-
 for (const [what, alone, isThere] of [
   ["that another tab offers to save is kept", async () => assert.fail("another tab holds it"), true],
   ["that nobody offers is removed", (_, work) => work(), false],
@@ -949,68 +891,53 @@ for (const [what, alone, isThere] of [
 }
 
 const NEWER = `0x${"77".repeat(32)}`;
-const within = (block) => async (_, first, last) => (first <= block && block <= last ? {} : undefined);
-for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of [
+for (const [what, final, now, expected, recorded = true] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
-  ["until it is final that nothing can be recorded", NONE, 2n, "kept"],
-  ["no longer once nothing can be recorded", NONE, 3n, "forgotten"],
   ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
-  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", within(312n), 300n],
-  ["no longer once that is so, where only the wallet's attempt is noted", NEWER, 1n, "forgotten", within(15n)],
-  ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
-  ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
-  ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
-  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", undefined, undefined, false],
-  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", undefined, undefined, false],
+  ["while it may be recorded yet", SENT, 1n, "kept", false],
+  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", false],
+  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", false],
 ]) {
   test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
-    const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
+    const node = { readContract: async () => final, getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
     const { seen, context } = scene(t, { node });
     context.settings = { deployment, hasMovedTime: true };
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n, judgingDeadline: 4n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
-    assert.deepEqual(seen.finds, []); // the log since then may be weeks long
   });
 }
 
-const IS_SHOWN = "What the chain shows now";
-for (const [what, active, asks, findIn, fact, head = 100n] of [
+for (const [what, active, asks, fact] of [
   ["which the chain shows, is not offered again", SENT, 0],
-  ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
-  ["which a later block may have than were looked through, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 1_000n],
-  ["which a node that is behind does not have yet, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 11n],
-  ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
+  ["in whose place the chain has another, is asked about", NEWER, 1, `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const node = { readContract: async () => active, findIn: findIn ?? within(-1n), getBlockNumber: async () => head };
-    const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
-    const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
-    const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
+    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
-    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
-    const progress = String(seen.confirmed[0]?.[1].get("How far it came"));
-    assert.match(progress, asks === 0 ? /^undefined$/ : fact === undefined ? /lost by the chain/ : /may have lost it/);
+    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get("What the chain shows now")], [asks, fact]);
   });
 }
 
 for (const [most, expected] of [[1_000n, [500n]], [200n, [500n, 312n, 156n, 156n, 156n, 32n]], [50n, "chain_unavailable"]]) {
   test(`a node that takes ${most} blocks at once is asked about 500 in parts that it takes`, async () => {
     const asked = [];
-    const read = async (_, [{ fromBlock, toBlock }]) => {
+    const read = async (method, [{ fromBlock, toBlock } = {}]) => {
+      if (method === "eth_blockNumber") return "0x1f4";
       asked.push(BigInt(toBlock) - BigInt(fromBlock) + 1n);
       if (asked.at(-1) > most) throw new Error("range");
       return [];
     };
-    const found = new actions.Node({ read }, ADDRESS).findIn({ eventName: "SubmissionRecorded", args: {} }, 1n, 500n);
+    const found = new actions.Node({ read }, ADDRESS).find({ eventName: "SubmissionRecorded", args: {} }, 1n);
     assert.deepEqual(await found.then(() => asked, ({ code }) => code), expected);
   });
 }
@@ -1054,33 +981,6 @@ for (const [what, escrows, kept, asks] of [
     Object.assign(context.journal, { get: async () => ({ id: "1" }) });
     if (kept !== undefined) await actions.requireWanted(context, stage, escrows, kept); // its creation was begun
     assert.equal(seen.confirmed.length, asks);
-  });
-}
-
-for (const [what, kept, given, asks] of [
-  ["may still happen", {}, {}, 1],
-  ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
-  ["was recorded longer ago than logs are read", { hash: SENT }, { node: { receipt: async () => ({}), among: () => EVENT } }, 0],
-  ["succeeded without being recorded", { hash: SENT }, { node: { receipt: async () => ({ succeeded: true }) } }, 0],
-  ["was cancelled for good", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 4n : 5n) } }, 0],
-  ["was cancelled a moment ago", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 3n : 4n) } }, 1],
-  ["is one of which a node without old logs says nothing", { hash: SENT }, { node: { find: () => reverts() } }, 1],
-]) {
-  test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
-    const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
-    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, askedAt: 10, ...kept });
-    for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
-    const own = `verdict 7 0x${"ab".repeat(32)}`;
-    const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
-    await go(own);
-    assert.equal(seen.confirmed.length, asks);
-    assert.equal(seen.store.has(`verdict 7 ${NONCE}`), asks > 0); // what is known to have ended is forgotten
-    await go(`verdict 7 ${NONCE}`); // the same one goes on
-    for (const [fromBlock, askedAt, again] of [[9n, 11, 0], [11n, 9, asks], [11n, undefined, 2 * asks]]) {
-      seen.store.set(own, { id: "2", fromBlock, askedAt });
-      await go(own).catch(() => {}); // asked about what was begun since
-      assert.equal(seen.confirmed.length, asks + again);
-    }
   });
 }
 
@@ -1234,21 +1134,7 @@ test("a node that does not answer says nothing of an account", async () => {
   await assert.rejects(refused, { message: "no connection" });
 });
 
-const { STANDS_STILL_SECONDS: STILL, LONGEST_INCLUSION_SECONDS: LONGEST } = actions;
-test("a window that an outage could take is named as advice, on a rollup alone", () => {
-  const named = (...given) => actions.outageAdvice(...given).map(([, text]) => text.split(" is ")[0]);
-  const [deadline, judging] = ["The time until the deadline", "The judging window"];
-  for (const chainId of [8453, 84532]) {
-    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST + 1n), []);
-    assert.deepEqual(named(chainId, LONGEST, LONGEST + 1n), [deadline]);
-    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST), [judging]);
-    assert.deepEqual(named(chainId, -5n, 60n), [deadline, judging]);
-    assert.deepEqual(named(chainId, undefined, undefined), []);
-  }
-  assert.deepEqual(named(31337, 60n, 60n), []);
-  const [[, text]] = actions.outageAdvice(8453, 5n * 3_600n + 59n, undefined);
-  assert.match(text, /is 5 hours\. .* for 1 hour 56 minutes once, and a Solver may then need up to 13 hours /);
-});
+const { STANDS_STILL_SECONDS: STILL } = actions;
 for (const [what, age, hasMovedTime, isShown] of [
   ["a newest block of just before", STILL, false, false],
   ["an old newest block", STILL + 1n, false, true],
