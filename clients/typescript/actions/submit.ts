@@ -25,7 +25,7 @@ import type { Fact, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform, stepOf } from "./transactions.js";
-import { activeOf, hasPassed, requireSealable, requireSealed } from "./witnesses.js";
+import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
@@ -106,7 +106,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
         // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
         ready: async () => {
           await uploadAndPrepare(context, stage, envelope, work, note);
-          const former = await activeOf(context, bounty.id, account);
+          const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
           const isReplacing = former !== NO_SUBMISSION && former !== commitment;
           return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
         },

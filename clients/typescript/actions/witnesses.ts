@@ -226,6 +226,29 @@ export async function finalWinner(context: Context, stage: Stage, bounty: Bounty
   throw disagreement("winner", t`bounty ${id} names Submission ${commitment}`, t`its Solver has ${active}`);
 }
 
+/**
+ * This account's Submission, as the wallet's node has it. One that is none of `unlisted` is listed by the service, too, or
+ * comes to be in a moment; else one of them hides or invents it.
+ */
+export async function listedSubmission(
+  context: Context,
+  stage: Stage,
+  bounty: Bounty,
+  unlisted: readonly Hex[],
+): Promise<Hex> {
+  const { account } = context;
+  for (let tries = 1; ; tries += 1) {
+    const active = await activeOf(context, bounty.id, account);
+    if (unlisted.includes(active)) return active;
+    const { active_submissions: listed, active_submission_count: count } = await detailOf(context, stage, bounty);
+    const found = listed.find(({ solver_address }) => solver_address === account)?.submission_commitment;
+    if (found === active || (found === undefined && listed.length < count)) return active;
+    if (tries === LAG_TRIES) refuseDifferences("read_model_mismatch", [["active_submissions", found ?? "none", active]]);
+    stage.say(t`The service does not show your earlier Submission yet.`);
+    await pause(LAG_MILLISECONDS);
+  }
+}
+
 /** A Solver's Submission, as the wallet's node has it. */
 export function activeOf({ node, hub }: Context, bountyId: bigint, solver: Address): Promise<Hex> {
   return node.readContract({ ...hub, functionName: "getSubmission", args: [bountyId, solver] });

@@ -875,6 +875,37 @@ test("work that was opened is offered where the browser cannot note that it was"
   assert.match(shown.at(-1), UNNOTED);
 });
 
+for (const [what, listings, expected, asks] of [
+  ["lists it after a moment", [[], [`0x${"01".repeat(32)}`], [SENT]], SENT, 3],
+  ["never lists it", [[]], "read_model_mismatch", 4],
+  ["lists another one for good", [[NONCE]], "read_model_mismatch", 4],
+]) {
+  test(`an earlier Submission, where the service ${what}, is ${expected === SENT ? "replaced" : "a disagreement"}`, async (t) => {
+    const { stage, context } = scene(t, { node: { readContract: async () => SENT } });
+    const word = NONCE;
+    const facts = {
+      ...{ poster_address: HERE, escrow_amount: "1", spec_commitment: word, guardian_roster_hash: word },
+      ...{ submission_deadline: 1, reveal_at: 2, judging_deadline: 3 },
+    };
+    const bounty = {
+      ...{ id: 7n, poster: HERE, escrowAmount: 1n, pinned: { specCommitment: word }, guardianRosterHash: word },
+      ...{ submissionDeadline: 1n, revealAt: 2n, judgingDeadline: 3n },
+    };
+    let asked = 0;
+    context.api = {
+      GET: async () => {
+        const found = listings[Math.min(asked, listings.length - 1)];
+        asked += 1;
+        const active = found.map((each) => ({ solver_address: ADDRESS, submission_commitment: each }));
+        const shown = { finality: "finalized", facts, bounty_id: "7", chain_id: 31337, hub_address: HERE };
+        return { data: { ...shown, active_submissions: active, active_submission_count: active.length }, response: new Response() };
+      },
+    };
+    const found = actions.listedSubmission(context, stage, bounty, [NONCE]).catch(({ code }) => code);
+    assert.deepEqual([await ended(t, found), asked], [expected, asks]);
+  });
+}
+
 for (const [what, alone, isThere] of [
   ["that another tab offers to save is kept", async () => assert.fail("another tab holds it"), true],
   ["that nobody offers is removed", (_, work) => work(), false],
