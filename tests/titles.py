@@ -1,4 +1,4 @@
-"""Titles as people write them in many languages, and titles that hide, reorder, pile up, spread or imitate."""
+"""Titles as people write them in many languages, and titles that hide, reorder, pile up or spread."""
 
 import json
 import unicodedata
@@ -75,24 +75,3 @@ HOSTILE = {
     "tags": "x" + "".join(chr(0xE0000 + ord(each)) for each in "hidden instructions"),
 }
 """By what it tries. None has more than the 200 characters of a title, and none leaves the place that a title has."""
-
-IMITATING = {
-    "Cyrillic among Latin": "p\u0430ypal pays",
-    "Greek among Latin": "\u03a1aypal",
-    "Cyrillic alone": "\u0440\u0430\u0443\u0440\u0430\u04cf",
-    "Cyrillic beside Latin": "The official \u0430\u0440\u0440\u04cf\u0435 bounty",
-    "Greek alone": "\u0391\u0395\u039f\u039d",
-    "Armenian among Latin": "b\u0578unty",
-    "Cherokee alone": "\u13e2\u13aa\u13a9",
-    "mathematical letters": "\U0001d5d5\U0001d5fc\U0001d602\U0001d5fb\U0001d601\U0001d606",
-    "one mathematical letter": "pa\U0001d432pal",
-    "circled letters": "\u24c5\u24d0\u24e8",
-    "squared letters": "\U0001f130\U0001f131",
-    "small capitals": "\u1d18\u1d00\u028f",
-    "wide letters": "\uff30\uff41\uff59",
-    "a joiner": "pay\u200dpal",
-    "a joiner between letters beyond ASCII": "\u00e9\u200d\u00e9",
-    "marks": "e" + "\u0301" * 9,
-    "hidden": "Pay\u200bpal",
-}
-"""By what is odd in it. Each is marked."""

@@ -24,7 +24,6 @@ PACKAGES = {
 }
 DISTRIBUTIONS = {
     "btclib_libsecp256k1": "btclib-libsecp256k1",
-    "confusable_homoglyphs": "confusable-homoglyphs",
     "tiny_keccak": "tiny-keccak",
     "dns": "dnspython",
     "dotenv": "python-dotenv",

@@ -66,7 +66,6 @@ PAGES = dict.fromkeys(
         "GET /robots.txt",
         "GET /agents.md",
         "GET /llms.txt",
-        "GET /.well-known/api-catalog",
         "GET /.well-known/security.txt",
         "POST /publish/preview",
     ),

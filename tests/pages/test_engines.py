@@ -1,6 +1,6 @@
 """Every page loads, runs its script without an error and keeps to the window's width, in whichever engine is chosen.
 
-The tests' own browser by default; ``tools.webkit`` runs them in WebKitGTK. What axe and two looks of a page show is
+At night in the tests' own browser; ``tools.webkit`` runs them in WebKitGTK. What axe and two looks of a page show is
 in test_browser.py, which needs the debugger of Chromium.
 """
 
@@ -11,6 +11,7 @@ import pytest
 from tests.pages.driver import Browser, browsing
 from tests.pages.test_browser import hostile, lived, pages_of, served, visits
 
+pytestmark = pytest.mark.nightly
 PATHS = sorted({visit.path for visit in visits()})
 NARROW, WIDE = 450, 1_280
 """The first is the narrowest that each engine's window has."""

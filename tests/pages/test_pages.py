@@ -9,7 +9,7 @@ import feedparser
 import pytest
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.domain.money import AmountKind
-from bounty_protocol.types import ZERO_ADDRESS, BountyId, TokenAmount, UnixSeconds
+from bounty_protocol.types import ZERO_ADDRESS, BountyId, TokenAmount
 from bounty_protocol.wire.deployment import TokenDescription
 from service_api.pages import formatting
 
@@ -83,10 +83,6 @@ def test_list__with_a_filter__shows_those_bounties_only(pages: Pages, show: str,
     assert {label for label in STAGES if f"The title of {label}" in shown} == labels
 
 
-def test_list__of_nothing__states_so(pages: Pages) -> None:
-    assert "There is no such bounty at the moment." in pages.text("/")
-
-
 def test_money__of_an_open_bounty__is_what_each_ending_pays(pages: Pages) -> None:
     pages.ledger.add()
     shown = pages.text("/bounties/1")
@@ -140,11 +136,6 @@ def test_challenge__of_other_bytes__is_never_shown(pages: Pages, task: str) -> N
     for words in ("The true title", "Do it.", "Send your key.", "The challenge matches"):
         assert words not in shown
     assert pages.get("/bounties/1/challenge.md").status_code == 404
-
-
-def test_challenge__nobody_published__is_said_to_be_missing(pages: Pages) -> None:
-    pages.ledger.add(is_published=False)
-    assert "The page of this bounty cannot be shown" in pages.text("/bounties/1")
 
 
 def test_challenge__of_verified_bytes_that_are_no_page__is_shown_as_text(pages: Pages) -> None:
@@ -249,16 +240,6 @@ def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
     assert "The terms of this bounty can still change for about 17 seconds" in pages.text("/bounties/1")
     assert "The terms of this bounty can still change for about 1 second:" in pages.text("/bounties/2")
     assert "The terms of this bounty cannot change any more" in pages.text("/bounties/3")
-
-
-def test_page__of_a_bounty__has_the_challenge_before_money_and_evidence_and_each_moment_once(pages: Pages) -> None:
-    awarded(pages.ledger.add())
-    html = pages.get("/bounties/1").get_data(as_text=True)
-    parts = ("wallet", "reasons", "challenge", "timeline", "money", "guardians")
-    order = [html.index(f'id="{part}"') for part in parts]
-    assert order == sorted(order)
-    assert html.count("Submissions close") == 1
-    assert html.count("<summary>Reasons</summary>") == 2  # with the outcome, and not again with the Guardians
 
 
 def test_title_and_text__of_a_poster__are_in_the_language_that_the_page_names(pages: Pages) -> None:
@@ -410,15 +391,6 @@ def test_guardians__as_they_judged__are_counted(pages: Pages) -> None:
     assert f"{third} 10 minutes ago 0 2 –" in shown
 
 
-def test_deployment__shows_what_it_is_and_how_it_is(pages: Pages) -> None:
-    shown = pages.text("/deployment")
-    for words in ("Everything answers", "1% of the escrow, only on an award", "3% of the escrow", "1 hour to 30 days"):
-        assert words in shown
-    pages.ledger.halted = "a contradiction"
-    assert "Not available at the moment" in pages.text("/deployment", 503)
-    assert "The index has stopped" in pages.text("/publish")
-
-
 def test_find__a_number_or_an_address__leads_there(pages: Pages) -> None:
     for asked, place in (("7", "/bounties/7"), ("+%237+", "/bounties/7"), (POSTER, f"/people/{POSTER}")):
         answer = pages.get(f"/find?q={asked}")
@@ -454,15 +426,6 @@ def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> No
 def test_path__that_is_cut_off_or_ends_with_a_slash__leads_on(pages: Pages, path: str, place: str) -> None:
     answer = pages.get(path)
     assert (answer.status_code, answer.headers["Location"]) == (301, place)
-
-
-def test_list__shared_elsewhere__has_a_description_and_leads_to_the_feeds(pages: Pages) -> None:
-    html = pages.get("/?show=all").get_data(as_text=True)
-    described = re.search(r'<meta property="og:description" content="([^"]+)">', html)
-    assert described is not None
-    assert "money already lies in a contract" in described[1]
-    assert '<meta property="og:url" content="http://bounties.example/?show=all">' in html
-    assert html.count('href="/feed.atom"') > 2
 
 
 @pytest.mark.parametrize("path", EVERY_PAGE)
@@ -536,15 +499,6 @@ def test_page__asked_for_often__is_made_once(pages: Pages) -> None:
     assert pages.get("/bounties/1").data == first
 
 
-def test_index__behind_the_chain__is_said_on_every_page(pages: Pages) -> None:
-    pages.ledger.add()
-    assert "The index is behind" not in pages.text("/bounties/1")
-    pages.ledger.head_time, pages.ledger.is_behind = UnixSeconds(NOW - 900), True
-    for path in ("/", "/bounties/1", "/guardians", f"/people/{POSTER}"):
-        assert "The index is behind the chain" in pages.text(path)
-    assert "15 minutes ago" in pages.text("/bounties/1")
-
-
 def test_strangers__over_their_budget__get_a_page_that_says_so(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.thread_time", lambda: 0.0)  # a request that takes long counts as several
     pages = Pages(pages.ledger, variables=pages.variables | {"SERVICE_BUDGET_FACTOR": "1"})
@@ -553,15 +507,3 @@ def test_strangers__over_their_budget__get_a_page_that_says_so(pages: Pages, mon
     assert set(statuses[:1_200]) == {303}
     assert statuses[1_200] == 429
     assert "Too many requests" in pages.text("/find?q=1", 429)
-
-
-def test_term__of_a_bounty__is_explained_beside_it_and_leads_to_the_glossary(pages: Pages) -> None:
-    pages.ledger.add(page=page_of())
-    html = pages.get("/bounties/1").get_data(as_text=True)
-    described = re.findall(r'<a href="/glossary#([\w-]+)" aria-describedby="(term-[\w-]+)">', html)
-    assert {name for name, _ in described} >= {"award", "commitment", "guardian", "roster", "verdict"}
-    glossary = pages.get("/glossary").get_data(as_text=True)
-    for name, identifier in described:
-        assert html.count(f'id="{identifier}"') == 1, "each once on a page"
-        assert f'<div id="{name}">' in glossary
-    assert "the escrow less both fees; the winner’s" in html

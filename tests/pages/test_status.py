@@ -78,7 +78,8 @@ def test_chain__that_nobody_looked_at__is_said_nothing_of(pages: Pages) -> None:
     assert '<strong class="tag judging">The index is behind' in pages.get("/deployment").get_data(as_text=True)
 
 
-def test_pages__without_a_database__say_so(pages: Pages) -> None:
+def test_pages__without_a_database__say_so() -> None:
+    pages = Pages()
     pages.lose_database()
     shown = pages.text("/publish")
     assert "Post a bounty" in shown

@@ -55,43 +55,25 @@ def test_time__that_somebody_moves_by_hand__is_the_local_chain_s_alone(chain_id:
     assert configured(named).has_moved_time is is_moved
 
 
-def test_sponsor__that_the_operator_names__is_passed_on_with_its_acts(pages: Pages) -> None:
-    data = wallet_data(pages, "/publish")
-    assert (data["sponsor"], data["rate_feed"], data["faucet_url"]) == (None, None, None)
-    named = {
-        "SERVICE_PAYMASTER_URL": "https://pay.example/v2/rpc",
-        "SERVICE_PAYMASTER_CONTEXT": '{"policyId": "bounties"}',
-        "SERVICE_PAYMASTER_ACTS": "claim, submit",
-        "SERVICE_RATE_FEED": "0x" + "fe" * 20,
-        "SERVICE_FAUCET_URL": "https://faucet.example/start",
-    }
-    config = configured({**VARIABLES, **named})
+def test_faucet__that_the_operator_names__is_passed_on(pages: Pages) -> None:
+    assert wallet_data(pages, "/publish")["faucet_url"] is None
+    config = configured({**VARIABLES, "SERVICE_FAUCET_URL": "https://faucet.example/start"})
     found = wallets.wallet_data(config, None, wallets.Actions.PUBLISH)
-    assert found["sponsor"] == {
-        "url": "https://pay.example/v2/rpc",
-        "context": {"policyId": "bounties"},
-        "acts": ["submit", "claim"],
-    }
-    assert (found["rate_feed"], found["faucet_url"]) == ("0x" + "fe" * 20, "https://faucet.example/start")
+    assert found["faucet_url"] == "https://faucet.example/start"
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
+    "value",
     [
-        ("SERVICE_PAYMASTER_URL", "http://pay.example"),
-        ("SERVICE_PAYMASTER_URL", "https://user:secret@pay.example/"),
-        ("SERVICE_PAYMASTER_URL", "https://pay.example/" + "a" * 500),
-        ("SERVICE_PAYMASTER_CONTEXT", "[]"),
-        ("SERVICE_PAYMASTER_CONTEXT", '{"token": "0x12"}'),
-        ("SERVICE_PAYMASTER_CONTEXT", '{"a": "' + "a" * 1_000 + '"}'),
-        ("SERVICE_PAYMASTER_ACTS", "claim,steal"),
-        ("SERVICE_RATE_FEED", "0x12"),
-        ("SERVICE_FAUCET_URL", "javascript:alert(1)"),
+        "javascript:alert(1)",
+        "http://faucet.example",
+        "https://user:secret@a.example/",
+        "https://a.example/" + "a" * 500,
     ],
 )
-def test_sponsor__that_cannot_be_one__is_refused_by_its_variable(name: str, value: str) -> None:
-    with pytest.raises(ConfigurationError, match=name):
-        configured({**VARIABLES, name: value})
+def test_faucet__that_cannot_be_one__is_refused_by_its_variable(value: str) -> None:
+    with pytest.raises(ConfigurationError, match="SERVICE_FAUCET_URL"):
+        configured({**VARIABLES, "SERVICE_FAUCET_URL": value})
 
 
 def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages) -> None:
@@ -101,7 +83,8 @@ def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages)
     assert (bounty["bounty_id"], bounty["poster_address"], bounty["escrow_amount"]) == ("1", POSTER, "25000000")
 
 
-def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting(pages: Pages) -> None:
+def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting() -> None:
+    pages = Pages()
     pages.relay.silent, pages.clock.step = True, 0.0
     assert wallet_data(pages, "/publish")["beacon"] is None
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 503

@@ -96,12 +96,6 @@ def make_safe_of(w3: Web3, payer: Wallet, owners: Sequence[str]) -> SafeWallet:
     return _make(w3, payer, [Web3.to_checksum_address(owner) for owner in owners], created=True)
 
 
-def deploy_multi_send(w3: Web3, payer: Wallet) -> str:
-    """The contract by which a Safe does several calls as one; gives its address."""
-    path = "libraries/MultiSend.sol/MultiSend.json"
-    return deploy(w3, payer, _artifact(ensure_npm_package(Path(__file__).parent), path)).address
-
-
 def _make(w3: Web3, payer: Wallet, owners: Sequence[str], *, created: bool) -> SafeWallet:
     modules = ensure_npm_package(Path(__file__).parent)
     singleton, handler, factory = (

@@ -41,7 +41,6 @@ export function heartbeat(context: Context): Offer {
       const found = await perform(context, stage, {
         ...stepOf(heartbeatAct(settings.deployment.hubAddress, account), "heartbeat"),
         name: "heartbeat",
-        act: "heartbeat",
         title: t`Record that you are there`,
         facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
       });
@@ -71,7 +70,6 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
       const found = await perform(context, stage, {
         ...stepOf(act, functionName),
         name: `${functionName} ${bounty.id}`,
-        act: "claim",
         title: t`Claim ${what}`,
         facts: [
           [t`What it does`, t`pays ${what} of bounty ${bounty.id} out of the contract`],
@@ -101,7 +99,6 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
       const found = await perform(context, stage, {
         ...stepOf(settlementAct(settings.deployment.hubAddress, id), "settle"),
         name: `settle ${id}`,
-        act: "settle",
         title: t`Settle the bounty`,
         facts: [
           [t`What it does`, t`ends bounty ${id} as one that no Submission won`],

@@ -1,27 +1,18 @@
-/** What the network takes for a step, said before it is sent: in ether, and in the token where there is a rate. */
+/** What the network takes for a step, said before it is sent, in ether. */
 
-import { formatUnits, parseAbi } from "viem";
-import type { Address } from "viem";
+import { formatUnits } from "viem";
 import type { Context } from "./context.js";
 import type { Call } from "./provider.js";
-import { amount, duration } from "./text.js";
 import { t } from "./words.js";
 
-/** Round, answer, begun at, updated at, and the round in which it was answered. */
-const FEED = parseAbi([
-  "function decimals() view returns (uint8)",
-  "function latestRoundData() view returns (uint80, int256, uint256, uint256, uint80)",
-]);
 const ETHER_DECIMALS = 18;
 const DIGITS = 2;
 
-/** The fee of calls at the node's present price, as text; undefined where the node cannot say. */
-export async function feeText(context: Context, calls: readonly Call[]): Promise<string | undefined> {
-  const { node, account } = context;
+/** The fee of a call at the node's present price, as text; undefined where the node cannot say. */
+export async function feeText({ node, account }: Context, call: Call): Promise<string | undefined> {
   try {
-    const [price, ...gas] = await Promise.all([node.gasPrice(), ...calls.map((call) => node.gasOf(account, call))]);
-    const wei = gas.reduce((sum, each) => sum + each, 0n) * price;
-    return t`about ${rounded(wei, ETHER_DECIMALS)} ether${await inToken(context, wei)}`;
+    const [price, gas] = await Promise.all([node.gasPrice(), node.gasOf(account, call)]);
+    return t`about ${rounded(gas * price, ETHER_DECIMALS)} ether`;
   } catch {
     return undefined;
   }
@@ -36,27 +27,6 @@ export async function withoutEther({ node, account, settings }: Context): Promis
   }
   const faucet = settings.faucetUrl === undefined ? "" : t` ${settings.faucetUrl} gives ether of this test network away.`;
   return t`none, so that it cannot pay.${faucet}`;
-}
-
-/** The same in the escrow token, with where the rate is from and how old it is. */
-async function inToken({ node, settings, token }: Context, wei: bigint): Promise<string> {
-  const address: Address | undefined = settings.rateFeed;
-  if (address === undefined) return "";
-  try {
-    const feed = { address, abi: FEED } as const;
-    const [decimals, [, rate, , updatedAt], { timestamp }] = await Promise.all([
-      node.readContract({ ...feed, functionName: "decimals" }),
-      node.readContract({ ...feed, functionName: "latestRoundData" }),
-      node.getBlock(),
-    ]);
-    if (rate <= 0n) return "";
-    const units = (wei * rate * 10n ** BigInt(token.decimals)) / 10n ** BigInt(ETHER_DECIMALS + decimals);
-    const age = timestamp > updatedAt ? Number(timestamp - updatedAt) : 0;
-    const worth = units === 0n ? t`less than ${amount(1n, token)}` : amount(units, token);
-    return t` (${worth}, by the rate of ${address}, ${duration(age < 120 ? age : age - (age % 60))} old)`;
-  } catch {
-    return "";
-  }
 }
 
 /** With two digits that say something, rounded up. */

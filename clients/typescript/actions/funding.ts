@@ -24,14 +24,11 @@ import {
 } from "../src/acting.js";
 import type { FundingPath, PageTerms, Terms } from "../src/acting.js";
 import type { Context } from "./context.js";
-import { outageAdvice } from "./halts.js";
-import type { ExpectedEvent } from "./node.js";
+import type { ExpectedEvent, FoundEvent } from "./node.js";
 import type { Call } from "./provider.js";
-import type { Act } from "./settings.js";
 import type { Fact, Stage } from "./stage.js";
 import { amount, duration, moment, printable } from "./text.js";
-import { isBatchBegun, leftIfRead, leftOf, perform, standing, tolerated } from "./transactions.js";
-import type { Done } from "./transactions.js";
+import { leftIfRead, leftOf, perform, standing, tolerated } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
 import type { Signed } from "./wallet.js";
 import { t } from "./words.js";
@@ -44,7 +41,6 @@ const MOST_NUMBERS = 64n;
 const UNSIGNED =
   t`your account has code that confirms none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key`;
 const ALLOWED = t`by two transactions, an allowance of exactly the escrow and the bounty itself: ${UNSIGNED}`;
-const TOGETHER = t`by an allowance of exactly the escrow and the bounty itself, which the wallet does as one, both or neither: ${UNSIGNED}`;
 /** What a person decides on who has a creation forgotten. */
 const OUTSTANDING: readonly Fact[] = [
   [t`What was begun`, t`a transaction that creates this bounty; it is not on the chain`],
@@ -93,8 +89,7 @@ export interface Job {
 }
 
 /**
- * Creates the bounty, unless another device has done it after block `since`. An allowance that it needs is given with
- * it where the wallet does both as one, else before it.
+ * Creates the bounty, unless another device has done it after block `since`. An allowance that it needs is given before it.
  */
 export async function create(
   context: Context,
@@ -102,38 +97,14 @@ export async function create(
   job: Job,
   funding: Funding,
   since: bigint,
-): Promise<Done> {
+): Promise<FoundEvent> {
   const [name, expected] = creation(context, funding);
   const { functionName, call } = creationCall(context, funding);
-  const title = t`Create the bounty`;
-  const act: Act = "create";
-  const created = { name, act, title, call, expected, since, isKept: true };
-  if (await isTogether(context, stage, name, funding)) {
-    const facts = factsOf(context, job, funding, TOGETHER);
-    const step = { ...created, functionName: `approve, then ${functionName}`, facts };
-    try {
-      return await perform(context, stage, { ...step, before: approvalOf(context, funding) });
-    } catch (error) {
-      const code = error instanceof ServiceError ? error.code : undefined;
-      if (code === "batch_outstanding") await requireNoneBegun(context, stage, funding.nonces);
-      else if (code !== "batch_refused") throw error;
-    }
-  }
   if (funding.isAllowed === true) await approve(context, stage, job, funding);
   const agreed = factsOf(context, job, funding).slice(1);
   const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
-  return perform(context, stage, { ...created, functionName, facts: [does, ...agreed] });
-}
-
-/** Whether the wallet is to allow the escrow and create the bounty as one: it was begun so, or can be. */
-async function isTogether(context: Context, stage: Stage, name: string, funding: Funding): Promise<boolean> {
-  if (funding.isAllowed !== true) return false;
-  const { journal, wallet } = context;
-  if ((await journal.get(name)) !== undefined) return isBatchBegun(context, name);
-  if (await isApproved(context, funding.terms)) return false;
-  if ((await journal.get(approvalStep(nonceOf(context, funding.terms)))) !== undefined) return false;
-  await requireNoneBegun(context, stage, funding.nonces);
-  return (await wallet.capabilities()).isAtomic;
+  const title = t`Create the bounty`;
+  return perform(context, stage, { name, title, functionName, call, expected, since, isKept: true, facts: [does, ...agreed] });
 }
 
 /** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
@@ -248,8 +219,7 @@ export async function allowed(
 
 /**
  * Has the Hub allowed to take exactly the escrow, once: not again where a creation may have taken it already, on
- * whichever terms, so that no two of them find an allowance. One that was to give the allowance itself is done in the
- * other way once it came to nothing, by the wallet or as the person decides.
+ * whichever terms, so that no two of them find an allowance.
  */
 export async function approve(
   context: Context,
@@ -263,13 +233,10 @@ export async function approve(
   if (await isApproved(context, terms)) return;
   const nonce = nonceOf(context, terms);
   const [step, expected] = creation(context, funding);
-  const left = await leftOf(context, step, expected);
-  const isUndecided = left === "open" && (await isBatchBegun(context, step));
-  if (left !== undefined && !isUndecided) return; // looked for before it is sent again
+  if ((await leftOf(context, step, expected)) !== undefined) return; // looked for before it is sent again
   await requireNoneBegun(context, stage, nonces);
   await perform(context, stage, {
     name: approvalStep(nonce),
-    act: "create",
     title: t`Allow the escrow`,
     functionName: "approve",
     call: approvalOf(context, funding),
@@ -449,7 +416,7 @@ export function pathOf({ node, account }: Context, { digest, signature }: Signed
 }
 
 /** What the Poster agrees to, in words. */
-function factsOf(context: Context, { page, conditions }: Job, funding: Funding, allowed: string = ALLOWED): Fact[] {
+function factsOf(context: Context, { page, conditions }: Job, funding: Funding): Fact[] {
   const { token, settings } = context;
   const { chainId } = settings.deployment;
   const { terms, validBefore, isAllowed } = funding;
@@ -468,7 +435,6 @@ function factsOf(context: Context, { page, conditions }: Job, funding: Funding, 
     [t`Judged`, t`from ${moment(revealAt)} for ${duration(terms.judgingWindow)}, until ${until}`],
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
     [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
-    isAllowed === true ? [t`How it is paid`, allowed] : [t`The signature is good until`, moment(validBefore)],
-    ...outageAdvice(chainId, terms.submissionDeadline - conditions.now, terms.judgingWindow),
+    isAllowed === true ? [t`How it is paid`, ALLOWED] : [t`The signature is good until`, moment(validBefore)],
   ];
 }

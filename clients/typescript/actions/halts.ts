@@ -1,6 +1,6 @@
-/** A chain that stands still: named before something with a deadline is signed, and what a page's windows should outlast. */
+/** A chain that stands still: named before something with a deadline is signed. */
 
-import { LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS, STATED_OUTAGES } from "../src/acting.js";
+import { STANDS_STILL_SECONDS } from "../src/acting.js";
 import type { Context } from "./context.js";
 import type { Fact, Stage } from "./stage.js";
 import { duration, moment } from "./text.js";
@@ -22,25 +22,6 @@ export async function heedStandstill(context: Context, stage: Stage, deadline: b
     [t`What else you can do`, t`send it by way of the settlement layer (docs/client.md)`],
   ];
   await stage.confirm(t`The chain makes no new block`, facts, t`Go on despite that`);
-}
-
-/**
- * Which windows of a page an outage of the network's sequencer could take; advice alone. Seconds: from now to the deadline,
- * and for judging. Nothing is known of a network without a sequencer.
- */
-export function outageAdvice(chainId: number, left: bigint | undefined, judging: bigint | undefined): Fact[] {
-  const outage = STATED_OUTAGES[chainId];
-  if (outage === undefined) return [];
-  const windows = [
-    [t`The time until the deadline`, left, t`a Solver`],
-    [t`The judging window`, judging, t`a Guardian`],
-  ] as const;
-  return windows.flatMap(([name, seconds, who]) => {
-    if (seconds === undefined || seconds > LONGEST_INCLUSION_SECONDS) return [];
-    const text =
-      t`${name} is ${roughly(seconds)}. The chain may stand still, as it did for ${roughly(outage)} once, and ${who} may then need up to ${roughly(LONGEST_INCLUSION_SECONDS)} to be in a block by way of the settlement layer: leave more.`;
-    return [[t`Advice`, text]];
-  });
 }
 
 /** In whole minutes, or in whole hours from two on. */

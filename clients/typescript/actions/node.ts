@@ -115,20 +115,6 @@ export class Node {
     await this.#asked(call(this.#client, { account: from, to, data }), true);
   }
 
-  /**
-   * Runs calls that only succeed one after the other, where the node can (`eth_simulateV1`); gives whether they were
-   * tried at all.
-   */
-  async simulateTogether(from: Address, calls: readonly Call[]): Promise<boolean> {
-    const tried = { blockStateCalls: [{ calls: calls.map((each) => ({ ...each, from })) }] };
-    const blocks = await this.#ask("eth_simulateV1", [tried, "latest"]).catch(() => undefined);
-    const results = (blocks as { calls?: { status?: unknown }[] }[] | null | undefined)?.[0]?.calls;
-    if (!Array.isArray(results) || results.length !== calls.length) return false;
-    const failed = results.find(({ status }) => status !== "0x1");
-    if (failed !== undefined) throw this.#explained(failed);
-    return true;
-  }
-
   getBlockNumber(): Promise<bigint> {
     return this.#asked(getBlockNumber(this.#client, { cacheTime: 0 }));
   }
@@ -212,9 +198,9 @@ export class Node {
     return all;
   }
 
-  /** Finds the newest such event in a block, or from it to another. */
-  async findIn(expected: ExpectedEvent, first: bigint, last = first): Promise<FoundEvent | undefined> {
-    return (await this.#between(expected, first, last).next()).value ?? undefined;
+  /** Finds such an event in a block. */
+  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
+    return (await this.#between(expected, block, block).next()).value ?? undefined;
   }
 
   /**

@@ -18,7 +18,6 @@ import { Editor, forgetPage, isAboutPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
 import { allowed, authorized, create, creationStep, domainOf, feesOf, isLive, nonceOf, pathOf, refundDay, stillToCome } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
-import { outageAdvice } from "./halts.js";
 import { Journal, tidied } from "./journal.js";
 import { confirmNoSecret } from "./keyless.js";
 import { told, transactionLine } from "./results.js";
@@ -44,7 +43,7 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
   if (terms === undefined) return;
   const form = element("form", { class: "unconnected" });
   const figures = { protocolFeeBps: BigInt(terms.protocol_fee_bps), guardianFeeBps: BigInt(terms.guardian_fee_bps) };
-  const outlook = outlookOf(settings, terms.token, { ...figures, revealDelay: BigInt(terms.reveal_delay_seconds) });
+  const outlook = outlookOf(terms.token, { ...figures, revealDelay: BigInt(terms.reveal_delay_seconds) });
   const open = async () => {
     const journal = await Journal.open(deployment, NOBODY);
     return Editor.open({ api: createApi(apiUrl), journal, token: terms.token, outlook });
@@ -125,7 +124,7 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   }
   const found = await create(context, stage, job, funding, since);
   const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
-  await reported(context, stage, name, page, funding, created, [...told(found.paid), transactionLine(context.settings, found.hash)]);
+  await reported(context, stage, name, page, funding, created, [transactionLine(context.settings, found.hash)]);
 }
 
 /**
@@ -189,7 +188,7 @@ async function readConditions(context: Context, stage: Stage): Promise<Condition
 type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
 
 /** What terms come to while they are written; nothing of it is signed. */
-function outlookOf(settings: Settings, token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
+function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
   const facts = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined): Fact[] => {
     const shown: Fact[] = [];
     if (escrow !== undefined) {
@@ -202,14 +201,13 @@ function outlookOf(settings: Settings, token: Token, figures: Figures, held?: bi
       const ends = BigInt(deadline) + figures.revealDelay + BigInt(window);
       shown.push([t`Judged until`, moment(ends)], [t`If nobody wins`, refundDay(ends)]);
     }
-    const left = deadline === undefined ? undefined : BigInt(deadline) - BigInt(Math.floor(Date.now() / 1_000));
-    return [...shown, ...outageAdvice(settings.deployment.chainId, left, window === undefined ? undefined : BigInt(window))];
+    return shown;
   };
   return { facts, held, least };
 }
 
 /** Makes the outlook of a connected account, by the contract's fees and limits and its balance. */
-async function outlookNow({ node, hub, token, settings, account }: Context): Promise<Outlook> {
+async function outlookNow({ node, hub, token, account }: Context): Promise<Outlook> {
   const [fees, revealDelay, least, held] = await Promise.all([
     node.readContract({ ...hub, functionName: "feePolicy" }),
     node.readContract({ ...hub, functionName: "revealDelay" }),
@@ -217,7 +215,7 @@ async function outlookNow({ node, hub, token, settings, account }: Context): Pro
     node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
   ]);
   const figures = { protocolFeeBps: BigInt(fees[0]), guardianFeeBps: BigInt(fees[1]), revealDelay };
-  return outlookOf(settings, token, figures, held, least);
+  return outlookOf(token, figures, held, least);
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */

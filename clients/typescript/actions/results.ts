@@ -2,11 +2,11 @@
 
 import type { Hex } from "viem";
 import { element } from "./dom.js";
+import type { FoundEvent } from "./node.js";
 import { pause } from "./paced.js";
 import type { Settings } from "./settings.js";
 import type { Stage } from "./stage.js";
 import { short } from "./text.js";
-import type { Done } from "./transactions.js";
 import { t } from "./words.js";
 
 /** The parts of a page that its server writes, and that an act can change. */
@@ -22,13 +22,11 @@ export function finished(
   settings: Settings,
   stage: Stage,
   what: string,
-  { hash, paid, isOvertaken }: Done,
+  { hash }: FoundEvent,
   next: string,
   ...more: readonly Node[]
 ): void {
-  const overtaken = t`The wallet's node does not show it as the one that counts: a later one of this account took its place, the chain lost its block, or the node is behind. Reload the page in a minute to see which.`;
-  const doubt = told(isOvertaken === true ? overtaken : undefined);
-  stage.done(what, ...doubt, element("p", {}, next), ...more, ...told(paid), transactionLine(settings, hash));
+  stage.done(what, element("p", {}, next), ...more, transactionLine(settings, hash));
   void refreshParts(hash);
 }
 

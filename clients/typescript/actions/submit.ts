@@ -19,24 +19,18 @@ import { element, labelled } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
 import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
-import type { ExpectedEvent } from "./node.js";
 import { paced } from "./paced.js";
 import { finished, told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
 import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { confirmLast, perform, stepOf, tolerated } from "./transactions.js";
+import { perform, stepOf } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 const IN_MEMORY =
   t`This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page open until your Submission is recorded.`;
-
-/** So many blocks before the one that had it, another one may have it after a reorg. */
-const REORG_BLOCKS = 100n;
-/** Of so many blocks a node is asked whether one has it: few enough to be quick. */
-const LOOKED_THROUGH = 500n;
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -45,9 +39,8 @@ interface Sealed {
   readonly file: string;
   readonly uploaded: boolean;
   readonly prepared: boolean;
-  /** Whether a block had it, whose place another one may take until it is final; and which one, where it was seen. */
+  /** Whether a block had it, whose place another one may take until it is final. */
   readonly recorded?: boolean;
-  readonly recordedIn?: bigint;
 }
 
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
@@ -96,21 +89,14 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     work = { ...work, ...progress };
     await journal.put(name, work);
   };
-  const kind = actName(bounty);
   const step = stepName(bounty, commitment);
-  const recording = (submissionCommitment: Hex): ExpectedEvent => ({
-    eventName: "SubmissionRecorded",
-    args: { bountyId: bounty.id, solver: account, submissionCommitment },
-  });
   const isThere = (await activeOf(context, bounty.id, account)) === commitment;
-  if (!isThere) await confirmLast(context, stage, step, kind, recording);
   const found = isThere
     ? undefined
     : await perform(context, stage, {
         ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
         name: step,
         title: t`Record the Submission on the chain`,
-        act: "submit",
         facts: [
           [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
           [t`Commitment of the work`, commitment],
@@ -129,7 +115,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
         holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
       });
   const copy = await copyOf(context, sealed, bounty);
-  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true, recordedIn: found?.blockNumber ?? sealed.recordedIn };
+  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true };
   const unnoted = told(await tidied(() => journal.put(name, noted)));
   const what = t`Your Submission is recorded.`;
   const next =
@@ -169,44 +155,13 @@ async function tidy(context: Context, bounty: Bounty): Promise<void> {
     .catch(() => undefined);
 }
 
-/**
- * Whether a final block has it or what took its place later, or no block can take it any more; what was recorded unseen, only
- * once nobody can judge it any more.
- */
+/** Whether a final block has it, or nobody can judge it any more. */
 async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
   const { node, hub, account } = context;
-  if (bounty.now >= bounty.submissionDeadline) {
-    if (!(await hasPassed(context, bounty.submissionDeadline))) return false;
-    // What was recorded while no page saw it had no copy offered: putting it back takes this one.
-    const isUnseen = kept.recorded !== true && (await activeOf(context, bounty.id, account)) === kept.commitment;
-    return !isUnseen || hasPassed(context, bounty.judgingDeadline);
-  }
-  if (kept.recorded !== true) return false;
+  if (bounty.now >= bounty.judgingDeadline && (await hasPassed(context, bounty.judgingDeadline))) return true;
+  if (kept.recorded !== true) return false; // recorded while no page saw it, it had no copy offered
   const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
-  const final = await node.readContract(question, "finalized");
-  if (final === kept.commitment) return true;
-  return final === (await activeOf(context, bounty.id, account)) && (await isInLog(context, bounty, kept)) === true;
-}
-
-/**
- * Whether the chain still shows that it was recorded, also where another one has taken its place since. Only the blocks around
- * the one that was seen to have it are asked for, or after the wallet was asked; undefined where the node does not say, or a
- * later block may have it.
- */
-async function isInLog({ node, account, journal }: Context, bounty: Bounty, kept: Sealed): Promise<boolean | undefined> {
-  const asked = await journal.get<{ readonly fromBlock: bigint }>(stepName(bounty, kept.commitment));
-  const from = kept.recordedIn === undefined ? asked?.fromBlock : kept.recordedIn - REORG_BLOCKS;
-  if (from === undefined) return undefined;
-  const first = from > 0n ? from : 0n;
-  const args = { bountyId: bounty.id, solver: account, submissionCommitment: kept.commitment };
-  const look = async () => {
-    const head = await node.getBlockNumber();
-    const last = first + LOOKED_THROUGH - 1n;
-    const found = await node.findIn({ eventName: "SubmissionRecorded", args }, first, last < head ? last : head);
-    if (found !== undefined) return true;
-    return last < head || head < (kept.recordedIn ?? first) ? undefined : false;
-  };
-  return tolerated(look());
+  return (await node.readContract(question, "finalized")) === kept.commitment;
 }
 
 /** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
@@ -237,12 +192,9 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
   let shown: Hex = NO_SUBMISSION;
-  let isLogged: boolean | undefined;
   if (kept.recorded === true) {
     shown = await activeOf(context, bounty.id, context.account);
     if (shown === kept.commitment) return undefined;
-    isLogged = await isInLog(context, bounty, kept);
-    if (isLogged) return undefined; // another device has put a newer one in its place
   }
   if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
   stage.say("");
@@ -251,7 +203,7 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
     t`Work that was sealed before`,
     [
       [t`Commitment`, kept.commitment],
-      [t`How far it came`, progressOf(kept, isLogged)],
+      [t`How far it came`, progressOf(kept)],
       ...(shown === NO_SUBMISSION ? [] : ([[t`What the chain shows now`, t`your Submission ${shown}`]] as const)),
     ],
     goOn,
@@ -260,10 +212,8 @@ export async function keptOf(context: Context, stage: Stage, name: string, bount
   return pressed === goOn ? kept : undefined;
 }
 
-function progressOf({ uploaded, prepared, recorded }: Sealed, isLogged: boolean | undefined): string {
-  if (recorded === true) {
-    return isLogged === false ? t`recorded, and lost by the chain since` : t`recorded, and the chain may have lost it, or have it replaced`;
-  }
+function progressOf({ uploaded, prepared, recorded }: Sealed): string {
+  if (recorded === true) return t`recorded, and the chain may have lost it, or have it replaced`;
   return prepared ? t`uploaded and checked` : uploaded ? t`uploaded` : t`sealed in this browser`;
 }
 

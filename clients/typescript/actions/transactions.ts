@@ -7,8 +7,6 @@
 import type { Hex } from "viem";
 import { ServiceError } from "../src/acting.js";
 import type { Act as HubAct, ActEvent } from "../src/acting.js";
-import { batchName } from "./batches.js";
-import type { BatchStatus } from "./batches.js";
 import type { Context } from "./context.js";
 import { feeText, withoutEther } from "./costs.js";
 import { button, element } from "./dom.js";
@@ -17,8 +15,6 @@ import type { ExpectedEvent, FoundEvent } from "./node.js";
 import { lookedAt, MOST_LOOKS, pause } from "./paced.js";
 import type { Call } from "./provider.js";
 import { transactionBuilder } from "./safe.js";
-import type { Act, Sponsor } from "./settings.js";
-import { nameOf, paidBy, refusal, sponsorOf } from "./sponsoring.js";
 import type { Fact, Stage } from "./stage.js";
 import { isWrongChain } from "./wallet.js";
 import { t } from "./words.js";
@@ -27,12 +23,9 @@ import { t } from "./words.js";
 export interface Step {
   /** Its name in the journal: the same for the same thing, and for nothing else. */
   readonly name: string;
-  readonly act: Act;
   readonly title: string;
   readonly functionName: string;
   readonly call: Call;
-  /** What has to be done with it, all or nothing: then the wallet does both as one (EIP-5792). */
-  readonly before?: Call;
   readonly facts: readonly Fact[];
   /** What it means where it is done twice; else it counts once. */
   readonly twice?: string;
@@ -57,43 +50,22 @@ export function stepOf<name extends ActEvent>(
   return { functionName, call: { to: call.to, data: call.data }, expected: event };
 }
 
-/** The event of a step that is done; `paid` says who paid the network's fee, where a sponsor might have. */
-export interface Done extends FoundEvent {
-  readonly paid?: string | undefined;
-  /** Whether the Hub shows something else in its place by then: a later act's, or a part of the node is behind. */
-  readonly isOvertaken?: boolean | undefined;
-}
-
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
 interface Attempt {
-  /** By which what comes late is known to be of this attempt; one that an earlier version of the page kept has none. */
-  readonly id?: string;
-  readonly data: Hex;
+  /** By which what comes late is known to be of this attempt. */
+  readonly id: string;
   readonly fromBlock: bigint;
-  /** When the wallet was asked last, by this machine's clock; `fromBlock` is that of the first time. */
-  readonly askedAt?: number;
   readonly hash?: Hex;
-  /** What the calls are named by, where the wallet was asked to do them as one, or to have them paid for. */
-  readonly batch?: string;
-  /** Whether it has the call before, too; a batch that an earlier version of the page kept has. */
-  readonly isTogether?: boolean;
   /** Of the account that sent it, once the node has shown it: another transaction with it takes this one's place. */
   readonly nonce?: bigint;
-}
-
-/** What an attempt is written down with before the wallet is asked. */
-interface Begun extends Attempt {
-  readonly id: string;
 }
 
 const POLL_MILLISECONDS = 1_000;
 /** Of so many polls one searches the log, which costs a node more than a receipt does. */
 const SEARCH_EVERY = 3;
-/** Blocks that are searched again: others may take their place, and a node's parts may be some apart. */
-const OVERLAP_BLOCKS = 1_000n;
 /** After so many polls without a receipt the node is asked whether it knows the transaction at all. */
 const DOUBT_AFTER = 10;
-/** After so many polls a batch that the wallet neither finishes nor gives up may be sent in another way. */
+/** After so many polls what a wallet names in a way of its own may be sent again. */
 const PATIENCE = 60;
 /** Why a person is asked again. */
 const UNKNOWN = t`An earlier attempt was begun here and is not on the chain. Look into the wallet: cancel it there first.`;
@@ -102,42 +74,19 @@ const OVERTAKEN =
 const REPLACED =
   t`Another transaction of this account took the place of the one that was sent, as after a cancellation in the wallet. The one that was sent cannot happen any more, and this step is not done.`;
 
-/** What a wallet says of calls that it does as one. */
-const NOT_HAD = 
-  t`An earlier attempt was begun here. The wallet says that it knows nothing of it, and it is not on the chain. Look into the wallet: cancel it there first.`;
-const FAILED = t`The wallet says that the earlier attempt failed, and changed nothing.`;
 const LOST = t`The wallet's node does not know this transaction. If the wallet does not either, `;
 const UNTOLD = t`This wallet does not say what became of it. If the wallet that was asked has cancelled it or never had it, `;
-const LATE =
-  t`Nothing shows yet that it was done, and the one who was to pay for it may have let it lapse. It may still happen`;
-const UNDONE =
-  t`Nothing shows yet that the wallet did both, and it does not say that they failed. If it was told to forget them, or lost them, `;
 const AGAIN = t`Have it sent again`;
-const ONE_BY_ONE = t`Go on with one after the other`;
-/** So many batches of one step may fail. */
-const MOST_BATCHES = 16;
-
 const SEND = t`Send with the wallet`;
-const SPONSORED = t`Send without a fee`;
 const SAVE = t`Save it for the Safe's Transaction Builder`;
 const HASH_LETTERS = 66;
-/** With these codes the wallet says that nothing was begun. */
-const NOTHING_BEGUN = new Set(["declined", "batch_refused"]);
-
-/**
- * Does a step once, and returns the event that shows it. `batch_outstanding`: the person goes on without calls that were to
- * be done as one, and may still be.
- */
-export function perform(context: Context, stage: Stage, step: Step): Promise<Done> {
+/** Does a step once, and returns the event that shows it. */
+export function perform(context: Context, stage: Stage, step: Step): Promise<FoundEvent> {
   return context.journal.alone(step.name, async () => {
     const kept = await context.journal.get<Attempt>(step.name);
     let ended = kept === undefined ? undefined : await followed(context, stage, step, kept);
     while (typeof ended !== "object") ended = await sent(context, stage, step, ended);
-    const [paid, isLater] = await Promise.all([
-      paidBy(context, ended.hash).catch(() => undefined),
-      isOvertaken(step).catch(() => undefined), // by another device, while it was waited for
-    ]);
-    return { ...ended, paid, isOvertaken: isLater };
+    return ended;
   });
 }
 
@@ -150,30 +99,15 @@ async function followed(context: Context, stage: Stage, step: Step, kept: Attemp
   stage.say(t`An earlier attempt is looked for on the chain.`);
   const found = await context.node.find(step.expected, kept.fromBlock);
   if (found !== undefined) {
-    if (await isOvertaken(step)) {
+    const { holds } = step;
+    if (holds !== undefined && !(await lookedAt(holds, (isHeld) => isHeld))) {
       await context.journal.remove(step.name);
       return OVERTAKEN;
     }
     await done(context, step);
     return found;
   }
-  if (kept.batch !== undefined) {
-    const told = await context.wallet.batchStatus(kept.batch);
-    if (told?.state === "failed") return FAILED;
-    return told?.state === "unknown" ? NOT_HAD : outcome(context, stage, step, kept);
-  }
   return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept);
-}
-
-/** Whether a later act took the place of a step that is done. */
-async function isOvertaken({ holds }: Step): Promise<boolean> {
-  return holds !== undefined && !(await lookedAt(holds, (isHeld) => isHeld));
-}
-
-/** Whether a step was begun together with the call before it, and nothing shows how it ended. */
-export async function isBatchBegun({ journal }: Context, name: string): Promise<boolean> {
-  const kept = await journal.get<Attempt>(name);
-  return kept?.isTogether ?? kept?.batch !== undefined;
 }
 
 /**
@@ -185,19 +119,16 @@ export async function leftOf(
   name: string,
   expected: ExpectedEvent,
 ): Promise<FoundEvent | "open" | undefined> {
-  const { node, wallet, journal, account } = context;
+  const { node, journal } = context;
   const kept = await journal.get<Attempt>(name);
   if (kept === undefined) return undefined;
-  const { batch, nonce, fromBlock } = kept;
-  const own = kept.hash?.length === HASH_LETTERS ? kept.hash : undefined;
-  const told = batch === undefined || own !== undefined ? undefined : await wallet.batchStatus(batch);
-  const hash = told?.state === "done" ? told.hash : own;
+  const { nonce, fromBlock } = kept;
   // How it ended is asked before the log is: what it has done is in the log then.
-  const isUsed = nonce !== undefined && ((await tolerated(node.minedOf(account, "finalized"))) ?? 0n) > nonce;
-  const receipt = hash === undefined ? undefined : await node.receipt(hash);
+  const isUsed = nonce !== undefined && ((await tolerated(node.minedOf(context.account, "finalized"))) ?? 0n) > nonce;
+  const receipt = isHash(kept.hash) ? await node.receipt(kept.hash) : undefined;
   const found = (receipt && node.among(receipt.logs, expected)) ?? (await node.find(expected, fromBlock));
   if (found !== undefined) return found;
-  if (receipt === undefined && !isUsed && told?.state !== "failed") return "open";
+  if (receipt === undefined && !isUsed) return "open";
   await journal.remove(name);
   return undefined;
 }
@@ -218,86 +149,37 @@ export function standing(left: "open" | "unread"): string {
   return left === "open" ? t`it is not on the chain yet` : t`the wallet's node does not show what became of it`;
 }
 
-/**
- * Has the person decide where another act of theirs may still happen, of which the last one counts: done later, it takes
- * the place of `step`. The steps' names are `kind` and a commitment, of which `expected` makes the event.
- */
-export async function confirmLast(
-  context: Context,
-  stage: Stage,
-  step: string,
-  kind: string,
-  expected: (commitment: Hex) => ExpectedEvent,
-): Promise<void> {
-  const { journal } = context;
-  const own = await journal.get<Attempt>(step);
-  for (const name of await journal.namesBelow(`${kind} 0x`)) {
-    const other = name === step ? undefined : await journal.get<Attempt>(name);
-    if (other === undefined) continue;
-    if (other.askedAt !== undefined && own?.askedAt !== undefined && other.askedAt < own.askedAt) continue; // decided then
-    const commitment = name.slice(kind.length + 1) as Hex;
-    const left = await leftIfRead(context, name, expected(commitment));
-    if (left === undefined) continue;
-    if (typeof left !== "string") {
-      await journal.remove(name); // it is done: gone back to, it is another act
-      continue;
-    }
-    const facts: Fact[] = [
-      [t`What was begun`, t`one with the commitment ${commitment}; ${standing(left)}`],
-      [t`If it happens later`, t`it takes the place of the one that you send now`],
-      [t`Look into the wallet`, t`wait for it, or cancel it there first`],
-    ];
-    stage.say("");
-    await stage.confirm(t`Another one of yours may still be recorded`, facts, t`Go on with this one`);
-  }
-}
-
 /** Has it sent, for the reason given where it was begun before; returns why it may be sent again where it came to nothing. */
 async function sent(context: Context, stage: Stage, step: Step, again: string | undefined): Promise<FoundEvent | string> {
   const { node, journal, account, isPrepared } = context;
   const readied = (await step.ready?.()) ?? [];
   stage.say(t`The transaction is tried on the wallet's node, without sending it.`);
-  if (step.before === undefined) await node.simulate(account, step.call);
-  else await node.simulateTogether(account, callsOf(step));
+  await node.simulate(account, step.call);
   const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
-  const offered = await sponsorOf(context, step.act);
-  const ordinary = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
-  const facts = [...factsOf(context, step, readied, again), ...(await feeFacts(context, step, offered))];
-  const buttons = offered === undefined ? ordinary : [SPONSORED, ...ordinary];
+  const buttons = isPrepared ? [SAVE] : (await node.isContract(account)) ? [SEND, SAVE] : [SEND];
+  const facts = [...factsOf(context, step, readied, again), ...(await feeFacts(context, step))];
   stage.say("");
   return stage.attempt(step.title, facts, buttons, async (pressed) => {
     const since = earlier?.fromBlock ?? step.since;
     const found = since === undefined ? undefined : await node.find(step.expected, since); // while its facts were read
-    if (found === undefined) {
-      const sponsor = pressed === SPONSORED ? offered : undefined;
-      return begun(context, stage, step, { earlier, since, sponsor, isSaved: pressed === SAVE });
-    }
+    if (found === undefined) return begun(context, stage, step, earlier, since, pressed === SAVE);
     await done(context, step);
     return found;
   });
 }
 
-/** How a step is to be sent: after which earlier attempt, looked for since when, who pays, whether by a file. */
-interface Sending {
-  readonly earlier: Attempt | undefined;
-  readonly since: bigint | undefined;
-  readonly sponsor: Sponsor | undefined;
-  readonly isSaved: boolean;
-}
-
-/** Writes an attempt down, has the wallet send it and waits for what comes of it. */
+/** Writes an attempt down, has the wallet send it, or its file saved, and waits for what comes of it. */
 async function begun(
   context: Context,
   stage: Stage,
   step: Step,
-  { earlier, since, sponsor, isSaved }: Sending,
+  earlier: Attempt | undefined,
+  since: bigint | undefined,
+  isSaved: boolean,
 ): Promise<FoundEvent | string> {
   const { node, wallet, journal } = context;
   const fromBlock = since ?? (await node.getBlockNumber());
-  const isTogether = step.before !== undefined;
-  const begun: Begun = { id: crypto.randomUUID(), data: step.call.data, fromBlock, askedAt: Date.now(), isTogether };
-  const isBatch = sponsor !== undefined || (!isSaved && isTogether);
-  const attempt = isBatch ? await asBatch(context, step, begun) : begun;
+  const attempt: Attempt = { id: crypto.randomUUID(), fromBlock };
   await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
   if (isSaved) {
@@ -305,53 +187,18 @@ async function begun(
     return outcome(context, stage, step, attempt);
   }
   stage.say(t`The wallet is asked to send the transaction.`);
-  const sending = handOver(context, step, attempt, sponsor);
+  const sending = wallet.send(step.call.to, step.call.data).then(async (hash) => {
+    await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
+    return hash;
+  });
   try {
-    return await outcome(context, stage, step, await stage.until(() => sending));
+    return await outcome(context, stage, step, { ...attempt, hash: await stage.until(() => sending) });
   } catch (error) {
-    if (sponsor !== undefined && attempt.batch !== undefined) {
-      const why = refusal(sponsor, error, await wallet.batchStatus(attempt.batch), step.before !== undefined);
-      if (why !== undefined) return (await node.find(step.expected, fromBlock)) ?? why; // the attempt stays written down
-    }
-    if (error instanceof ServiceError && NOTHING_BEGUN.has(error.code)) {
+    if (error instanceof ServiceError && error.code === "declined") {
       await (earlier === undefined ? journal.remove(step.name) : journal.put(step.name, earlier));
     }
     throw error;
   }
-}
-
-/** Gives it to the wallet; what is known of the attempt then. */
-async function handOver(context: Context, step: Step, attempt: Attempt, sponsor?: Sponsor): Promise<Attempt> {
-  const { wallet } = context;
-  if (attempt.batch !== undefined) {
-    const batch = await wallet.sendBatch(attempt.batch as Hex, callsOf(step), sponsor);
-    await keep(context, step, attempt, { batch });
-    return { ...attempt, batch };
-  }
-  const hash = await wallet.send(step.call.to, step.call.data);
-  await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
-  return { ...attempt, hash };
-}
-
-/**
- * The attempt with its name. A call that the Hub takes once, or that may be repeated, has a name of its own. Calls that
- * pay again when they are done again have the first name of which the wallet does not say that it failed: one that it
- * has already happens once, whoever asks for it again, in this browser or in another one.
- */
-async function asBatch({ settings, wallet, account }: Context, step: Step, attempt: Begun): Promise<Attempt> {
-  const { chainId } = settings.deployment;
-  if (step.before === undefined) {
-    return { ...attempt, batch: batchName(chainId, account, step.name, attempt.id) };
-  }
-  for (let number = 0; number < MOST_BATCHES; number += 1) {
-    const batch = batchName(chainId, account, step.name, number);
-    if ((await wallet.batchStatus(batch))?.state !== "failed") return { ...attempt, batch };
-  }
-  throw new ServiceError("batch_refused", t`The wallet has failed to do these calls as one too often.`);
-}
-
-function callsOf({ before, call }: Step): Call[] {
-  return before === undefined ? [call] : [before, call];
 }
 
 /**
@@ -376,38 +223,25 @@ async function polled(
 ): Promise<FoundEvent | string> {
   const { node, journal } = context;
   const { fromBlock } = attempt;
-  let hash = attempt.hash?.length === HASH_LETTERS ? attempt.hash : undefined; // what else a Safe's wallet names it by
-  let doubted: ReturnType<typeof doubtsAbout> | undefined;
+  const hash = isHash(attempt.hash) ? attempt.hash : undefined;
+  const doubted = hash === undefined ? undefined : doubtsAbout(context, step, attempt, hash);
   let isLost = false;
   let emptyLooks = 0;
-  let told: BatchStatus | undefined;
   let offered: string | undefined;
-  const search = searching(context, step, fromBlock);
   let isGivenUp = false;
-  let isOneByOne = false;
   for (let poll = 1; !isGivenUp && !signal.aborted; poll += 1) {
-    if (attempt.batch !== undefined && hash === undefined) {
-      told = (await context.wallet.batchStatus(attempt.batch)) ?? told; // a moment's silence takes nothing back
-      if (told?.state === "done") hash = told.hash;
-      if (told?.state === "failed") return (await node.find(step.expected, fromBlock)) ?? FAILED;
-    }
-    const way = wayOn(step, attempt, poll, hash, told, isLost);
-    if (way !== offered && !signal.aborted) {
+    const isUntold = hash === undefined && attempt.hash !== undefined && poll >= PATIENCE;
+    const way = isLost && poll >= DOUBT_AFTER ? LOST : isUntold ? UNTOLD : undefined;
+    if (way !== offered) {
       offered = way;
-      const pressed = () => {
-        isGivenUp = true;
-        isOneByOne = way === UNDONE;
-      };
       if (way === undefined) stage.show();
-      else offerAgain(stage, pressed, way, way === UNDONE ? ONE_BY_ONE : AGAIN);
+      else offerAgain(stage, () => (isGivenUp = true), way);
     }
     const receipt = hash === undefined ? undefined : await tolerated(node.receipt(hash));
-    const isLater = receipt !== undefined && receipt.blockNumber >= fromBlock;
-    if (receipt !== undefined && attempt.batch !== undefined) isLost = !isLater; // an earlier one's: it shows nothing of this
-    let found = isLater ? node.among(receipt.logs, step.expected) : undefined;
-    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(search());
+    let found = receipt && node.among(receipt.logs, step.expected);
+    if (found === undefined && poll % SEARCH_EVERY === 0) found = await tolerated(node.find(step.expected, fromBlock));
     if (found !== undefined) return found;
-    if (receipt !== undefined && (isLater || !receipt.succeeded)) {
+    if (receipt !== undefined) {
       // What it was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
       const looked = await tolerated(node.find(step.expected, fromBlock).then((event) => event ?? "nothing"));
       if (typeof looked === "object") return looked;
@@ -416,8 +250,7 @@ async function polled(
         throw cameToNothing(hash ?? "", receipt.succeeded);
       }
     }
-    if (hash !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
-      doubted ??= doubtsAbout(context, step, attempt, hash);
+    if (doubted !== undefined && receipt === undefined && (poll === 1 || poll % SEARCH_EVERY === 0)) {
       const doubt = await tolerated(doubted());
       if (doubt === "replaced") {
         await context.wallet.requireChain();
@@ -432,29 +265,12 @@ async function polled(
     }
     await pause(POLL_MILLISECONDS);
   }
-  if (isOneByOne) throw new ServiceError("batch_outstanding", UNDONE);
   return UNKNOWN;
 }
 
-/**
- * The way on that stands beside a wait of so many polls, by its text: with one transaction only once the node does not know
- * it, since what it knows may still happen.
- */
-function wayOn(
-  { before, twice }: Step,
-  { batch, hash: named }: Attempt,
-  poll: number,
-  hash: Hex | undefined,
-  told: BatchStatus | undefined,
-  isLost: boolean,
-): string | undefined {
-  if (hash !== undefined ? !isLost : named === undefined && batch === undefined) return undefined;
-  const isLostSingle = hash !== undefined && batch === undefined;
-  if (isLostSingle || (hash === undefined && told?.state === "unknown")) return poll >= DOUBT_AFTER ? LOST : undefined;
-  if (poll < PATIENCE) return undefined;
-  if (hash === undefined && (told === undefined || told.state === "done")) return UNTOLD;
-  if (before !== undefined) return UNDONE;
-  return twice === undefined ? t`${LATE}, and counts once. ` : t`${LATE}; done twice, ${twice}. `;
+/** Whether a wallet named a transaction by its hash; a Safe's names it in a way of its own. */
+function isHash(named: Hex | undefined): named is Hex {
+  return named?.length === HASH_LETTERS;
 }
 
 /** What is said of a transaction that is in a block and did not do its step: it failed, or did something else. */
@@ -470,17 +286,6 @@ function cameToNothing(hash: Hex | "", hasSucceeded: boolean): ServiceError {
   });
 }
 
-/** Searches the log for a step's event: since the attempt at first, then what came since the search before. */
-function searching({ node }: Context, { expected }: Step, fromBlock: bigint): () => Promise<FoundEvent | undefined> {
-  let since = fromBlock;
-  return async () => {
-    const head = await node.getBlockNumber();
-    const found = await node.find(expected, since);
-    if (head - OVERLAP_BLOCKS > since) since = head - OVERLAP_BLOCKS;
-    return found;
-  };
-}
-
 /**
  * Keeps what became known of an attempt; never in the place of another one, which was begun since. It was sent, also where
  * the browser does not keep it.
@@ -489,7 +294,7 @@ async function keep(
   { journal }: Context,
   { name }: Step,
   { id }: Attempt,
-  known: Pick<Attempt, "hash" | "nonce" | "batch">,
+  known: Pick<Attempt, "hash" | "nonce">,
 ): Promise<void> {
   const change = (kept?: Attempt) => (kept === undefined || kept.id !== id ? undefined : { ...kept, ...known });
   await tidied(() => journal.replace<Attempt>(name, change));
@@ -522,8 +327,8 @@ function doubtsAbout(
 }
 
 /** A way on where a node or a wallet lost a transaction, or never passed it on. */
-function offerAgain(stage: Stage, pressed: () => void, text: string, label = AGAIN): void {
-  const again = button(label, () => {
+function offerAgain(stage: Stage, pressed: () => void, text: string): void {
+  const again = button(AGAIN, () => {
     pressed();
     stage.show(); // at once: the wait itself ends with its next poll
   });
@@ -532,7 +337,7 @@ function offerAgain(stage: Stage, pressed: () => void, text: string, label = AGA
 
 /** The file for the owners of a Safe, who send the transaction together. */
 function offerFile({ settings, account }: Context, stage: Stage, step: Step): void {
-  const text = transactionBuilder(settings.deployment.chainId, account, callsOf(step), step.title, Date.now());
+  const text = transactionBuilder(settings.deployment.chainId, account, [step.call], step.title, Date.now());
   const href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
   const link = element(
     "a",
@@ -569,14 +374,10 @@ function factsOf({ settings, account }: Context, step: Step, readied: readonly F
   return [[t`Before you send`, again, "warning"], ...twice, ...facts];
 }
 
-/** What the network's fee is, and who pays it. */
-async function feeFacts(context: Context, step: Step, sponsor: Sponsor | undefined): Promise<Fact[]> {
-  const [fee, lack] = await Promise.all([feeText(context, callsOf(step)), withoutEther(context)]);
+/** What the network's fee is, and whether the account can pay it. */
+async function feeFacts(context: Context, step: Step): Promise<Fact[]> {
+  const [fee, lack] = await Promise.all([feeText(context, step.call), withoutEther(context)]);
   const facts: Fact[] = [[t`The network's fee`, fee ?? t`in ether; the wallet shows it`]];
   if (lack !== undefined) facts.push([t`Ether of this account`, lack]);
-  if (sponsor !== undefined) {
-    const agreed = t`with “${SPONSORED}”, ${nameOf(sponsor)}, if it agrees: no ether is needed. Else nothing is sent`;
-    facts.push([t`Who pays the fee`, t`${agreed}. With “${SEND}”, this account`]);
-  }
   return facts;
 }

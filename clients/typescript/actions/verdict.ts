@@ -11,7 +11,6 @@ import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { heedStandstill } from "./halts.js";
 import { requireNoKey } from "./keyless.js";
-import type { ExpectedEvent } from "./node.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
 import { lookedAt } from "./paced.js";
 import { finished } from "./results.js";
@@ -19,7 +18,7 @@ import type { Fact, Stage } from "./stage.js";
 import { listingOf, submissionName, unlistedNote, WorkTable } from "./submissions.js";
 import type { Listing, Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { confirmLast, perform, stepOf, tolerated } from "./transactions.js";
+import { perform, stepOf, tolerated } from "./transactions.js";
 import { hasPassed } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -68,22 +67,14 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const commitment = commitmentOf(document);
   const awards = named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`;
   const whole: Fact[] = named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`]];
-  const kind = `verdict ${bounty.id}`;
-  const name = `${kind} ${commitment}`;
-  const recording = (reportCommitment: Hex): ExpectedEvent => ({
-    eventName: "VerdictRecorded",
-    args: { bountyId: bounty.id, guardian: account, reportCommitment },
-  });
-  await confirmLast(context, stage, name, kind, recording);
   await publishReasons(context, stage, bounty, document, commitment, [[t`Your Verdict`, awards], [t`Your reasons`, reasons.trim()], ...whole]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
   const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
   const found = await perform(context, stage, {
     ...stepOf(verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment), "recordVerdict"),
-    expected: recording(commitment),
-    name,
+    expected: { eventName: "VerdictRecorded", args: { bountyId: bounty.id, guardian: account, reportCommitment: commitment } },
+    name: `verdict ${bounty.id} ${commitment}`,
     title: t`Record the Verdict on the chain`,
-    act: "verdict",
     facts: [
       [t`What it does`, t`records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
       [t`Your Verdict`, awards],

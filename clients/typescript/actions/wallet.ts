@@ -3,13 +3,10 @@
 import { getTypesForEIP712Domain, hashTypedData, recoverAddress, size } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/acting.js";
-import { batchStatus, capabilitiesOf, sendBatch } from "./batches.js";
-import type { BatchStatus, Capabilities } from "./batches.js";
 import { addedChain } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
-import type { Call, Provider } from "./provider.js";
+import type { Provider } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
-import type { Sponsor } from "./settings.js";
 import { printable } from "./text.js";
 import { t } from "./words.js";
 
@@ -178,22 +175,6 @@ export class Wallet {
     const chainId = `0x${this.chainId.toString(16)}`; // a wallet that is switched meanwhile refuses it
     const transaction = { from: this.address, to, data, value: "0x0", chainId };
     return hexOf(await ask(this.#provider, "eth_sendTransaction", [transaction]));
-  }
-
-  /** What it can do for its account on this chain. */
-  capabilities(): Promise<Capabilities> {
-    return capabilitiesOf(this.#provider, this.address, this.chainId);
-  }
-
-  /** Has calls without ether done as one, under a name that makes them happen once; see `sendBatch`. */
-  async sendBatch(id: Hex, calls: readonly Call[], sponsor?: Sponsor): Promise<string> {
-    await this.requireReady();
-    return sendBatch(this.#provider, this.address, this.chainId, id, calls, sponsor);
-  }
-
-  /** What it says became of a batch; `undefined` where it does not say. */
-  batchStatus(id: string): Promise<BatchStatus | undefined> {
-    return batchStatus(this.#provider, id);
   }
 }
 

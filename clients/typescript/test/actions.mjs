@@ -402,7 +402,7 @@ const SENT = `0x${"aa".repeat(32)}`;
 const NONE = `0x${"00".repeat(32)}`;
 const CALL = { to: ADDRESS, data: "0x12" };
 const NOBODY = `0x${"00".repeat(20)}`;
-const STEP = { name: "step", act: "claim", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
+const STEP = { name: "step", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
 
 /** A step of the pages on a made-up chain: what the node and the wallet answer, and what a person presses. */
 function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
@@ -428,7 +428,6 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     receipt: async () => undefined,
     among: () => undefined,
     simulate: async () => {},
-    simulateTogether: async () => true,
     isContract: async () => true,
     gasPrice: async () => 1n,
     gasOf: async () => 1n,
@@ -454,7 +453,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     attempt: async (title, facts, buttons, work) => work(await stage.confirm(title, facts, ...buttons)),
   };
   const settings = { deployment };
-  const asked = { batchStatus: async () => undefined, requireReady: async () => {}, requireChain: async () => {}, ...wallet };
+  const asked = { requireReady: async () => {}, requireChain: async () => {}, ...wallet };
   return { seen, stage, context: { account: ADDRESS, journal, node: chain, wallet: asked, settings, isPrepared: false } };
 }
 
@@ -484,14 +483,6 @@ test("a transaction that was sped up is not called replaced by a part of a node 
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   assert.deepEqual(seen.confirmed, []);
 });
-
-for (const isHeld of [true, false]) {
-  test(`a step that is done says ${isHeld ? "nothing of a later one" : "that a later one took its place meanwhile"}`, async (t) => {
-    const { stage, context } = scene(t, { presses: ["Send with the wallet"], node: { find: async () => EVENT } });
-    const end = await ended(t, actions.perform(context, stage, { ...STEP, since: 7n, holds: async () => isHeld }));
-    assert.deepEqual([end.hash, end.isOvertaken], [EVENT.hash, !isHeld]);
-  });
-}
 
 test("a step that another device did while a person was asked is not sent", async (t) => {
   const node = { find: async () => EVENT };
@@ -540,17 +531,12 @@ test("a transaction that failed is not said to have changed nothing by a node wh
   assert.ok(seen.finds.length > 20);
 });
 
-for (const [what, blockNumber, expected] of [
-  ["did something else, or failed within the account", 11n, "step_not_done"],
-  ["is older than the attempt, as of a batch of an earlier one", 9n, undefined],
-]) {
-  test(`a transaction that succeeded and ${what}, ends ${expected ? "the step" : "nothing"}`, async (t) => {
-    const node = { receipt: async () => ({ succeeded: true, blockNumber, logs: [] }) };
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-    const end = await ended(t, actions.perform(context, stage, STEP));
-    assert.deepEqual([end?.code, seen.store.size], [expected, expected === undefined ? 1 : 0]);
-  });
-}
+test("a transaction that did something else, or failed within the account, ends the step", async (t) => {
+  const node = { receipt: async () => ({ succeeded: true, blockNumber: 11n, logs: [] }) };
+  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  const end = await ended(t, actions.perform(context, stage, STEP));
+  assert.deepEqual([end?.code, seen.store.size], ["step_not_done", 0]);
+});
 
 test("what is known of a transaction that was waited for is not forgotten after the wait", async (t) => {
   const waiting = new AbortController();
@@ -571,50 +557,19 @@ test("a transaction that a wallet names in a way of its own can be sent again af
   assert.equal(seen.confirmed.length, 1);
 });
 
-test("calls that a wallet has done without saying how can be sent again after a while", async (t) => {
-  const wallet = { batchStatus: async () => ({ state: "done", hash: undefined }) };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true }, wallet });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
-  assert.equal(seen.confirmed.length, 1);
-});
-
-const PENDING = { state: "pending" };
-const GONE = { state: "unknown" };
-const IN_BLOCK = { state: "done", hash: SENT };
-for (const [what, told, transaction, expected, blockNumber] of [
-  ["as pending, is given up", () => PENDING, null, "batch_outstanding"],
-  ["as pending, and is silent for a moment, is given up", (poll) => (poll % 60 === 0 ? undefined : PENDING), null, "batch_outstanding"],
-  ["as done, by a transaction that the node does not know, is given up", () => IN_BLOCK, null, "batch_outstanding"],
-  ["as done, by a transaction that the node knows, is not given up", () => IN_BLOCK, {}, undefined],
-  ["as done, by a transaction of before it was asked, is given up", () => IN_BLOCK, {}, "batch_outstanding", 9n],
-  ["as pending, and no longer after a while, is asked for again", (poll) => (poll < 20 ? PENDING : GONE), null, "cancelled"],
-]) {
-  test(`what a wallet has ${what}`, async (t) => {
-    const kept = { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true };
-    let poll = -1; // one before the wait
-    const wallet = { batchStatus: async () => told((poll += 1)) };
-    const receipt = async () => (blockNumber === undefined ? undefined : { succeeded: true, blockNumber, logs: [] });
-    const node = { transaction: async () => transaction, minedOf: async () => 0n, receipt };
-    const { seen, stage, context } = scene(t, { kept, wallet, node });
-    const end = await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }));
-    const asked = expected === "cancelled" ? 1 : 0;
-    assert.deepEqual([end?.code, seen.confirmed.length, seen.store.get("step")], [expected, asked, kept]);
-  });
-}
-
 test("what is shown once a wait was stopped is not overwritten by its last look", async (t) => {
   const waiting = new AbortController();
-  let looks = -1; // one before the wait
-  const batchStatus = async () => {
-    if ((looks += 1) === 10) waiting.abort(); // as a way on would be offered
-    return looks < 10 ? PENDING : GONE;
+  let looks = 0;
+  const transaction = async () => {
+    if ((looks += 1) === 4) waiting.abort(); // as a way on would be offered
+    return null;
   };
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1" }, wallet: { batchStatus } });
+  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { transaction } });
   const shown = [];
   stage.show = (...nodes) => shown.push(...nodes);
   stage.until = (work) => work(waiting.signal);
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
-  assert.deepEqual([looks, shown], [10, []]);
+  assert.deepEqual([looks, shown], [4, []]);
 });
 
 test("a way on is no longer offered once the node knows the transaction", async (t) => {
@@ -804,18 +759,6 @@ test("an answer that says nothing of the deployment is none", () => {
   assert.equal(actions.deploymentIn(stated), stated);
 });
 
-test("a step that is sent once more counts as begun then, and is looked for since the first time", async (t) => {
-  const { seen, stage, context } = scene(t, {
-    kept: { id: "1", fromBlock: 10n, askedAt: -1 },
-    presses: ["Send with the wallet"],
-    wallet: { send: async () => SENT },
-  });
-  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
-  const { fromBlock, askedAt } = seen.store.get("step");
-  assert.deepEqual([fromBlock, askedAt > -1], [10n, true]);
-});
-
 test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
   let isSwitched = false;
   const requireReady = async () => {
@@ -825,49 +768,6 @@ test("a step for which the wallet was not asked, since it has another account no
   const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node, wallet: { requireReady, send: requireReady } });
   assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).code, "wrong_account");
   assert.equal(seen.store.size, 0);
-});
-
-test("what was searched of the log is not searched again, but for the last of it", async (t) => {
-  const find = async (count) => (count === 5 ? EVENT : undefined);
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xsafe" }, node: { find } });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-  assert.deepEqual(seen.finds, [10n, 10n, 999_000n, 999_000n, 999_000n]);
-});
-
-test("calls of which the wallet says nothing can be sent again after a while", async (t) => {
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: true } });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "cancelled");
-  const [[, facts]] = seen.confirmed;
-  assert.match(facts.get("Before you send"), /cancel it there first/);
-});
-
-for (const [what, twice, expected] of [
-  ["counts once", undefined, /and counts once\. /],
-  ["counts from the later block", "it counts from the later block", /done twice, it counts from the later block\. /],
-]) {
-  test(`a call that another was to pay for, and that ${what}, is sent again by who was told so`, async (t) => {
-    const wallet = { batchStatus: async () => ({ state: "pending" }) };
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, batch: "0x1", isTogether: false }, wallet });
-    let offered = "";
-    const { show } = stage;
-    stage.show = (...nodes) => {
-      offered ||= textsOf(nodes[0]).join("");
-      show(...nodes);
-    };
-    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, twice }))).code, "cancelled");
-    assert.match(offered, expected);
-    assert.equal(seen.confirmed[0][1].get("Done twice"), twice);
-  });
-}
-
-test("calls that a Safe's owners were to do as one are done as one at the next visit, too", async (t) => {
-  const save = "Save it for the Safe's Transaction Builder";
-  const find = async () => reverts(); // nobody waits for the owners
-  const { stage, context } = scene(t, { presses: [save], node: { find } });
-  context.isPrepared = true;
-  stage.until = () => Promise.reject(new actions.ServiceError("stopped", ""));
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, before: CALL }))).code, "stopped");
-  assert.equal(await actions.isBatchBegun(context, "step"), true);
 });
 
 for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
@@ -1022,68 +922,53 @@ for (const [what, alone, isThere] of [
 }
 
 const NEWER = `0x${"77".repeat(32)}`;
-const within = (block) => async (_, first, last) => (first <= block && block <= last ? {} : undefined);
-for (const [what, final, now, expected, findIn, recordedIn, recorded = true] of [
+for (const [what, final, now, expected, recorded = true] of [
   ["until its block is final", NONE, 1n, "kept"],
   ["no longer once a final block has it", SENT, 1n, "forgotten"],
-  ["until it is final that nothing can be recorded", NONE, 2n, "kept"],
-  ["no longer once nothing can be recorded", NONE, 3n, "forgotten"],
   ["where the chain lost it, and has the one before", NEWER, 1n, "kept"],
-  ["no longer once a final block has what replaced it", NEWER, 1n, "forgotten", within(312n), 300n],
-  ["no longer once that is so, where only the wallet's attempt is noted", NEWER, 1n, "forgotten", within(15n)],
-  ["where the node does not say that it was recorded", NEWER, 1n, "kept", () => reverts(), 300n],
-  ["while it may be recorded yet", SENT, 1n, "kept", undefined, undefined, false],
-  ["no longer, which never was, once nothing can be recorded", NONE, 3n, "forgotten", undefined, undefined, false],
-  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", undefined, undefined, false],
-  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", undefined, undefined, false],
+  ["while it may be recorded yet", SENT, 1n, "kept", false],
+  ["while it is judged, where no page saw it recorded", SENT, 3n, "kept", false],
+  ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", false],
 ]) {
   test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
-    const node = { readContract: async () => final, findIn: findIn ?? within(-1n), getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
+    const node = { readContract: async () => final, getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
     const { seen, context } = scene(t, { node });
     context.settings = { deployment, hasMovedTime: true };
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
     actions.holdInMemory(file, new Blob(["a"]));
-    seen.store.set("sealed 7", { commitment: SENT, file, recorded, recordedIn });
+    seen.store.set("sealed 7", { commitment: SENT, file, recorded });
     seen.store.set(`submit 7 ${SENT}`, { id: "1", fromBlock: 10n });
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n, judgingDeadline: 4n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     const isThere = (await actions.storedAt(file)) !== undefined;
     assert.deepEqual([seen.store.size, isThere], expected === "kept" ? [2, true] : [0, false]);
-    assert.deepEqual(seen.finds, []); // the log since then may be weeks long
   });
 }
 
-const IS_SHOWN = "What the chain shows now";
-for (const [what, active, asks, findIn, fact, head = 100n] of [
+for (const [what, active, asks, fact] of [
   ["which the chain shows, is not offered again", SENT, 0],
-  ["which another device has replaced, is not offered again", NEWER, 0, within(12n)],
   ["which the chain has lost, is gone on with", NONE, 1],
-  ["which a later block may have than were looked through, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 1_000n],
-  ["which a node that is behind does not have yet, is not called lost", NEWER, 1, undefined, `your Submission ${NEWER}`, 11n],
-  ["of which the node does not say that it was recorded, is asked about", NEWER, 1, () => reverts(), `your Submission ${NEWER}`],
+  ["in whose place the chain has another, is asked about", NEWER, 1, `your Submission ${NEWER}`],
 ]) {
   test(`recorded work, ${what}`, async (t) => {
-    const node = { readContract: async () => active, findIn: findIn ?? within(-1n), getBlockNumber: async () => head };
-    const { seen, stage, context } = scene(t, { node, presses: ["Go on with it"] });
-    const done = { uploaded: true, prepared: true, recorded: true, recordedIn: 12n };
-    const kept = { commitment: SENT, file: "a", ...done, envelope: "" };
+    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
+    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
     seen.store.set("sealed 7", kept);
     assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
-    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get(IS_SHOWN), seen.finds], [asks, fact, []]);
-    const progress = String(seen.confirmed[0]?.[1].get("How far it came"));
-    assert.match(progress, asks === 0 ? /^undefined$/ : fact === undefined ? /lost by the chain/ : /may have lost it/);
+    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get("What the chain shows now")], [asks, fact]);
   });
 }
 
 for (const [most, expected] of [[1_000n, [500n]], [200n, [500n, 312n, 156n, 156n, 156n, 32n]], [50n, "chain_unavailable"]]) {
   test(`a node that takes ${most} blocks at once is asked about 500 in parts that it takes`, async () => {
     const asked = [];
-    const read = async (_, [{ fromBlock, toBlock }]) => {
+    const read = async (method, [{ fromBlock, toBlock } = {}]) => {
+      if (method === "eth_blockNumber") return "0x1f4";
       asked.push(BigInt(toBlock) - BigInt(fromBlock) + 1n);
       if (asked.at(-1) > most) throw new Error("range");
       return [];
     };
-    const found = new actions.Node({ read }, ADDRESS).findIn({ eventName: "SubmissionRecorded", args: {} }, 1n, 500n);
+    const found = new actions.Node({ read }, ADDRESS).find({ eventName: "SubmissionRecorded", args: {} }, 1n);
     assert.deepEqual(await found.then(() => asked, ({ code }) => code), expected);
   });
 }
@@ -1127,57 +1012,6 @@ for (const [what, escrows, kept, asks] of [
     Object.assign(context.journal, { get: async () => ({ id: "1" }) });
     if (kept !== undefined) await actions.requireWanted(context, stage, escrows, kept); // its creation was begun
     assert.equal(seen.confirmed.length, asks);
-  });
-}
-
-for (const [what, kept, given, asked] of [
-  ["as one, which failed", { batch: "0x1", isTogether: true }, { batchStatus: async () => ({ state: "failed" }) }, "Allow the escrow"],
-  ["as one, of which nobody knows", { batch: "0x1", isTogether: true }, {}, "A creation of this bounty is outstanding"],
-  ["after an allowance", { hash: SENT, isTogether: false }, {}, undefined],
-]) {
-  test(`a bounty that was begun ${what}, is ${asked === undefined ? "looked for" : "gone on with by two transactions"}`, async (t) => {
-    const { seen, stage, context } = scene(t, { node: { readContract: async () => 0n }, wallet: given });
-    const { get } = context.journal;
-    let isKept = true;
-    const token = { address: HERE, symbol: "tUSDC", decimals: 6 };
-    Object.assign(context, { account: HERE, token, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
-    Object.assign(context.journal, {
-      get: async (name) => (name.startsWith("create ") ? (isKept ? { id: "1", fromBlock: 10n, ...kept } : undefined) : get(name)),
-      remove: async () => void (isKept = false),
-    });
-    const conditions = { guardians: [], quorum: 1n, revealDelay: 0n, now: 0n };
-    const funding = { terms: TERMS, validBefore: 0n, isAllowed: true, nonces: [NONCE], signedUntil: 0n };
-    const job = { name: "fund", commitment: NONCE, page: { ...TERMS, title: "A" }, conditions };
-    const end = await actions.approve(context, stage, job, funding).catch((error) => error.code ?? error);
-    assert.deepEqual([end, seen.confirmed[0]?.[0]], [asked && "cancelled", asked]);
-  });
-}
-
-for (const [what, kept, given, asks] of [
-  ["may still happen", { batch: "0x1" }, {}, 1],
-  ["failed", { batch: "0x1" }, { wallet: { batchStatus: async () => ({ state: "failed" }) } }, 0],
-  ["is recorded", { hash: SENT }, { node: { find: async () => EVENT } }, 0],
-  ["was recorded longer ago than logs are read", { hash: SENT }, { node: { receipt: async () => ({}), among: () => EVENT } }, 0],
-  ["succeeded without being recorded", { hash: SENT }, { node: { receipt: async () => ({ succeeded: true }) } }, 0],
-  ["was cancelled for good", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 4n : 5n) } }, 0],
-  ["was cancelled a moment ago", { hash: SENT, nonce: 3n }, { node: { minedOf: async (_, block) => (block === "finalized" ? 3n : 4n) } }, 1],
-  ["is one of which a node without old logs says nothing", { hash: SENT }, { node: { find: () => reverts() } }, 1],
-]) {
-  test(`a Verdict beside an earlier one that ${what} is ${asks === 0 ? "" : "not "}sent unasked`, async (t) => {
-    const { seen, stage, context } = scene(t, { presses: ["Go on with this one"], ...given });
-    seen.store.set(`verdict 7 ${NONCE}`, { id: "1", fromBlock: 10n, askedAt: 10, ...kept });
-    for (const name of ["verdict-draft 7", `verdict 70 ${NONCE}`]) seen.store.set(name, {});
-    const own = `verdict 7 0x${"ab".repeat(32)}`;
-    const go = (step) => actions.confirmLast(context, stage, step, "verdict 7", () => ({}));
-    await go(own);
-    assert.equal(seen.confirmed.length, asks);
-    assert.equal(seen.store.has(`verdict 7 ${NONCE}`), asks > 0); // what is known to have ended is forgotten
-    await go(`verdict 7 ${NONCE}`); // the same one goes on
-    for (const [fromBlock, askedAt, again] of [[9n, 11, 0], [11n, 9, asks], [11n, undefined, 2 * asks]]) {
-      seen.store.set(own, { id: "2", fromBlock, askedAt });
-      await go(own).catch(() => {}); // asked about what was begun since
-      assert.equal(seen.confirmed.length, asks + again);
-    }
   });
 }
 
@@ -1331,21 +1165,7 @@ test("a node that does not answer says nothing of an account", async () => {
   await assert.rejects(refused, { message: "no connection" });
 });
 
-const { STANDS_STILL_SECONDS: STILL, LONGEST_INCLUSION_SECONDS: LONGEST } = actions;
-test("a window that an outage could take is named as advice, on a rollup alone", () => {
-  const named = (...given) => actions.outageAdvice(...given).map(([, text]) => text.split(" is ")[0]);
-  const [deadline, judging] = ["The time until the deadline", "The judging window"];
-  for (const chainId of [8453, 84532]) {
-    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST + 1n), []);
-    assert.deepEqual(named(chainId, LONGEST, LONGEST + 1n), [deadline]);
-    assert.deepEqual(named(chainId, LONGEST + 1n, LONGEST), [judging]);
-    assert.deepEqual(named(chainId, -5n, 60n), [deadline, judging]);
-    assert.deepEqual(named(chainId, undefined, undefined), []);
-  }
-  assert.deepEqual(named(31337, 60n, 60n), []);
-  const [[, text]] = actions.outageAdvice(8453, 5n * 3_600n + 59n, undefined);
-  assert.match(text, /is 5 hours\. .* for 1 hour 56 minutes once, and a Solver may then need up to 13 hours /);
-});
+const { STANDS_STILL_SECONDS: STILL } = actions;
 for (const [what, age, hasMovedTime, isShown] of [
   ["a newest block of just before", STILL, false, false],
   ["an old newest block", STILL + 1n, false, true],

@@ -7,7 +7,6 @@
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { createRequire } from 'node:module';
-import { sendOperation, statusOfOperation } from './bundling.mjs';
 import { launch } from './launch.mjs';
 
 const [client] = process.argv.slice(2);
@@ -85,53 +84,6 @@ async function sentBySafe(wallet, { to, data }, operation = 0) {
   return hash;
 }
 
-const MULTI_SEND_ABI = viem.parseAbi(['function multiSend(bytes transactions) payable']);
-/** What each account was asked to do as one (EIP-5792), and the transaction that does it; a wallet knows it on each page. */
-const batches = new Map();
-
-/** Does calls as one by Safe's MultiSend: from a Safe, or from an account that is delegated to it. */
-async function sentAsOne(wallet, batch) {
-  const { id, calls, atomicRequired } = batch;
-  const known = batches.get(wallet.account.address) ?? new Map();
-  batches.set(wallet.account.address, known);
-  if (known.has(id)) throw { code: 5720, message: 'Duplicate ID' };
-  if (wallet.cannot_batch || (calls.length > 1 && !atomicRequired)) throw { code: 5760, message: 'Atomicity not supported' };
-  if (wallet.fails_batches) return known.set(id, undefined) && { id };
-  if (wallet.bundlerUrl !== undefined) {
-    const hash = await sendOperation(viem, wallet, batch);
-    if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
-    return known.set(id, hash) && { id };
-  }
-  const packed = calls.map(({ to, data }) =>
-    viem.encodePacked(['uint8', 'address', 'uint256', 'uint256', 'bytes'], [0, to, 0n, BigInt(viem.size(data)), data]),
-  );
-  const data = viem.encodeFunctionData({ abi: MULTI_SEND_ABI, args: [viem.concat(packed)] });
-  const { account } = wallet;
-  if (wallet.safe !== undefined) {
-    await sentBySafe(wallet, { to: wallet.batches, data }, 1);
-    known.set(id, '');
-  } else {
-    const sender = viem.createWalletClient({ account, transport: viem.http(wallet.rpcUrl) });
-    known.set(id, await sender.sendTransaction({ chain: null, to: account.address, data, value: 0n }));
-  }
-  if (wallet.forgets) throw { code: -32603, message: 'The connection was lost.' };
-  return { id };
-}
-
-/** What became of calls that were to be done as one; of a Safe's no transaction is named. */
-async function statusOfBatch(wallet, id) {
-  const known = batches.get(wallet.account.address);
-  if (!known?.has(id)) throw { code: 5730, message: 'Unknown bundle id' };
-  const hash = known.get(id);
-  if (hash === undefined) return { version: '2.0.0', id, status: 400, atomic: true };
-  if (wallet.bundlerUrl !== undefined) return statusOfOperation(wallet, id, hash);
-  const node = viem.createPublicClient({ transport: viem.http(wallet.rpcUrl) });
-  const receipt = hash === '' ? undefined : await node.getTransactionReceipt({ hash }).catch(() => undefined);
-  if (receipt === undefined) return { version: '2.0.0', id, status: 100, atomic: true };
-  const status = receipt.status === 'success' ? 200 : 500;
-  return { version: '2.0.0', id, status, atomic: true, receipts: [{ transactionHash: hash, status: '0x1', logs: [] }] };
-}
-
 /** What a wallet answers: keys stay here, everything else is its node's answer. */
 async function answer(wallet, method, params) {
   const { account } = wallet;
@@ -158,23 +110,6 @@ async function answer(wallet, method, params) {
       if (wallet.safe === undefined) return account.signTypedData(typedData);
       return wrapped(wallet.safe, await signedBySafe(wallet, 'SafeMessage', { message: viem.hashTypedData(typedData) }));
     }
-    case 'wallet_getCapabilities':
-      if (wallet.batches === undefined && wallet.bundlerUrl === undefined) {
-        throw { code: -32601, message: 'Method not found' };
-      }
-      return {
-        [`0x${wallet.chainId.toString(16)}`]: {
-          atomic: { status: 'supported' },
-          ...(wallet.bundlerUrl !== undefined && { paymasterService: { supported: true } }),
-        },
-      };
-    case 'wallet_sendCalls':
-      wallet.asked.push({ method, batch: params[0] });
-      if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
-      if (wallet.loses) throw { code: -32603, message: 'The connection was lost.' };
-      return sentAsOne(wallet, params[0]);
-    case 'wallet_getCallsStatus':
-      return statusOfBatch(wallet, params[0]);
     case 'eth_sendTransaction': {
       wallet.asked.push({ method, transaction: params[0] });
       if (wallet.declines_to_send) throw { code: 4001, message: 'User rejected the request.' };
@@ -300,7 +235,7 @@ const commands = {
     );
   },
   /** Changes how the wallet behaves: declines_to_send, silent, late, loses, forgets, lies, locked, hidden, knows, chainId,
-   * shown, cannot_batch, fails_batches, drops_sponsors.
+   * shown.
    */
   async wallet({ found, changes }) {
     Object.assign(found.wallet, changes);

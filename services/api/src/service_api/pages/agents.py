@@ -1,9 +1,8 @@
 """Files that agents and assistants' tools look for at a site: how to take part, and whom to tell of a weakness.
 
-RFC 9116, RFC 9727. What an operator has not set is not there.
+RFC 9116. What an operator has not set is not there.
 """
 
-import json
 from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import Final
@@ -46,23 +45,6 @@ def get_llms() -> Response:
     """The documents for a model, by name."""
     text = _LLMS.format(site=provided(PageSources).config.public_url)
     return _answer(text.encode(), "text/plain; charset=utf-8")
-
-
-@routes.get("/.well-known/api-catalog")
-@public
-def get_api_catalog() -> Response:
-    """The API, as a set of links."""
-    site = provided(PageSources).config.public_url
-    described = {
-        "anchor": f"{site}/api",
-        "service-desc": [{"href": f"{site}/api/openapi.json", "type": "application/openapi+json"}],
-        "service-doc": [
-            {"href": f"{site}/api/docs", "type": "text/html"},
-            {"href": f"{site}/agents.md", "type": "text/markdown"},
-        ],
-        "status": [{"href": f"{site}/api/status", "type": "application/json"}],
-    }
-    return _answer(json.dumps({"linkset": [described]}).encode(), "application/linkset+json")
 
 
 @routes.get("/.well-known/security.txt")

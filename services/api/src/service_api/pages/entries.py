@@ -166,8 +166,3 @@ def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:
     """In the order of a feed, each id once."""
     by_id = {each.id: each for each in entries}
     return tuple(sorted(by_id.values(), key=lambda each: (-each.at, each.id))[:MAX_ENTRIES])
-
-
-def endings(chronicle: Chronicle, bounties: Iterable[BountyRow]) -> Iterable[Entry]:
-    """Of those bounties that ended."""
-    return (chronicle.decided(row, row.settled_at) for row in bounties if row.settled_at is not None)

@@ -1,6 +1,6 @@
 """Atom feeds for reader programs."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -22,7 +22,7 @@ from werkzeug.exceptions import NotFound
 from service_api.bounties.list_bounties import list_bounties
 from service_api.pages import filters, formatting
 from service_api.pages.answers import kept
-from service_api.pages.entries import Chronicle, Entry, endings, newest
+from service_api.pages.entries import Chronicle, Entry, newest
 from service_api.pages.person import read_lost, read_person
 from service_api.pages.routes import parsed_account, parsed_bounty_id
 from service_api.pages.rows import (
@@ -79,14 +79,10 @@ def get_feed() -> Response:
         followed = _followed(deps, search.query) if search.texts else None
         with deps.facts.open() as facts:
             found = _recent(facts.connection) if followed is None else _among(facts.connection, followed)
-            named = {each.bounty_id for each in found.verdicts} | {each.bounty_id for each in found.claims}
-            known = _with_named(facts.connection, found.bounties, named)
-            chronicle = _chronicle(deps, known)
-            entries = [*map(chronicle.created, found.created), *_judged(facts.connection, chronicle, found.verdicts)]
-        entries += [*map(chronicle.claimed, found.claims), *endings(chronicle, known.values())]
+            entries = _entries(deps, facts.connection, found)
         title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
         _, question_mark, query = (search.feed() or "").partition("?")
-        return Feed(title, search.address(), newest(entries), question_mark + query)
+        return Feed(title, search.address(), entries, question_mark + query)
 
     return _answer(make)
 
@@ -101,19 +97,19 @@ def get_bounty_feed(bounty_id: str) -> Response:
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
             connection = facts.connection
-            known = read_bounties_by_id(connection, {number})
-            if number not in known:
+            row = read_bounties_by_id(connection, {number}).get(number)
+            if row is None:
                 raise NotFound
-            submissions = read_rows(connection, SubmissionRow, SUBMISSION.bounty_id == number, most=MOST_ROWS)
-            lost = read_lost(connection, SUBMISSION.bounty_id == number)
-            verdicts = read_rows(connection, VerdictRow, VERDICT.bounty_id == number, most=MOST_ROWS)
-            claims = read_rows(connection, ClaimRow, CLAIM.bounty_id == number, most=MOST_ROWS)
-            chronicle = _chronicle(deps, known)
-            entries = [chronicle.created(known[number]), *_judged(connection, chronicle, verdicts)]
-        entries += [*map(chronicle.submitted, submissions), *map(chronicle.lost, lost)]
-        entries += [*map(chronicle.claimed, claims), *endings(chronicle, known.values())]
-        title = known[number].title.title or gettext("Bounty %(number)s", number=number)
-        return Feed(title, f"/bounties/{number}", newest(entries))
+            found = Happened(
+                created=(row,),
+                submitted=read_rows(connection, SubmissionRow, SUBMISSION.bounty_id == number, most=MOST_ROWS),
+                lost=read_lost(connection, SUBMISSION.bounty_id == number),
+                judged=read_rows(connection, VerdictRow, VERDICT.bounty_id == number, most=MOST_ROWS),
+                claimed=read_rows(connection, ClaimRow, CLAIM.bounty_id == number, most=MOST_ROWS),
+            )
+            entries = _entries(deps, connection, found)
+        title = row.title.title or gettext("Bounty %(number)s", number=number)
+        return Feed(title, f"/bounties/{number}", entries)
 
     return _answer(make)
 
@@ -127,42 +123,35 @@ def get_person_feed(account: str) -> Response:
 
     def make(deps: PageSources) -> Feed:
         with deps.facts.open() as facts:
-            connection = facts.connection
-            found = read_person(connection, address)
-            known = _with_named(connection, found.posted, found.named)
-            lost = read_lost(connection, SUBMISSION.solver_address == address)
-            chronicle = _chronicle(deps, known)
-            entries = [*map(chronicle.created, found.posted), *_judged(connection, chronicle, found.judged)]
-        entries += [*map(chronicle.submitted, found.submitted), *map(chronicle.lost, lost)]
-        entries += [*map(chronicle.claimed, found.claimed), *endings(chronicle, known.values())]
-        return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", newest(entries))
+            rows = read_person(facts.connection, address)
+            lost = read_lost(facts.connection, SUBMISSION.solver_address == address)
+            found = Happened(rows.posted, (), rows.submitted, lost, rows.judged, rows.claimed)
+            entries = _entries(deps, facts.connection, found)
+        return Feed(gettext("Account %(account)s", account=address), f"/people/{address}", entries)
 
     return _answer(make)
 
 
 @dataclass(frozen=True, slots=True)
-class RecentRows:
-    """The newest of what happened. ``ended`` are the bounties that ended last, whenever they were created: nobody may
-    have judged or claimed them."""
+class Happened:
+    """What a feed tells of. ``ended`` are the bounties that ended last, whenever they were created: nobody may have
+    judged or claimed them."""
 
-    created: tuple[BountyRow, ...]
-    ended: tuple[BountyRow, ...]
-    verdicts: tuple[VerdictRow, ...]
-    claims: tuple[ClaimRow, ...]
-
-    @property
-    def bounties(self) -> tuple[BountyRow, ...]:
-        """All bounties that were read."""
-        return self.created + self.ended
+    created: tuple[BountyRow, ...] = ()
+    ended: tuple[BountyRow, ...] = ()
+    submitted: tuple[SubmissionRow, ...] = ()
+    lost: tuple[SubmissionRow, ...] = ()
+    judged: tuple[VerdictRow, ...] = ()
+    claimed: tuple[ClaimRow, ...] = ()
 
 
-def _recent(connection: Connection) -> RecentRows:
+def _recent(connection: Connection) -> Happened:
     ended_last = BOUNTY.settled_block.desc()
-    return RecentRows(
+    return Happened(
         created=read_bounties(connection, most=FEED_LENGTH),
         ended=read_bounties(connection, IS_DECIDED, most=FEED_LENGTH, order=ended_last),
-        verdicts=read_rows(connection, VerdictRow, most=FEED_LENGTH),
-        claims=read_rows(connection, ClaimRow, most=FEED_LENGTH),
+        judged=read_rows(connection, VerdictRow, most=FEED_LENGTH),
+        claimed=read_rows(connection, ClaimRow, most=FEED_LENGTH),
     )
 
 
@@ -172,35 +161,38 @@ def _followed(deps: PageSources, query: BountyQuery) -> frozenset[BountyId]:
     return frozenset(item.bounty_id for found in lists for item in found.items)
 
 
-def _among(connection: Connection, ids: Collection[BountyId]) -> RecentRows:
+def _among(connection: Connection, ids: Collection[BountyId]) -> Happened:
     """These bounties and what happened in them, the latest first."""
     if not ids:
-        return RecentRows((), (), (), ())
-    return RecentRows(
+        return Happened()
+    return Happened(
         created=tuple(read_bounties_by_id(connection, ids).values()),
-        ended=(),
-        verdicts=read_rows(connection, VerdictRow, VERDICT.bounty_id.in_(ids), most=MAX_LIMIT),
-        claims=read_rows(connection, ClaimRow, CLAIM.bounty_id.in_(ids), most=MAX_LIMIT),
+        judged=read_rows(connection, VerdictRow, VERDICT.bounty_id.in_(ids), most=MAX_LIMIT),
+        claimed=read_rows(connection, ClaimRow, CLAIM.bounty_id.in_(ids), most=MAX_LIMIT),
     )
 
 
-def _judged(connection: Connection, chronicle: Chronicle, verdicts: Collection[VerdictRow]) -> Iterable[Entry]:
-    """The latest Verdicts, and each that was replaced in the same bounties, by any Guardian: the others see it, too."""
-    replaced = read_replacements(connection, {each.bounty_id for each in verdicts})
-    return [*map(chronicle.judged, verdicts), *map(chronicle.replaced, replaced)]
-
-
-def _with_named(
-    connection: Connection, known: Iterable[BountyRow], named: Collection[BountyId]
-) -> Mapping[BountyId, BountyRow]:
-    """The bounties that are known, and the others by their ids."""
-    found = {row.bounty_id: row for row in known}
-    return found | dict(read_bounties_by_id(connection, set(named) - set(found)))
-
-
-def _chronicle(deps: PageSources, bounties: Mapping[BountyId, BountyRow]) -> Chronicle:
-    titles = {each: row.title for each, row in bounties.items()}
-    return Chronicle(deps.config.chain, deps.constants.token(), titles)
+def _entries(deps: PageSources, connection: Connection, found: Happened) -> tuple[Entry, ...]:
+    """Make entries of all of it, and of each Verdict that was replaced in the same bounties, by any Guardian: the
+    others see it, too."""
+    known = {row.bounty_id: row for row in (*found.created, *found.ended)}
+    named = {row.bounty_id for row in found.submitted} | {row.bounty_id for row in found.judged}
+    named |= {row.bounty_id for row in found.claimed}
+    known |= dict(read_bounties_by_id(connection, named - set(known)))
+    replaced = read_replacements(connection, {each.bounty_id for each in found.judged})
+    titles = {each: row.title for each, row in known.items()}
+    made = Chronicle(deps.config.chain, deps.constants.token(), titles)
+    return newest(
+        (
+            *map(made.created, found.created),
+            *map(made.submitted, found.submitted),
+            *map(made.lost, found.lost),
+            *map(made.judged, found.judged),
+            *map(made.replaced, replaced),
+            *map(made.claimed, found.claimed),
+            *(made.decided(row, row.settled_at) for row in known.values() if row.settled_at is not None),
+        )
+    )
 
 
 def _answer(make: Callable[[PageSources], Feed]) -> Response:

@@ -74,40 +74,7 @@ NAMES: Final = {
 FIELDS: Final = tuple(NAMES)
 FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
 """Those that a bounty's terms and page decide when it is created: what a feed follows."""
-PARAMETERS: Final = frozenset({"show", "sort", "cursor", "page", "back", *FIELDS})
-MOST_BACK: Final = 10
-"""Cursors of the pages before that an address keeps, so that one can go back without a script."""
-
-
-@dataclass(frozen=True, slots=True)
-class ListPlace:
-    """Where in the list a page is: the list's cursor, and as the reader's address has it which page that is, and the
-    cursors of those before it from the second on."""
-
-    cursor: str | None = None
-    page: int = 1
-    back: tuple[str, ...] = ()
-
-    def after(self, cursor: str) -> "ListPlace":
-        """The next page."""
-        back = self.back if self.cursor is None else (*self.back, self.cursor)[-MOST_BACK:]
-        return ListPlace(cursor, self.page + 1, back)
-
-    def before(self) -> "ListPlace | None":
-        """The page before; None for the first one, and where its cursor is not known any more."""
-        if self.page == 2:
-            return ListPlace()
-        return ListPlace(self.back[-1], self.page - 1, self.back[:-1]) if self.back else None
-
-    def values(self) -> dict[str, str]:
-        """Its part of the address."""
-        if self.cursor is None:
-            return {}
-        back = {"back": "~".join(self.back)} if self.back else {}
-        return {"cursor": self.cursor, **({"page": str(self.page)} if self.page > 1 else {}), **back}
-
-
-FIRST: Final = ListPlace()
+PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
 _EVERYTHING: Final = BountyQuery(limit=PAGE_LENGTH)
 
 
@@ -129,7 +96,8 @@ class Search:
 
     chosen: Filter
     sort: BountySort
-    place: ListPlace
+    cursor: str | None
+    """Where in the list a page begins; None for the first one."""
     texts: Mapping[str, str]
     problems: Mapping[str, str]
     query: BountyQuery = _EVERYTHING
@@ -140,20 +108,20 @@ class Search:
         texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
         if self.sort is BountySort.NEWEST:
             return tuple(texts)
-        plain = Search(self.chosen, BountySort.NEWEST, FIRST, self.texts, {})
+        plain = Search(self.chosen, BountySort.NEWEST, None, self.texts, {})
         return (*texts, Set(gettext(SORTS[self.sort]), "", plain.address()))
 
     def _without(self, name: str) -> str:
         texts = {each: text for each, text in self.texts.items() if each != name}
-        return Search(self.chosen, self.sort, FIRST, texts, {}).address()
+        return Search(self.chosen, self.sort, None, texts, {}).address()
 
-    def address(self, chosen: Filter | None = None, place: ListPlace = FIRST) -> str:
+    def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
         """The one address of this state, or of its neighbour with other bounties or another page."""
         shown = chosen or self.chosen
         values = {} if shown is Filter.OPEN else {"show": shown.value}
         values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
         values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
-        values |= place.values()
+        values |= {} if cursor is None else {"cursor": cursor}
         return f"/?{urlencode(values)}" if values else "/"
 
     def feed(self) -> str | None:
@@ -163,7 +131,7 @@ class Search:
 
     def cleared(self) -> str:
         """The address without the fields."""
-        return Search(self.chosen, self.sort, FIRST, {}, {}).address()
+        return Search(self.chosen, self.sort, None, {}, {}).address()
 
 
 def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
@@ -183,26 +151,13 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
         for lower, upper, problem in _RANGES
         if lower in read and upper in read and int(read[lower]) > int(read[upper])
     }
-    place = _place(values, sort)
-    if place is None:
-        problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
-    cursor = None if place is None or place.cursor is None else PageCursor(parse_cursor(place.cursor))
-    query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=cursor)
-    return Search(chosen, sort, place or FIRST, texts, problems, query)
-
-
-def _place(values: Mapping[str, str], sort: BountySort) -> ListPlace | None:
-    """The place that an address names; None where its cursor does not continue the list. Where the address does not say
-    which page that is, or not so that it could be, the page is shown without its number."""
     cursor = values.get("cursor") or None
-    if cursor is None:
-        return FIRST
-    if not _continues(cursor, sort):
-        return None
-    back = tuple(each for each in values.get("back", "").split("~")[-MOST_BACK:] if _continues(each, sort))
-    number = re.fullmatch("[1-9][0-9]{0,5}", values.get("page", ""))
-    page = int(number[0]) if number else 1
-    return ListPlace(cursor, page, back) if page > 1 and len(back) == min(page - 2, MOST_BACK) else ListPlace(cursor)
+    if cursor is not None and not _continues(cursor, sort):
+        problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
+        cursor = None
+    place = None if cursor is None else PageCursor(parse_cursor(cursor))
+    query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=place)
+    return Search(chosen, sort, cursor, texts, problems, query)
 
 
 def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict[str, str]) -> T:

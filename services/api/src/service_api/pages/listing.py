@@ -7,7 +7,7 @@ from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
 
 from service_api.bounties.list_bounties import list_bounties
-from service_api.pages.filters import PAGE_LENGTH, ListPlace, Search
+from service_api.pages.filters import Search
 from service_api.pages.formatting import counted
 from service_api.pages.money import award_of
 from service_api.pages.sources import PageSources
@@ -30,38 +30,22 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class ListPage:
-    """A page of the list. ``count`` is how many bounties match on all pages, as a sentence; ``shown`` which of them are
-    on this one, where that is known. ``following`` and ``former`` are the addresses of the pages beside it."""
+    """A page of the list. ``count`` is how many bounties match on all pages, as a sentence; ``following`` the address
+    of the next one."""
 
     listed: tuple[Listed, ...]
     count: str
-    shown: str | None
     following: str | None
-    former: str | None
     now: UnixSeconds
 
 
 def list_page(deps: PageSources, search: Search) -> ListPage:
     """The bounties that are looked for, after the cursor."""
-    place = search.place
     found = list_bounties(deps.facts, search.query).value
     now = deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)
-    following = None if found.next_cursor is None else search.address(place=place.after(found.next_cursor))
-    before = place.before()
-    former = None if before is None else search.address(place=before)
-    return ListPage(listed, _count(found), _shown(found, place), following, former, now)
-
-
-def _shown(found: BountyList, place: ListPlace) -> str | None:
-    """Such as "21 to 38 of 38"; None on the only page, and where the address does not say which page it is."""
-    if not found.items or (place.cursor is None and found.next_cursor is None) or (place.cursor and place.page == 1):
-        return None
-    first = (place.page - 1) * PAGE_LENGTH + 1
-    last, total = first + len(found.items) - 1, found.total_count
-    if total is None:
-        return gettext("%(first)s to %(last)s of more than 1,000", first=first, last=last)
-    return gettext("%(first)s to %(last)s of %(total)s", first=first, last=last, total=max(total, last))
+    following = None if found.next_cursor is None else search.address(cursor=found.next_cursor)
+    return ListPage(listed, _count(found), following, now)
 
 
 def _listed(item: BountyItem, now: UnixSeconds) -> Listed:

@@ -52,7 +52,7 @@ def get_list() -> PlainResponse:
     token = deps.constants.token()
     search = filters.read_search(values, token)
     if not all(values.values()):
-        return redirect(search.address(place=search.place), 303)
+        return redirect(search.address(cursor=search.cursor), 303)
 
     def make() -> dict[str, object]:
         figures = status.figures_of(show_status(deps.facts))

@@ -13,17 +13,15 @@ from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
 
-from service_api.pages.lookalikes import may_mislead
 from service_api.pages.markdown import as_text, render, render_line
 
 
 @dataclass(frozen=True, slots=True)
 class Title:
-    """A bounty in a list. ``title`` None: its page cannot be shown. ``may_mislead``: its letters look like others."""
+    """A bounty in a list. ``title`` None: its page cannot be shown."""
 
     title: str | None
     summary: str = ""
-    may_mislead: bool = False
     tags: tuple[str, ...] = ()
     withheld: Withheld | None = None
     """Why there is none, where the operator does not show the page."""
@@ -38,7 +36,7 @@ def stated_title(
     """Return what a list shows of a page; of one that is withheld the reason alone."""
     if withheld is not None or title is None:
         return Title(None, withheld=withheld)
-    return Title(readable_line(title), readable_line(summary or ""), may_mislead(title), tuple(tags or ()))
+    return Title(readable_line(title), readable_line(summary or ""), tuple(tags or ()))
 
 
 @dataclass(frozen=True)

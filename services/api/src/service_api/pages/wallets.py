@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
-from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import CurrentFees, TokenDescription
 
@@ -59,8 +58,6 @@ def wallet_data(
         "api_url": config.public_url,
         "bucket_url": config.bucket_url,
         "explorer_url": pages.explorer_url,
-        "sponsor": None if pages.sponsor is None else to_json(pages.sponsor),
-        "rate_feed": pages.rate_feed,
         "faucet_url": pages.faucet_url,
         "beacon": None
         if beacon is None

@@ -1,1 +1,0 @@
-import{Aa as d,xa as a,ya as b,za as c}from"./chunk-NGIXKFZM.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
