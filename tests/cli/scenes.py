@@ -69,17 +69,6 @@ def seal(stage: Stage) -> Case:
     return Case(home, words, "submit.submission_recorded", stage.ledger.people.solvers[0].address, 1)
 
 
-def replace_work(stage: Stage) -> Case:
-    """Changed files in the place of what this machine recorded."""
-    case = seal(stage)
-    case.home.run(*case.words)
-    account, bounty = stage.ledger.people.solvers[0].address, int(case.words[1])
-    former = stage.ledger.submission(bounty, account)
-    (case.home.home / "work" / "main.py").write_text("print(2)\n")
-    words = (*case.words, "--replace")
-    return replace(case, words=words, check=lambda: stage.ledger.submission(bounty, account) != former)
-
-
 def replace_by_wallet(stage: Stage) -> Case:
     """The same, prepared for a wallet: the first is mined, the second only shown."""
     case, solver = seal(stage), stage.ledger.people.solvers[0]
@@ -148,12 +137,6 @@ def receive(stage: Stage) -> Case:
     words = ("poster:open-winning-submission", stage.awarded.bounty, "out")
     done = Case(home, words, "open_winning_submission.artifact_opened", account, 0)
     return replace(done, check=lambda: files_below(home.home / "out") == stage.awarded.files)
-
-
-SCENES = (
-    fund, seal, replace_work, replace_by_wallet, judge, heartbeat, claim, claim_all, claim_fee, open_work, deliver,
-    receive,
-)  # fmt: skip
 
 
 def make_stage(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, folder: Path) -> Stage:

@@ -1,23 +1,17 @@
 """The API client: what it retries, what it never resends, and answers that never end."""
 
-import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from email.utils import formatdate
 from pathlib import Path
 from threading import Event, Thread
-from types import SimpleNamespace
 from typing import Final
 
 import pytest
 from bounty_protocol.auth.header import parse_header
 from bounty_protocol.types import to_bytes
 from service_cli import api as api_module
-from service_cli.chain.signer import LocalSigner
 
-from tests import raw_server as raw
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy
@@ -101,21 +95,6 @@ def test_signed_request__an_answer_that_is_final__is_shown_as_it_came_and_not_re
     assert rpc.sent() == 0
 
 
-@pytest.mark.parametrize(
-    ("moment", "shown"), [("2030-01-02T03:04:05Z", "2030-01-02T03:04:05Z"), ("soon\x1b[2J", None), (7, None)]
-)
-def test_quota__reached__shows_from_when_another_attempt_is_permitted(
-    api: ApiTwin, poster: Terminal, page: Path, moment: object, shown: str | None
-) -> None:
-    error = {"code": "publication_review_limit_reached", "message": "Quota.", "issues": [], "next_action": "Wait."}
-    body = json.dumps({"error": {**error, "retry_not_before": moment}}).encode()
-    script(api, (429, body, {"Retry-After": "9", "Content-Type": "application/json"}))
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["event"] == "publish_fund.failed"
-    assert ran.last.get("retry_not_before") == shown
-    assert (f"not before: {shown}" in ran.words) == (shown is not None)
-
-
 def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
     api: ApiTwin, poster: Terminal, page: Path
 ) -> None:
@@ -123,35 +102,6 @@ def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
     ran = poster.run("poster:publish-fund", str(page), code=1)
     assert (ran.last["event"], ran.last["code"]) == ("publish_fund.failed", "unauthorized")
     assert len(api.approvals()) == len(set(api.approvals())) == 3
-
-
-@pytest.mark.spec(259, 335)
-@pytest.mark.parametrize(
-    "replies",
-    [
-        [refusal(401, "unauthorized", "The block is too old.")],
-        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
-    ],
-    ids=["stale", "busy"],
-)
-def test_signed_request__by_a_wallet_that_takes_longer_than_all_patience__is_signed_again(
-    api: ApiTwin, poster: Terminal, page: Path, monkeypatch: pytest.MonkeyPatch, replies: list[Reply]
-) -> None:
-    """A device or a Safe's owners may need five minutes for each signature; the service is not waited for meanwhile."""
-    passed = [0.0]
-    sign = LocalSigner.sign_typed_data
-
-    def slowly(self: LocalSigner, value: dict[str, object], summary: str) -> bytes:
-        passed[0] += 320.0
-        return sign(self, value, summary)
-
-    monkeypatch.setattr(LocalSigner, "sign_typed_data", slowly)
-    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
-    monkeypatch.setattr(api_module, "time", clock)
-    script(api, *replies)
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert len(api.approvals()) == len(replies) + 1
 
 
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
@@ -174,14 +124,6 @@ def test_public_read__html_where_json_belongs__is_said_in_one_line(
     ran = poster.run("verification-record", "1", code=1)
     assert ran.last["code"] == code
     assert "\x1b" not in ran.words + ran.stdout
-
-
-@pytest.mark.parametrize("value", [b"\\ud800", b"\\uDFFF", b"\xed\xa0\x80"])
-def test_public_read__with_half_a_surrogate_pair__is_said_to_be_malformed(
-    api: ApiTwin, poster: Terminal, value: bytes
-) -> None:
-    api.scripts["detail"] = lambda _request: (200, b'{"deep": [{"' + value + b'": 1}]}', {})
-    assert poster.run("bounty:show", "1", code=1).last["code"] == "answer_malformed"
 
 
 @pytest.mark.parametrize(
@@ -265,20 +207,6 @@ def test_public_read__an_answer_that_drips__is_cut_off_by_time(
         assert ask(poster, url).last["code"] == "api_unreachable"
 
 
-def test_public_read__a_server_that_hangs__ends_after_the_timeout(
-    poster: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api_module, "READ_SECONDS", 0.3)
-    with raw_server() as url:
-        assert ask(poster, url).last["code"] == "api_unreachable"
-
-
-def test_public_read__an_answer_that_breaks_off_or_nobody_there__is_a_failure(poster: Terminal) -> None:
-    with raw_server(HEAD + b"Content-Length: 100\r\n\r\n{") as url:
-        pass
-    assert ask(poster, url).last["code"] == "api_unreachable"
-
-
 @pytest.mark.spec(297)
 def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_default() -> None:
     cases = {
@@ -342,41 +270,6 @@ def away(_: Request) -> Reply:
     raise Lost
 
 
-def test_api__chosen_by_the_option_and_down__names_the_option(api: ApiTwin, guardian: Terminal) -> None:
-    api.scripts["list"] = api.scripts["deployment"] = away
-    with_variable = guardian.run("bounty:list", code=1)
-    assert "SERVICE_API_BASE_URL" in str(with_variable.last["next_action"])
-    with_option = guardian.run("bounty:list", "--api-base-url", api.url, code=1)
-    assert "--api-base-url" in str(with_option.last["next_action"])
-    assert "SERVICE_API_BASE_URL" not in str(with_option.last["next_action"])
-
-
-def test_api__that_is_another_program__is_quoted_with_host_and_status(poster: Terminal) -> None:
-    from tests.cli.servers import Server
-
-    other = Server(lambda _request: (404, b"<html>nginx</html>", {}))
-    try:
-        ran = poster.run("verification-record", "1", code=1, SERVICE_API_BASE_URL=f"{other.url}/some/path")
-        assert other.requests[0].path == "/some/path/api/bounties/1"
-    finally:
-        other.close()
-    message = str(ran.last["message"])
-    assert (other.url.removeprefix("http://") in message, " 404 " in message) == (True, True)
-
-
-def test_api__that_is_away__is_named_with_its_host_and_why(poster: Terminal) -> None:
-    ran = poster.run("verification-record", "1", code=1, SERVICE_API_BASE_URL="http://127.0.0.1:9")
-    assert ran.last["message"] == "The API at 127.0.0.1:9 did not answer: no connection."
-
-
-def test_api__below_a_path__is_signed_for_by_its_own_routes(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
-) -> None:
-    api.server.prefix = "/bounties"
-    ran = poster.run("poster:publish-fund", str(page), SERVICE_API_BASE_URL=f"{api.url}/bounties/")
-    assert ran.last["event"] == "publish_fund.bounty_created"
-
-
 SECRET = "a-key-in-the-path"
 
 
@@ -410,31 +303,6 @@ def test_rpc__that_gives_no_answer__is_named_with_host_and_problem_and_never_its
     assert SECRET not in ran.stdout + ran.words
 
 
-DAY = 86_400
-DATES: list[tuple[str, bool]] = [
-    (formatdate(time.time() - DAY, usegmt=True), True),
-    (formatdate(time.time() + DAY, usegmt=True), True),
-    ("Mon, 01 Jan 0001 00:00:00 GMT", True),
-    ("Mon, 99 Jan 99999999999999999999 00:00:00 GMT", False),
-    ("yesterday", False),
-    ("", False),
-    (" " * 60_000, False),
-]
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(("date", "named"), DATES, ids=lambda each: str(each)[:16])
-def test_clock_that_is_far_from_the_api_s_is_named_once(
-    capsys: pytest.CaptureFixture[str], date: str, named: bool
-) -> None:
-    head = f"HTTP/1.1 200 OK\r\nDate: {date}\r\nContent-Length: 2\r\n\r\n".encode()
-    with raw.raw_server(lambda: [head + b"{}"]) as server:
-        client = api_module.ApiClient(server.url.rpartition("/v1")[0], None)
-        for _ in range(2):
-            assert client.get("/api/bounties").json() == {}
-    assert capsys.readouterr().err.count("warning: this machine's clock is") == int(named)
-
-
 @pytest.mark.spec(307, 383)
 def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
     api: ApiTwin, ledger: Ledger, poster: Terminal, page: Path
@@ -446,17 +314,3 @@ def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
     (approval,) = map(parse_header, api.approvals())
     assert approval.block_number == newest - 3
     assert to_bytes(approval.block_hash) == ledger.node.w3.eth.get_block(newest - 3)["hash"]
-
-
-@pytest.mark.parametrize("seconds", [-45, 45, 0])
-def test_clock__half_a_minute_from_the_api_s__is_named_once_and_the_api_s_time_counts(
-    capsys: pytest.CaptureFixture[str], seconds: int
-) -> None:
-    there = int(time.time()) + seconds
-    head = f"HTTP/1.1 200 OK\r\nDate: {formatdate(there, usegmt=True)}\r\nContent-Length: 2\r\n\r\n".encode()
-    with raw.raw_server(lambda: [head + b"{}"]) as server:
-        client = api_module.ApiClient(server.url.rpartition("/v1")[0], None)
-        for _ in range(2):
-            client.get("/api/bounties")
-    assert capsys.readouterr().err.count("warning: this machine's clock is") == int(abs(seconds) > 30)
-    assert abs(client.now() - there) <= 20

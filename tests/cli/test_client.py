@@ -24,7 +24,6 @@ from tests.cli.scenes import (
     heartbeat,
     judge,
     make_stage,
-    open_work,
     receive,
     seal,
 )  # fmt: skip
@@ -98,23 +97,6 @@ def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_
     assert transactions(stage, case) == before + 1
 
 
-def test_submit__of_work_that_is_sent__waits_for_it_whatever_more_gas_may_cost_by_then(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = seal(stage)
-    directory, before = case.home.home / "work", transactions(stage, case)
-    with monkeypatch.context() as patched:
-        patched.setattr(sender, "RECEIPT_SECONDS", 0.0)
-        with pytest.raises(Failed):
-            client_of(case).submit(number(case), directory)
-    assert client_of(case, max_cost=1).submit(number(case), directory).bounty_id == number(case)
-    assert transactions(stage, case) == before + 1
-    (directory / "main.py").write_text("print(2)\n")
-    with pytest.raises(Refused) as refused:
-        client_of(case, max_cost=1).submit(number(case), directory)
-    assert refused.value.code == "gas_cost_too_high"
-
-
 def test_fund__of_a_page__returns_the_bounty_and_again_the_same(stage: Stage, untouched: Callable[[], None]) -> None:
     case = fund(stage)
     page = (case.home.home / "page.md").read_bytes()
@@ -145,15 +127,6 @@ def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progre
     untouched()
 
 
-def test_submit__of_what_looks_like_a_secret__is_refused_unless_allowed(stage: Stage) -> None:
-    case = seal(stage)
-    (case.home.home / "work" / ".env").write_text("TOKEN=x\n")
-    with pytest.raises(Refused) as refused:
-        client_of(case).submit(number(case), case.home.home / "work")
-    assert (refused.value.code, "include-suspicious" in refused.value.next_action) == ("secrets_not_confirmed", True)
-    assert client_of(case).submit(number(case), case.home.home / "work", include_suspicious=True)
-
-
 def test_verdict__of_work_that_was_not_opened__is_refused_and_after_opening_recorded(
     stage: Stage, untouched: Callable[[], None]
 ) -> None:
@@ -165,17 +138,6 @@ def test_verdict__of_work_that_was_not_opened__is_refused_and_after_opening_reco
     with pytest.raises(Refused) as refused:
         client_of(case).record_verdict(number(case), "It holds: the tests pass.\n", winner, replace=True)
     assert refused.value.code == "work_not_opened"
-    untouched()
-
-
-def test_open__of_all_submissions__returns_how_many(stage: Stage, untouched: Callable[[], None]) -> None:
-    case = open_work(stage)
-    found = client_of(case).open_submissions(number(case), case.home.home / "all")
-    assert (found.opened, found.not_opened) == (1, 0)
-    (folder,) = (case.home.home / "all").iterdir()
-    assert files_below(folder) == stage.awarded.files
-    again = client_of(case).open_submissions(number(case), case.home.home / "all")
-    assert (again.opened, again.opened_before) == (0, 1)
     untouched()
 
 
@@ -230,26 +192,3 @@ def test_reading__without_a_key__is_typed(stage: Stage, untouched: Callable[[], 
         client.claim(number(case))
     assert refused.value.code == "key_missing"
     untouched()
-
-
-def test_endpoint__that_is_silent__fails_and_may_be_called_again(stage: Stage) -> None:
-    case = claim(stage)
-    silent = {**case.home.environment, "SERVICE_RPC_URL": "http://127.0.0.1:1"}
-    with pytest.raises(Failed) as failed:
-        Client(silent, state_directory=case.home.home / "state").claim(number(case))
-    assert failed.value.code == "chain_unavailable"
-
-
-def test_settings__that_are_missing__are_named(tmp_path: Path) -> None:
-    with pytest.raises(Refused) as refused:
-        Client({"SERVICE_CHAIN_ID": "local"}, state_directory=tmp_path).find_bounties()
-    assert (refused.value.code, "SERVICE_RPC_URL" in refused.value.message) == ("configuration_incomplete", True)
-
-
-def test_refusal__of_what_is_read_with_the_protocol_s_own_library__is_one_of_the_client_s(stage: Stage) -> None:
-    """Of a page here; sealed data, envelopes and documents alike."""
-    case = claim(stage)
-    with pytest.raises(Refused) as refused:
-        Client(case.home.environment, state_directory=case.home.home / "state").preview_funding(b"no page")
-    assert refused.value.code == "invalid_bounty_challenge"
-    assert refused.value.next_action

@@ -15,7 +15,7 @@ from service_cli.ui.event import Event
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import Stage, claim, claim_all, claim_fee, judge, make_stage, seal
-from tests.cli.servers import Params, RpcProxy
+from tests.cli.servers import RpcProxy
 
 AWARD = ESCROW * 96 // 100
 FEE = ESCROW // 100
@@ -132,31 +132,6 @@ def test_fund__by_an_allowance_given_out_before__is_given_again_only_where_that_
     assert rich.client.wait_for(act) == rich.client.wait_for(again)
 
 
-def test_fund__of_what_the_token_refuses__is_refused_before_any_call_is_given(rich: Person, stage: Stage) -> None:
-    ledger, page = stage.ledger, stage.ledger.page(seconds=20_000)
-    other = Wallet()
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, parse_address(other.address), sign=Person(stage, other).sign)
-    assert refused.value.code == "balance_insufficient"
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, rich.account)
-    assert refused.value.code == "key_missing"
-    ledger.token.transact(ledger.hub.owner, "blacklist", rich.account)
-    with pytest.raises(Refused) as refused:
-        rich.client.prepare_fund(page, rich.account, sign=rich.sign)
-    assert refused.value.code == "token_transfer_failed"
-
-
-def test_fund__on_a_node_that_cannot_try_calls_together__is_prepared_all_the_same(rich: Person, stage: Stage) -> None:
-    def before(method: str, _params: Params) -> dict[str, object] | None:
-        missing: dict[str, object] = {"error": {"code": -32601, "message": "the method does not exist"}}
-        return missing if method == "eth_simulateV1" else None
-
-    stage.rpc.before = before
-    act = rich.client.prepare_fund(stage.ledger.page(seconds=20_000), rich.account, sign=rich.sign)
-    assert (len(act.calls), stage.rpc.calls.count("eth_simulateV1")) == (2, 1)
-
-
 @pytest.mark.parametrize("without_api", [False, True])
 def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, without_api: bool) -> None:
     case, person = seal(stage), Person(stage)
@@ -176,28 +151,6 @@ def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, 
     assert stage.ledger.submission(bounty, person.account) == done.submission_commitment
     once_more = person.client.prepare_submit(bounty, work, person.account, sign=sign, without_api=without_api)
     assert (once_more.calls, person.client.result(once_more)) == ((), done)
-
-
-def test_submit__of_changed_work_that_others_recorded__drops_the_copy_of_the_former(stage: Stage) -> None:
-    case, person = seal(stage), Person(stage)
-    stage.ledger.node.fund(person.account)
-    bounty, work = BountyId(int(case.words[1])), case.home.home / "work"
-    for text in ("print(1)\n", "print(2)\n"):
-        (work / "main.py").write_text(text)
-        act = person.client.prepare_submit(bounty, work, person.account, sign=person.sign, replace=True)
-        kept = list((stage.folder / person.account).rglob("ciphertext.age"))
-        person.send(act)
-        person.client.wait_for(act)
-    assert len(kept) == 2
-    assert len(list((stage.folder / person.account).rglob("ciphertext.age"))) == 1
-
-
-def test_submit__by_an_account_that_may_not__is_refused_before_anything_is_sealed(stage: Stage) -> None:
-    case, person = seal(stage), Person(stage)
-    guardian = parse_address(stage.ledger.people.guardians[0].address)
-    with pytest.raises(Refused) as refused:
-        person.client.prepare_submit(BountyId(int(case.words[1])), case.home.home / "work", guardian, sign=person.sign)
-    assert (refused.value.code, person.signed) == ("solver_on_roster", [])
 
 
 def test_verdict_and_sign_of_life__whose_calls_others_send__are_found_by_their_events(stage: Stage) -> None:
@@ -265,15 +218,3 @@ def test_claims__of_everything__are_one_call_and_their_total_is_found(stage: Sta
     found = person.client.result(nothing)
     assert found is not None
     assert (nothing.calls, found.parts) == ((), 0)
-
-
-def test_key__that_is_here__signs_for_calls_that_others_send(rich: Person, stage: Stage) -> None:
-    keyed = rich.new_client(SERVICE_POSTER_PRIVATE_KEY=rich.wallet.private_key)
-    before = rich.nonce()
-    act = keyed.prepare_fund(stage.ledger.page(seconds=20_000), authorization=True)
-    assert (act.account, rich.nonce(), rich.signed) == (rich.account, before, [])
-    stranger = Person(stage)
-    stage.ledger.node.fund(stranger.account)
-    stranger.send(act)  # whoever sends it, the bounty is the Poster's
-    bounty = keyed.wait_for(act).bounty_id
-    assert stage.ledger.contract.call("getBounty", bounty)[0].lower() == rich.account

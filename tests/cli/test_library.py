@@ -11,7 +11,7 @@ import pytest
 import service_cli
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority, ReceivedRequest, VerifiedRequest, verify_request
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
+from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, ChainId
@@ -21,7 +21,7 @@ from service_common.chain.recent_blocks import RecentBlocks
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.scenes import claim, make_stage
-from tests.cli.servers import Lost, RpcProxy
+from tests.cli.servers import RpcProxy
 from tests.protocol.auth.signing import PLAIN_KEYS
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -111,25 +111,6 @@ def test_arguments__that_are_malformed__are_refused_without_the_key(ledger: Ledg
     with pytest.raises(ValueError) as refused:
         service_cli.sign_request("GET", **given)
     assert KEY.hex()[2:60] not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "answer", [None, {"error": {"code": -32000, "message": "no"}}, {"result": "x"}, {"result": None}]
-)
-def test_chain__that_cannot_be_read__is_what_the_docstring_says(ledger: Ledger, rpc: RpcProxy, answer: object) -> None:
-    def before(_method: str, _params: list[object]) -> dict[str, object]:
-        if not isinstance(answer, dict):
-            raise Lost
-        return answer
-
-    rpc.before = before
-    with pytest.raises(ChainUnavailable):
-        service_cli.sign_request("GET", URL, private_key=KEY, **{**arguments(ledger), "rpc_url": rpc.url})
-
-
-def test_package__asked_for_another_name__has_none() -> None:
-    with pytest.raises(AttributeError):
-        service_cli.sign_everything  # noqa: B018
 
 
 def test_page__its_python_example__claims_once_and_is_told_why_not_again(

@@ -14,11 +14,8 @@ from tests.cli.ledger import Ledger
 from tests.cli.scenes import (
     Case,
     Stage,
-    claim,
-    claim_fee,
     deliver,
     fund,
-    heartbeat,
     judge,
     make_stage,
     open_work,
@@ -30,7 +27,6 @@ from tests.cli.terminal import Terminal
 
 CHAIN, OURS, OTHER = ChainId(31337), Address("0x" + "ab" * 20), Address("0x" + "cd" * 20)
 BY_THE_API = [fund, seal, judge, open_work, deliver, receive]
-BY_THE_CHAIN = [heartbeat, claim, claim_fee]
 
 
 @pytest.fixture
@@ -53,13 +49,6 @@ def test_api__of_another_hub__is_refused_before_anything_is_sent(stage: Stage, s
     assert (ran.last["code"], stage.rpc.sent()) == ("deployment_mismatch", sent)
     assert OTHER in str(ran.last["message"])
     serve(stage.api, caip_10(CHAIN, stage.api.hub.address))
-    assert case.home.run(*case.words).last["event"] == case.event
-
-
-@pytest.mark.parametrize("scene", BY_THE_CHAIN)
-def test_act__that_needs_no_api__goes_on_beside_another_hubs(stage: Stage, scene: Callable[[Stage], Case]) -> None:
-    case = scene(stage)
-    serve(stage.api, caip_10(CHAIN, OTHER))
     assert case.home.run(*case.words).last["event"] == case.event
 
 

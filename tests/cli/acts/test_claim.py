@@ -156,19 +156,6 @@ def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty
     assert both.run("claim", str(bounty), code=1).last["code"] == "award_already_claimed"
 
 
-def test_claim__of_a_solver_with_no_other_key__is_what_status_says(
-    ledger: Ledger, api: ApiTwin, claimants: dict[str, Terminal]
-) -> None:
-    bounty, commitment = submitted(ledger)
-    for number in (1, 2):
-        judge(ledger, bounty, number, ledger.people.solvers[0].address, commitment)
-    api.listed = {"items": [api.item(bounty)], "next_cursor": None}
-    solver = with_keys(ledger, claimants["solver-1"], SOLVER="solver")
-    shown = solver.run("status", SERVICE_API_BASE_URL=api.url).event("status.task")
-    _, *words = str(shown["command"]).split()
-    assert solver.run(*words).last["claimable_amount"] == str(AWARD)
-
-
 @pytest.mark.spec(219, 268, 269, 288)
 def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
@@ -267,57 +254,6 @@ def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_noth
     assert rpc.sent() == 0
 
 
-def test_claim__whose_endpoint_is_silent_while_it_waits__looks_again(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
-) -> None:
-    bounty, block = awarded
-    busy: list[dict[str, object]] = []
-
-    def before(method: str, _params: Params) -> dict[str, object] | None:
-        return busy.pop() if busy and method == "eth_call" else None
-
-    rpc.before = before
-    answer: dict[str, object] = {"error": {"code": -32000, "message": "too busy"}}
-    hold_back(rpc, ledger, block - 1, 3, lambda: busy.append(answer))
-    ran = claimants["solver-1"].run("claim", bounty)
-    assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
-    assert (busy, "Looking again." in ran.words) == ([], True)
-
-
-def test_claim__by_the_wrong_party_before_the_outcome_is_final__is_refused_without_a_wait(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
-) -> None:
-    hold_back(rpc, ledger, awarded[1] - 1, 1_000_000)
-    assert claimants["solver-2"].run("claim", awarded[0], code=1).names == ["claim.refused"]
-
-
-def test_claim__on_a_chain_without_a_finalized_tag__counts_blocks(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(finality, "PATIENCE_SECONDS", 0.0)
-    unknown: dict[str, object] = {"error": {"code": -32602, "message": "unknown block tag"}}
-    rpc.before = lambda method, params: (
-        unknown if method == "eth_getBlockByNumber" and params[0] == "finalized" else None
-    )
-    words, solver = ("claim", awarded[0]), claimants["solver-1"]
-    for depth, code in (
-        ("", "chain_unavailable"),
-        ("0", "configuration_malformed"),
-        ("-1", "configuration_malformed"),
-        ("3", "not_finalized"),
-    ):
-        assert solver.run(*words, code=1, SERVICE_FINALITY_DEPTH=depth).last["code"] == code
-    assert solver.run(*words, SERVICE_FINALITY_DEPTH="2").last["event"] == "claim.claimed"
-
-
-def test_claim_fee__before_the_outcome_is_final__waits_too(
-    ledger: Ledger, rpc: RpcProxy, guardian: Terminal, awarded: Awarded
-) -> None:
-    hold_back(rpc, ledger, awarded[1] - 1, 2)
-    ran = guardian.run("guardian:claim-fee", awarded[0])
-    assert ran.names == ["guardian_claim_fee.waiting", "guardian_claim_fee.claimed"]
-
-
 def test_claim__of_what_was_claimed__names_the_transaction(
     ledger: Ledger, poster: Terminal, guardian: Terminal, ended: int
 ) -> None:
@@ -328,20 +264,6 @@ def test_claim__of_what_was_claimed__names_the_transaction(
         assert again.last["code"] == "refund_already_claimed"
         assert str(claimed["tx_hash"]) in str(again.last["message"])
         assert f"block {claimed['block_number']}" in str(again.last["message"])
-
-
-@pytest.mark.parametrize("missing", [None, "eth_maxPriorityFeePerGas"])
-def test_claim__by_a_wallet_without_ether__is_warned_of_and_prepared(
-    ledger: Ledger, rpc: RpcProxy, solver: Terminal, missing: str | None
-) -> None:
-    wallet = ledger.people.solvers[0].wallet
-    bounty = ledger.awarded(wallet)
-    refusal: dict[str, object] = {"error": {"code": -32601, "message": "the method does not exist"}}
-    rpc.before = lambda method, _params: refusal if method == missing else None
-    rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result
-    ran = solver.run("claim", "--claimant-address", wallet.address, str(bounty))
-    assert ran.last["event"] == "claim.transaction_prepared"
-    assert ("holds 0 ether" in ran.words) is (missing is None)
 
 
 def test_claim_that_was_killed_once_it_was_paid_is_reported(

@@ -4,19 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bounty_protocol.keccak import keccak256
 from service_cli.acts import claim_all
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import new_ledger
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
+from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SHARE = ESCROW * 300 // 10_000 // 3
 AWARD = ESCROW * 96 // 100
-CLAIM_MANY = "0x" + keccak256(b"claimMany((uint8,uint256)[])")[:4].hex()
 
 
 @pytest.fixture(scope="session")
@@ -104,22 +102,6 @@ def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
     assert solver.run("claim", "--all").last["parts"] == 1
 
 
-def test_claim_all__of_an_outcome_that_the_finalized_block_has_otherwise__claims_nothing_of_it(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy
-) -> None:
-    solver.run("claim", "--all")
-    bounty, sent = awarded(ledger), rpc.sent()
-    winner, other = ledger.people.solvers[0].address, ledger.people.solvers[1].address
-
-    def after(method: str, params: Params, result: object) -> object:
-        at_a_block = method == "eth_call" and params[1] != "latest"
-        return str(result).replace(winner[2:], other[2:]) if at_a_block else result
-
-    rpc.after = after
-    ran = solver.run("claim", "--all")
-    assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
-
-
 def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_the_hub(
     ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,19 +114,6 @@ def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_
     assert {bounty for bounty, _ in parts(ran, "claim.part_claimed")} == {str(listed)}
     roles = ("poster", "solver", "guardian")
     assert all(any(f"{role}_address=" in request.query for request in api.server.requests) for role in roles)
-
-
-def test_claim_all__where_the_api_is_silent__reads_the_log(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty = awarded(ledger)
-    monkeypatch.setattr(claim_all, "LONG_LOG", 0)
-
-    def lost(_: Request) -> Reply:
-        raise Lost
-
-    api.scripts["deployment"] = lost
-    assert (str(bounty), "winner_award") in parts(solver.run("claim", "--all"), "claim.part_claimed")
 
 
 def test_claim_all__continues_what_was_interrupted_and_pays_it_once(
@@ -171,21 +140,6 @@ def lose_what_is_sent(method: str, _params: Params) -> None:
     """The endpoint is away for transactions alone."""
     if method == "eth_sendRawTransaction":
         raise Lost
-
-
-def test_claim_all__whose_first_part_was_claimed_meanwhile__pays_the_others(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, tmp_path: Path
-) -> None:
-    solver.run("claim", "--all")
-    first, second = awarded(ledger), awarded(ledger)
-
-    rpc.before = lose_what_is_sent
-    solver.run("claim", "--all", code=1)
-    rpc.honest()
-    Terminal(tmp_path, solver.environment).run("claim", str(first))
-    ran = solver.run("claim", "--all")
-    assert parts(ran, "claim.part_claimed").keys() == {(str(bounty), "winner_award") for bounty in (first, second)}
-    assert ran.last["parts"] == 2
 
 
 @pytest.mark.parametrize("nonce", ["used", "free"])
@@ -222,8 +176,3 @@ def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
     }
     assert Terminal(tmp_path, keyless | keys).run("claim", "--all", code=1).last["code"] == "account_ambiguous"
     assert Terminal(tmp_path, keyless).run("claim", "--all", code=1).last["code"] == "key_missing"
-
-
-@pytest.mark.parametrize("words", [(), ("7", "--all")])
-def test_claim__of_one_and_all_or_neither__is_a_usage_error(shell: Terminal, words: tuple[str, ...]) -> None:
-    assert shell.run("claim", *words, code=2).events == ()

@@ -16,7 +16,6 @@ from service_cli.ui.consent import typed_yes
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
@@ -86,12 +85,6 @@ def test_corrected_page__after_its_bounty_ended__is_funded(
     assert (poster.run("poster:publish-fund", "page.md").last["event"], spent()) == (CREATED, ESCROW)
 
 
-def test_another_file__of_another_title__is_funded(ledger: Ledger, poster: Terminal, api: ApiTwin, first: str) -> None:
-    list_titled(api, first, "Another title")
-    correct(ledger, poster.home / "other.md")
-    assert poster.run("poster:publish-fund", "other.md").last["event"] == CREATED
-
-
 @pytest.mark.parametrize("title", ["{}", "  {}"], ids=["the same", "with other spaces"])
 def test_same_title__from_another_machine_and_file__is_named_by_the_list(
     ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, spent: Corrected, tmp_path: Path, title: str
@@ -138,16 +131,6 @@ def test_same_title__that_the_api_invents__stops_nobody(
     assert poster.run("poster:publish-fund", "other.md").last["event"] == CREATED
 
 
-def test_list_that_cannot_be_read__is_reported_and_nothing_signed(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, first: str, spent: Corrected
-) -> None:
-    correct(ledger, poster.home / "other.md")
-    api.scripts["list"] = lambda _request: (200, b'{"items": 1}', {"Content-Type": "application/json"})
-    ran = poster.run("poster:publish-fund", "other.md", code=1)
-    assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounties_unknown", False, 0)
-    assert agreed(poster, "other.md").last["event"] == CREATED
-
-
 def test_killed_run__past_the_question__goes_on_without_it(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, first: str, spent: Corrected
 ) -> None:
@@ -187,44 +170,6 @@ def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_onl
     page.write_bytes(first)
     assert poster.run("poster:publish-fund", "page.md").last["spec_commitment"] == spec_commitment(first)
     assert paid(ledger) - held == ESCROW
-
-
-def test_corrected_page__whose_first_text_was_mined_after_a_kill__names_its_bounty(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=True)
-    held = paid(ledger)
-    correct(ledger, page, title="Another title")
-    for _ in range(2):
-        ran = poster.run("poster:publish-fund", "page.md", code=1)
-        assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_open", False)
-        assert f"Bounty {ledger.bounty_count()} " in str(ran.last["message"])
-    assert agreed(poster, "page.md").last["event"] == CREATED
-    assert paid(ledger) - held == ESCROW
-
-
-def test_page_corrected_while_its_first_may_still_come(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=False)
-    correct(ledger, page, title="Another title")
-    ran = poster.run("poster:publish-fund", "page.md", code=1)
-    assert (ran.last["code"], "signing:" in ran.words) == ("earlier_bounty_pending", False)
-    ledger.advance_to(ledger.time() + 3_601)
-    page.write_bytes(ledger.page(seconds=30_000).replace(b"title: ", b"title: No other "))
-    assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
-
-
-def test_page__put_back_once_what_it_was_signed_with_is_over__is_asked_for_beside_the_corrected_one(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    first = page.read_bytes()
-    run_killed(poster, rpc, "poster:publish-fund", "page.md", method="eth_sendRawTransaction", forward=False)
-    ledger.advance_to(ledger.time() + 3_601)
-    correct(ledger, page, title="Another title")
-    assert poster.run("poster:publish-fund", "page.md").last["event"] == CREATED
-    page.write_bytes(first)
-    assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "earlier_bounty_open"
 
 
 class Typed(io.StringIO):

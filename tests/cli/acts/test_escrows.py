@@ -1,8 +1,6 @@
 """A page that an endpoint would have paid twice, and authorizations that it would have last for years."""
 
-import json
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,18 +8,10 @@ import pytest
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.liar import all_of, blocks_at, view_with
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 CREATED = "publish_fund.bounty_created"
-HOUR = 3_600
-
-
-@pytest.fixture
-def on_time(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
-    """This machine's clock is the chain's."""
-    monkeypatch.setattr(time, "time", lambda: float(ledger.time()))
 
 
 @pytest.fixture
@@ -31,22 +21,8 @@ def page(poster: Terminal, ledger: Ledger) -> Path:
     return path
 
 
-@pytest.fixture
-def fees(ledger: Ledger) -> Iterator[None]:
-    """The fee policy, as it was again afterwards."""
-    former = ledger.contract.call("feePolicy")
-    yield
-    ledger.contract.transact(ledger.people.owner.wallet, "setFeePolicy", *former)
-
-
 def fund(poster: Terminal, page: Path, code: int = 0, **more: str) -> Ran:
     return poster.run("poster:publish-fund", str(page), stdin=b"", code=code, **more)
-
-
-def refuse_sending(rpc: RpcProxy) -> None:
-    rpc.before = lambda method, _params: (
-        {"error": {"code": -32000, "message": "no"}} if method == "eth_sendRawTransaction" else None
-    )
 
 
 def saying(answer: dict[str, object]) -> Callable[[dict[str, object]], object]:
@@ -55,63 +31,6 @@ def saying(answer: dict[str, object]) -> Callable[[dict[str, object]], object]:
 
 def paid(ledger: Ledger) -> int:
     return int(ledger.token.call("balanceOf", ledger.contract.address))
-
-
-def validity(poster: Terminal) -> list[int]:
-    """Until when each authorization in a journal is good."""
-    found = [json.loads(path.read_text()) for path in poster.home.rglob("journal.json")]
-    return [int(one["authorization"]["valid_before"]) for one in found if "authorization" in one]
-
-
-@pytest.mark.attack
-@pytest.mark.usefixtures("on_time")
-def test_block_years_ahead_makes_no_authorization(ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path) -> None:
-    for off in (5 * 365 * 86_400, HOUR, 700):
-        rpc.after = blocks_at(lambda honest, off=off: honest + off)  # type: ignore[misc]
-        assert fund(poster, page, code=1, SERVICE_LOCAL_TIME="").last["code"] in {"time_disagrees", "terms_refused"}
-    assert validity(poster) == []
-    rpc.honest()
-    before = ledger.time()
-    assert fund(poster, page, SERVICE_LOCAL_TIME="").last["event"] == CREATED
-    assert max(validity(poster)) <= before + HOUR + 60
-
-
-@pytest.mark.attack
-@pytest.mark.usefixtures("on_time", "fees")
-def test_finalized_block_that_is_hours_ahead_ends_no_authorization(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    refuse_sending(rpc)
-    fund(poster, page, code=1, SERVICE_LOCAL_TIME="")
-    protocol, guardian, recipient = ledger.contract.call("feePolicy")
-    ledger.contract.transact(ledger.people.owner.wallet, "setFeePolicy", protocol + 1, guardian, recipient)
-    rpc.honest()
-    rpc.after = blocks_at(lambda honest: honest + 2 * HOUR)
-    ran = fund(poster, page, code=1, SERVICE_LOCAL_TIME="")
-    assert ran.last["code"] in {"authorization_outstanding", "terms_refused"}
-    assert len(validity(poster)) == 1
-    rpc.honest()
-    assert fund(poster, page, code=1, SERVICE_LOCAL_TIME="").last["code"] == "authorization_outstanding"
-    ledger.advance_to(ledger.time() + HOUR + 10)
-    before = paid(ledger)
-    assert fund(poster, page, SERVICE_LOCAL_TIME="").last["event"] == CREATED
-    assert paid(ledger) - before == ESCROW
-
-
-@pytest.mark.attack
-def test_fees_that_only_the_node_raised_are_signed_by_nobody(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    refuse_sending(rpc)
-    fund(poster, page, code=1)
-    rpc.honest()
-    rpc.after = all_of(view_with("feePolicy", word0=200), blocks_at(lambda honest: honest + 2 * HOUR))
-    ran = fund(poster, page, code=1)
-    assert ran.last["code"] == "publication_mismatch"
-    before = paid(ledger)
-    rpc.honest()
-    fund(poster, page)
-    assert paid(ledger) - before == ESCROW
 
 
 @pytest.mark.attack

@@ -3,9 +3,6 @@
 from functools import partial
 from pathlib import Path
 
-import pytest
-from service_cli.chain import sender
-
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
@@ -25,29 +22,6 @@ def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Le
     assert ledger.nonce(account) - before == 2
 
 
-def test_heartbeat__right_after_another__waits_for_its_own_block(
-    ledger: Ledger, rpc: RpcProxy, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    first = guardian.run("guardian:heartbeat").last
-    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
-    looks: list[str] = []
-
-    def mine_at_the_third_look(method: str, _params: list[object], result: object) -> object:
-        if method == "eth_getTransactionReceipt" and result is None:
-            looks.append(method)
-            if len(looks) == 3:
-                ledger.node.mine()
-        return result
-
-    rpc.after = mine_at_the_third_look
-    ledger.node.rpc.call("evm_setAutomine", False)
-    try:
-        second = guardian.run("guardian:heartbeat").last
-    finally:
-        ledger.node.rpc.call("evm_setAutomine", True)
-    assert (len(looks) >= 3, first["tx_hash"] != second["tx_hash"]) == (True, True)
-
-
 def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
     ledger: Ledger, rpc: RpcProxy, guardian: Terminal
 ) -> None:
@@ -64,18 +38,6 @@ def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
     ran = guardian.run("guardian:heartbeat").last
     assert ledger.nonce(account) - before == 3
     assert int(str(ran["block_number"])) > int(str(newest), 16)
-
-
-def test_heartbeat__whose_run_was_killed_before_it_told_it__is_told_by_the_next_one(
-    ledger: Ledger, rpc: RpcProxy, guardian: Terminal
-) -> None:
-    """A second one was sent."""
-    account = ledger.people.guardians[0].address
-    before = ledger.nonce(account)
-    run_killed(guardian, rpc, "guardian:heartbeat", method="eth_getBlockByNumber", count=5, forward=True)
-    assert ledger.nonce(account) - before == 1
-    guardian.run("guardian:heartbeat")
-    assert ledger.nonce(account) - before == 1
 
 
 def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:

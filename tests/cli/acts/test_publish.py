@@ -1,7 +1,6 @@
 """``poster:publish-fund``: funds once, and only what was read; lies and accidents never move money."""
 
 import io
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,7 +19,6 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.conditions import read_conditions
 
-from tests.campaign import some
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
@@ -29,7 +27,6 @@ from tests.cli.lies import lie_at
 from tests.cli.screen import text_of
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
-from tests.providers import NO_CREDITS
 
 AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
 
@@ -67,15 +64,6 @@ def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
     again = poster.run("poster:publish-fund", str(page))
     assert again.events == (created,)
     assert before - balance(ledger) == ESCROW
-
-
-def test_publish_fund__before_a_review__asks_once_how_the_api_describes_itself(
-    api: ApiTwin, poster: Terminal, page: Path
-) -> None:
-    poster.run("poster:publish-fund", str(page))
-    described, published = "/api/deployment", "/api/bounty-challenge-specs/prepare-publication"
-    asked = [request.path for request in api.server.requests if request.path in {described, published}]
-    assert asked == [described, published]
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
@@ -149,40 +137,6 @@ def test_publish_fund__an_api_that_lies_in_any_one_field__signs_nothing_but_the_
         ran = poster.run("poster:publish-fund", str(page), code=1)
         assert ran.last["code"] == "publication_mismatch", path
         assert ran.words.count("signing:") == 1, path
-    assert rpc.sent() == 0
-
-
-@pytest.mark.parametrize("answer", [b"<html>", b"[]", b"", b"{}", b'{"create_bounty": [[[]]]}', b"[" * 60_000])
-def test_publish_fund__an_answer_of_another_shape__signs_nothing_more(
-    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, answer: bytes
-) -> None:
-    api.scripts["publish"] = lambda _request: (200, answer, {"Content-Type": "application/json"})
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] in {"answer_malformed", "publication_mismatch"}
-    assert ran.words.count("signing:") == 1
-    assert rpc.sent() == 0
-
-
-@pytest.mark.parametrize(
-    ("method", "altered", "code"),
-    [
-        ("eth_chainId", "0x1", "deployment_mismatch"),
-        ("eth_getCode", "0x", "deployment_mismatch"),
-        ("eth_call", "0x" + "00" * 32, "deployment_mismatch"),
-        ("eth_call", "0x", "chain_unavailable"),
-        ("eth_chainId", None, "chain_unavailable"),
-        ("eth_blockNumber", "soon", "chain_unavailable"),
-        ("eth_getBlockByNumber", None, "chain_unavailable"),
-        ("eth_getBalance", "0x0", "gas_insufficient"),
-    ],
-)
-def test_publish_fund__an_rpc_that_lies__signs_nothing(
-    rpc: RpcProxy, poster: Terminal, page: Path, method: str, altered: object, code: str
-) -> None:
-    rpc.after = lambda called, _params, result: altered if called == method else result
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == code
-    assert "let the Hub" not in ran.words
     assert rpc.sent() == 0
 
 
@@ -260,52 +214,6 @@ def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
     assert read_conditions(ChainClient(unknown)).constants.token.decimals == 6
 
 
-NUMBERS: list[object] = [hex(10**400), "-0x1", "0x", "many", 10**400, 1e400, None, [], {"a": 1}]
-ASKED = [
-    "eth_chainId",
-    "eth_getBalance",
-    "eth_getTransactionCount",
-    "eth_maxPriorityFeePerGas",
-    "eth_feeHistory",
-    "baseFeePerGas",
-    "number",
-    "timestamp",
-]
-
-
-WRONG = [(asked, number) for asked in ASKED for number in NUMBERS]
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(("asked", "number"), some("numbers", WRONG, 12), ids=lambda each: str(each)[:12])
-def test_number_that_no_chain_has_ends_before_an_authorization(
-    rpc: RpcProxy, poster: Terminal, page: Path, asked: str, number: object
-) -> None:
-    """An estimate of 10**400 gas ended in OverflowError, after the authorization was signed."""
-
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == asked:
-            return {"reward": [[number]]} if method == "eth_feeHistory" else number
-        in_block = method == "eth_getBlockByNumber" and isinstance(result, dict) and asked in result
-        return {**result, asked: number} if in_block else result  # type: ignore[dict-item]
-
-    rpc.after = after
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "chain_unavailable"
-    assert (rpc.sent(), "signing: let" in ran.words) == (0, False)
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("gas", some("estimates", NUMBERS, 4), ids=lambda gas: str(gas)[:8])
-def test_estimate_that_no_chain_has_is_a_malformed_answer(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, gas: object
-) -> None:
-    guardian = person(ledger, api, rpc, tmp_path / "guardian", "guardian-1")
-    rpc.after = lambda method, _params, result: gas if method == "eth_estimateGas" else result
-    ran = guardian.run("guardian:heartbeat", code=1)
-    assert (ran.last["code"], rpc.sent(), "signing:" in ran.words) == ("chain_unavailable", 0, False)
-
-
 @pytest.mark.attack
 @pytest.mark.parametrize("moment", ["first run", "signed by an earlier run", "spent while it was published"])
 def test_authorization_is_neither_signed_nor_shown_without_ether_for_gas(
@@ -330,24 +238,6 @@ def test_authorization_is_neither_signed_nor_shown_without_ether_for_gas(
     assert ("signing: let" in ran.words, authorized in shown) == (False, False)
 
 
-def test_publish_fund__a_hub_of_the_release_before__is_refused_by_name_before_the_key_is_used(
-    rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    delay = "0x" + hub_abi().functions["publicationDelay"].selector.hex()
-
-    def without_delay(method: str, params: Params) -> dict[str, object] | None:
-        call = params[0] if params else None
-        if method == "eth_call" and isinstance(call, dict) and call["data"] == delay:
-            return {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
-        return None
-
-    rpc.before = without_delay
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "hub_outdated"
-    assert "signing:" not in ran.words
-    assert rpc.sent() == 0
-
-
 @pytest.mark.spec(206)
 def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_is_used(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
@@ -362,42 +252,6 @@ def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_
         ran = mixed.run("poster:publish-fund", str(page), code=1)
         assert ran.last["code"] == "deployment_mismatch"
         assert "signing:" not in ran.words
-
-
-def test_publish_fund__mined_between_two_looks_of_the_run_after_a_kill__is_found(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before, looks = balance(ledger), []
-    run_killed(poster, rpc, "poster:publish-fund", str(page), method="eth_sendRawTransaction", forward=True)
-
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == "eth_getLogs":
-            looks.append(method)
-        return [] if method == "eth_getLogs" and len(looks) == 1 else result
-
-    rpc.after = after
-    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
-    assert before - balance(ledger) == ESCROW
-
-
-def test_publish_fund__a_node_that_hides_the_creation__never_makes_a_second_escrow(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before = balance(ledger)
-    hidden: dict[str, object] = {
-        "eth_getTransactionReceipt": None,
-        "eth_getTransactionByHash": None,
-        "eth_getLogs": [],
-    }
-    rpc.after = lambda method, _params, result: hidden.get(method, result)
-    assert poster.run("poster:publish-fund", str(page), code=1).last["code"] == "transaction_replaced"
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "sources_disagree"
-    assert "The RPC endpoint at 127.0.0.1" in str(ran.last["message"])
-    assert "the API at 127.0.0.1" in str(ran.last["message"]).replace("The API", "the API")
-    rpc.honest()
-    assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
-    assert before - balance(ledger) == ESCROW
 
 
 def test_publish_fund__relayed_by_somebody_else__is_found_and_not_sent_again(
@@ -449,69 +303,6 @@ def test_publish_fund__an_expired_authorization__is_signed_again_over_the_same_t
     assert before - balance(ledger) == ESCROW
 
 
-def test_publish_fund__fees_changed_between_runs__waits_until_the_first_authorization_is_dead(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal
-) -> None:
-    before = balance(ledger)
-    page = poster.home / "repriced.md"
-    page.write_bytes(ledger.page(seconds=20_000))
-    refuse_sending(rpc)
-    poster.run("poster:publish-fund", str(page), code=1)
-    rpc.honest()
-    set_fees(ledger, 200, 300)
-    try:
-        outstanding = poster.run("poster:publish-fund", str(page), code=1)
-        assert outstanding.last["code"] == "authorization_outstanding"
-        assert "signing: let" not in outstanding.words
-        ledger.advance_to(ledger.time() + 3_700)
-        assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
-    finally:
-        set_fees(ledger, 100, 300)
-    assert before - balance(ledger) == ESCROW
-
-
-def set_fees(ledger: Ledger, protocol: int, guardian: int) -> None:
-    owner, recipient = ledger.people.owner.wallet, ledger.people.fee_recipient.address
-    ledger.contract.transact(owner, "setFeePolicy", protocol, guardian, recipient)
-
-
-def test_publish_fund__a_cancelled_authorization__is_followed_by_another_once_its_time_is_over_and_it_is_wanted(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before = balance(ledger)
-    page.write_bytes(ledger.page(seconds=20_000))
-    refuse_sending(rpc)
-    poster.run("poster:publish-fund", str(page), code=1)
-    (journal,) = poster.home.rglob("journal.json")
-    (nonce,) = json.loads(journal.read_text())["nonces"]
-    wallet = ledger.people.poster.wallet
-    wallet.forget_nonce()
-    signature = cancellation(ledger, nonce)
-    ledger.token.transact(wallet, "cancelAuthorization", wallet.address, bytes.fromhex(nonce[2:]), signature)
-    rpc.honest()
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "authorization_outstanding"  # that it was cancelled is one endpoint's word
-    assert "signing:" not in ran.words.replace("signing: publish", "")
-    ledger.advance_to(ledger.time() + 3_700)
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert (ran.last["code"], "--again" in str(ran.last["next_action"])) == ("authorization_cancelled", True)
-    assert balance(ledger) == before
-    assert poster.run("poster:publish-fund", "--again", str(page)).last["event"] == "publish_fund.bounty_created"
-    assert len(json.loads(journal.read_text())["nonces"]) == 2
-    assert before - balance(ledger) == ESCROW
-
-
-def cancellation(ledger: Ledger, nonce: str) -> bytes:
-    from eth_account import Account
-
-    names = {"name": "Test USD Coin", "version": "2", "chainId": ledger.node.chain_id}
-    message = {"authorizer": ledger.people.poster.address, "nonce": nonce}
-    types = {"CancelAuthorization": [{"name": "authorizer", "type": "address"}, {"name": "nonce", "type": "bytes32"}]}
-    key = ledger.people.poster.wallet.private_key
-    domain = {**names, "verifyingContract": ledger.token.address}
-    return bytes(Account.sign_typed_data(key, domain, types, message).signature)
-
-
 @pytest.mark.spec(241, 340)
 def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_allowance(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
@@ -532,67 +323,12 @@ def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_all
     assert before - balance(ledger) == ESCROW
 
 
-def test_publish_fund__an_endpoint_that_limits_requests__is_no_token_without_authorizations(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before = balance(ledger)
-    limited: dict[str, object] = {"error": {"code": NO_CREDITS[0], "message": NO_CREDITS[1]}}
-    rpc.before = lambda method, params: limited if no_authorizations(method, params) else None
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "chain_unavailable"
-    assert "publish_fund.token_approved" not in ran.names
-    assert (rpc.sent(), balance(ledger)) == (0, before)
-
-
 def no_authorizations(method: str, params: list[object]) -> dict[str, object] | None:
     """As a token that has no authorizationState."""
     call = params[0] if params else None
     if method == "eth_call" and isinstance(call, dict) and str(call.get("data")).startswith("0xe94a0102"):
         return {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}
     return None
-
-
-Answered = Callable[[str, list[object], object], object]
-
-
-@pytest.fixture
-def delegated(ledger: Ledger) -> Answered:
-    """As a node answers of a Poster's account that has code: it is funded by an allowance."""
-    account = ledger.people.poster.address
-
-    def after(method: str, params: list[object], result: object) -> object:
-        return "0xef0100" + "11" * 20 if method == "eth_getCode" and params[0] == account else result
-
-    return after
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("is_used", [False, True], ids=["free", "used"])
-def test_publish_fund__by_an_allowance_that_is_gone__allows_again_only_at_a_nonce_before_the_creation_s(
-    ledger: Ledger,
-    rpc: RpcProxy,
-    poster: Terminal,
-    page: Path,
-    delegated: Answered,
-    is_used: bool,
-) -> None:
-    """Where the creation's nonce is used, what used it may be the creation, however the endpoint hides it."""
-    before, first = balance(ledger), ledger.node.rpc.call("evm_snapshot")
-    run_killed(
-        poster, rpc, "poster:publish-fund", str(page),
-        method="eth_sendRawTransaction", count=2, forward=False, also=delegated,
-    )  # fmt: skip
-    rpc.after = delegated
-    if is_used:
-        ledger.people.poster.wallet.forget_nonce()
-        ledger.token.transact(ledger.people.poster.wallet, "approve", ledger.contract.address, 0)
-        ran = poster.run("poster:publish-fund", str(page), code=1)
-        assert (ran.last["code"], rpc.sent(), balance(ledger)) == ("creation_unknown", 2, before)
-    else:
-        ledger.node.rpc.call("evm_revert", first)  # as by a reorg: the allowance never was
-        assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
-        assert before - balance(ledger) == ESCROW
-        assert ledger.token.call("allowance", ledger.people.poster.address, ledger.contract.address) == 0
 
 
 def test_publish_fund__check__previews_costs_without_a_key(
@@ -609,18 +345,6 @@ def test_publish_fund__check__previews_costs_without_a_key(
     assert (rpc.sent(), api.server.requests) == (0, [])
     poor = keyless.run("poster:publish-fund", "--check", "--poster-address", "0x" + "77" * 20, str(page), code=1)
     assert poor.last["code"] == "balance_insufficient"
-
-
-def test_check__with_a_key__looks_at_its_account_unless_another_is_named(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    words = ("poster:publish-fund", "--check", str(page))
-    assert poster.run(*words).last["event"] == "publish_fund.checked"
-    beggar = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": "0x" + "77" * 32})
-    assert beggar.run(*words, code=1).last["code"] == "balance_insufficient"
-    named = beggar.run(*words, "--poster-address", ledger.people.poster.address).last
-    assert named["event"] == "publish_fund.checked"
-    assert (rpc.sent(), api.server.requests) == (0, [])
 
 
 @pytest.mark.parametrize(
@@ -742,58 +466,6 @@ def test_publish_fund__again__funds_once_more_each_time_it_is_asked(
     assert poster.run("poster:publish-fund", page_path).last["bounty_id"] == first
 
 
-def test_check__of_a_page_that_was_funded__names_the_bounties(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str
-) -> None:
-    assert poster.run("poster:publish-fund", "--check", page_path).last["funded_as"] == []
-    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
-    second = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]
-    ran = poster.run("poster:publish-fund", "--check", page_path)
-    assert ran.last["funded_as"] == [first, second]
-    keyless = Terminal(poster.home, {k: v for k, v in poster.environment.items() if "PRIVATE_KEY" not in k})
-    assert keyless.run("poster:publish-fund", "--check", page_path).last["funded_as"] == [first, second]
-    mine, other = ledger.people.poster.address, ledger.people.solvers[0].address
-    assert poster.run("poster:publish-fund", "--check", "--poster-address", mine, page_path).last["funded_as"] == [
-        first,
-        second,
-    ]
-    ran = poster.run("poster:publish-fund", "--check", "--poster-address", other, page_path)
-    assert ran.last["funded_as"] == []
-
-
-def test_check__of_a_page_that_its_account_has_funded__asks_for_no_second_escrow(
-    ledger: Ledger, poster: Terminal, page_path: str
-) -> None:
-    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
-    account, wallet, friend = ledger.people.poster.address, ledger.people.poster.wallet, ledger.people.owner.wallet
-    for each in (wallet, friend):
-        each.forget_nonce()
-    held = int(ledger.token.call("balanceOf", account))
-    ledger.token.transact(wallet, "transfer", friend.address, held)
-    try:
-        assert poster.run("poster:publish-fund", "--check", page_path).last["funded_as"] == [first]
-        another = poster.run("poster:publish-fund", "--check", "--again", page_path, code=1)
-        assert another.last["code"] == "balance_insufficient"
-    finally:
-        ledger.token.transact(friend, "transfer", account, held)
-    ledger.advance_to(ledger.time() + 3_000)  # past its deadline
-    assert f"funded before, as bounty {first}." in " ".join(
-        text_of(poster, "poster:publish-fund", "--check", page_path).split()
-    )
-
-
-def test_clock_that_is_far_from_a_public_chain_s_is_named_once(
-    api: ApiTwin, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    chain = ChainClient(Settings(Environment(api.variables(), {}), ChainId(31337), None, None))
-    chain.latest()
-    assert capsys.readouterr().err == ""  # a local chain has a time of its own
-    monkeypatch.setattr(ChainClient, "is_local", False)
-    for named in (1, 0):
-        chain.latest()
-        assert capsys.readouterr().err.count("ahead of the newest block; if the clock is right") == named
-
-
 class Typed(io.StringIO):
     """A stream that is a terminal."""
 
@@ -815,49 +487,3 @@ def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
     assert refused.value.code == "not_confirmed"
     told = capsys.readouterr()
     assert (told.out, "put 5 base units into escrow on mainnet" in told.err) == ("", True)
-
-
-@pytest.mark.parametrize(
-    ("chain_id", "stream", "yes", "asked"),
-    [
-        (8453, Typed("yes\n"), False, True),
-        (8453, Typed(""), True, False),
-        (8453, io.StringIO(""), False, False),
-        (84532, Typed(""), False, False),
-    ],
-    ids=["typed yes", "--yes", "no terminal", "staging"],
-)
-def test_confirm__with_consent_or_nobody_to_ask__goes_on(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    chain_id: int,
-    stream: io.StringIO,
-    yes: bool,
-    asked: bool,
-) -> None:
-    monkeypatch.setattr(sys, "stdin", stream)
-    confirm(settings(chain_id), "put 5 base units into escrow", yes=yes)
-    assert ("Type yes" in capsys.readouterr().err) == asked
-
-
-def test_publish_fund__again_over_a_bounty_that_ended__reports_what_became_of_it(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, tmp_path: Path
-) -> None:
-    page = tmp_path / "page.md"
-    page.write_bytes(ledger.page(seconds=1_000))
-    number = int(str(poster.run("poster:publish-fund", str(page)).last["bounty_id"]))
-    assert "has ended" not in poster.run("poster:publish-fund", str(page)).words
-    ledger.advance_to(int(ledger.contract.call("getBounty", number)[5]))
-    owner = ledger.people.owner.wallet
-    owner.forget_nonce()
-    ledger.contract.transact(owner, "settle", number)
-    ledger.node.mine(3)
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert f"Next service-cli claim {number}" in " ".join(text_of(poster, "poster:publish-fund", str(page)).split())
-    poster.run("claim", str(number))
-    assert "Next service-cli status" in " ".join(text_of(poster, "poster:publish-fund", str(page)).split())
-    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "poster")
-    refused = elsewhere.run("poster:publish-fund", str(page), code=1).last
-    assert refused["code"] == "already_funded"
-    assert "poster:new NEW_PAGE" in str(refused["next_action"])

@@ -1,9 +1,7 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
 import errno
-import json
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +13,8 @@ from service_cli.work import sealing
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
-from tests.cli.servers import Lost, RpcProxy
+from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"123456")
@@ -67,28 +64,6 @@ def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_
     assert ledger.nonce(ledger.people.solvers[0].address) == nonce
 
 
-def test_submit__again_before_the_wallet_sent_it__says_that_twice_moves_it(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    first, again = (by_wallet(ledger, solver, bounty, work) for _ in range(2))
-    assert first.last == again.last
-    assert "sent twice" in again.words
-    assert "sent twice" not in first.words
-
-
-def test_submit__by_a_wallet_without_the_api_and_sent__is_uploaded_and_told_by_a_later_run(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    send(ledger, by_wallet(ledger, solver, "--without-api", bounty, work))
-    later = by_wallet(ledger, solver, bounty, work)
-    assert [name for name in later.names if name != "submit.approval_required"] == [
-        "submit.ciphertext_uploaded",
-        "submit.submission_prepared",
-        "submit.submission_recorded",
-    ]
-    assert by_wallet(ledger, solver, bounty, work, stdin=b"").names == ["submit.submission_recorded"]
-
-
 def test_changed_work_replaces_what_is_recorded_on_request(
     ledger: Ledger, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -113,45 +88,6 @@ def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
 
 
-@pytest.mark.parametrize("option", [(), ("--without-api",)])
-def test_submit__a_replacement_shown_to_a_wallet__is_shown_again_until_it_is_mined(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str, option: tuple[str, ...]
-) -> None:
-    send(ledger, by_wallet(ledger, solver, *option, bounty, work))
-    former = on_chain(ledger, bounty)
-    change(solver)
-    first, again = (by_wallet(ledger, solver, "--replace", *option, bounty, work) for _ in range(2))
-    assert first.last == again.last
-    assert f"this replaces your Submission {former}" in again.words
-    send(ledger, again)
-    done = by_wallet(ledger, solver, *option, bounty, work)
-    assert done.last["submission_commitment"] == on_chain(ledger, bounty) != former
-
-
-def test_work_changed_twice_before_the_wallet_sent_it(ledger: Ledger, solver: Terminal, bounty: str, work: str) -> None:
-    send(ledger, by_wallet(ledger, solver, "--without-api", bounty, work))
-    for text in ("print(2)\n", "print(3)\n"):
-        change(solver, text)
-        shown = by_wallet(ledger, solver, "--replace", "--without-api", bounty, work)
-    send(ledger, shown)
-    assert by_wallet(ledger, solver, "--without-api", bounty, work).last["submission_commitment"] == on_chain(
-        ledger, bounty
-    )
-
-
-def test_submit__a_replacement_that_was_replaced_elsewhere__needs_the_solver_s_word(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    change(solver)
-    solver.run("solver:submit", "--replace", bounty, work)
-    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
-    elsewhere.run("solver:submit", "--replace", bounty, str(solver.home / work))
-    former = on_chain(ledger, bounty)
-    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "submission_exists"
-    assert on_chain(ledger, bounty) == former
-
-
 def test_work_that_was_replaced_elsewhere_is_given_out_anew(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -164,18 +100,6 @@ def test_work_that_was_replaced_elsewhere_is_given_out_anew(
     assert again.last == first.last
     send(ledger, again)
     assert by_wallet(ledger, solver, bounty, work).last["submission_commitment"] == on_chain(ledger, bounty)
-
-
-def test_submit__a_replacement_of_bytes_that_only_this_machine_has__keeps_them(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    kept = solver.run("solver:submit", "--without-api", bounty, work).event("submit.sealed_kept")
-    folder = Path(str(kept["directory"]))
-    bytes_of = {name: (folder / name).read_bytes() for name in ("envelope.json", "ciphertext.age")}
-    change(solver)
-    by_wallet(ledger, solver, "--replace", "--without-api", bounty, work)
-    former = folder / on_chain(ledger, bounty)
-    assert {name: (former / name).read_bytes() for name in bytes_of} == bytes_of
 
 
 def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer_is_recorded(
@@ -191,88 +115,6 @@ def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer
     solver.run("solver:submit", bounty, work)
     assert on_chain(ledger, bounty) != former.name
     assert list(solver.home.rglob("ciphertext.age")) == [sealed]
-
-
-def test_submit__changed_again_after_a_wallet_recorded_the_change__keeps_no_copy_that_is_older(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    change(solver)
-    send(ledger, by_wallet(ledger, solver, "--replace", bounty, work))
-    recorded = on_chain(ledger, bounty)
-    change(solver, "print(3)\n")
-    by_wallet(ledger, solver, "--replace", bounty, work)  # shown and not sent yet
-    newest, *others = sorted(solver.home.rglob("ciphertext.age"), key=lambda path: len(path.parts))
-    assert others == [newest.parent / recorded / "ciphertext.age"]
-
-
-def test_submit__of_other_files_after_the_deadline__keeps_no_copy_of_what_was_replaced(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    number, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    solver.run("solver:submit", str(number), work)
-    change(solver)
-    send(ledger, by_wallet(ledger, solver, "--replace", str(number), work))
-    ledger.advance_to(ledger.time() + 2_000)
-    change(solver, "print(3)\n")
-    assert solver.run("solver:submit", "--replace", str(number), work, code=1).last["code"] == "bounty_not_accepting"
-    assert len(list(solver.home.rglob("ciphertext.age"))) == 1
-
-
-def test_submit__changed_work_for_which_the_disk_has_no_room__names_the_copies_that_may_go(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    (sealed,) = solver.home.rglob("ciphertext.age")
-    change(solver)
-    with monkeypatch.context() as patch:
-        patch.setattr(sealing, "_sealed", full)
-        failed = solver.run("solver:submit", "--replace", bounty, work, code=1).last
-    assert failed["event"] == "submit.failed"
-    assert "the disk is full" in str(failed["message"])
-    former = sealed.parent / on_chain(ledger, bounty)
-    assert str(former) in str(failed["next_action"])
-    shutil.rmtree(former)
-    again = solver.run("solver:submit", "--replace", bounty, work)
-    assert again.last["submission_commitment"] != former.name
-
-
-def test_submit__a_replacement_after_which_a_further_endpoint_falls_silent__is_told_as_recorded(
-    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    former, sent, second = on_chain(ledger, bounty), rpc.sent(), RpcProxy(ledger.node.url)
-    change(solver)
-
-    def silent_once_sent(_method: str, _params: object) -> None:
-        if rpc.sent() > sent:
-            raise Lost
-
-    second.before = silent_once_sent
-    ran = solver.run("solver:submit", "--replace", bounty, work, SERVICE_RPC_URLS=second.url)
-    assert ran.names[-1] == "submit.submission_recorded"
-    assert ran.last["submission_commitment"] == on_chain(ledger, bounty) != former
-    second.honest()
-    assert len(list(solver.home.rglob("ciphertext.age"))) == 2
-    solver.run("solver:submit", bounty, work, SERVICE_RPC_URLS=second.url)
-    assert len(list(solver.home.rglob("ciphertext.age"))) == 1
-    second.close()
-
-
-def test_submit__after_the_deadline_of_an_unfinished_replacement__tells_what_is_recorded(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    number, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    solver.run("solver:submit", str(number), work)
-    former = on_chain(ledger, str(number))
-    change(solver)
-    by_wallet(ledger, solver, "--replace", str(number), work)
-    ledger.advance_to(ledger.time() + 2_000)
-    late = solver.run("solver:submit", str(number), work, code=1)
-    assert late.last["code"] == "bounty_not_accepting"
-    assert former in str(late.last["message"])
 
 
 def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_bytes_of_what_is_recorded(
@@ -295,34 +137,6 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     folder.rename(folder.with_name("elsewhere"))
     late = solver.run("solver:submit", str(number), work, code=1)
     assert "give a Guardian the folder that" in str(late.last["next_action"])
-
-
-def test_submit__after_the_deadline_of_what_cannot_be_sealed__is_none_of_what_was(
-    ledger: Ledger, solver: Terminal, work: str
-) -> None:
-    number, _page = ledger.fund(seconds=1_000)
-    solver.run("solver:submit", "--without-api", str(number), work)
-    (journal,) = solver.home.rglob("journal.json")
-    kept = json.loads(journal.read_text())
-    del kept["content"]  # as a run leaves it that ended before it sealed the files again
-    journal.write_text(json.dumps(kept))
-    (solver.home / work / "elsewhere").symlink_to("/")
-    ledger.advance_to(ledger.time() + 2_000)
-    late = solver.run("solver:submit", "--without-api", str(number), work, code=1)
-    assert late.last["code"] == "bounty_not_accepting"
-    assert "other files" in str(late.last["message"])
-
-
-def test_submit__a_file_that_is_left_out__changes_nothing_of_what_is_sealed(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    (solver.home / work / ".bountyignore").write_text("*.log\n")
-    (solver.home / work / "src").mkdir()
-    solver.run("solver:submit", bounty, work)
-    former = on_chain(ledger, bounty)
-    (solver.home / work / "src" / "run.log").write_text("ended")
-    again = solver.run("solver:submit", bounty, work)
-    assert (again.last["submission_commitment"], on_chain(ledger, bounty)) == (former, former)
 
 
 def test_submit__of_other_bytes_with_the_size_and_time_of_those_before__seals_them(
@@ -398,40 +212,6 @@ def test_submit__of_the_same_files_on_another_machine__is_another_submission(
     assert here.last["code"] == "submission_exists"
     back = solver.run("solver:submit", "--replace", bounty, work)
     assert back.last["submission_commitment"] == on_chain(ledger, bounty) == former
-
-
-def test_submit__of_changed_work_while_the_former_was_never_sent__records_the_changed(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, work: str
-) -> None:
-    run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
-    (solver.home / "work" / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", "--replace", bounty, work)
-    assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
-
-
-def test_submit__after_the_deadline_with_an_empty_stdin__tells_what_is_recorded_and_blames_nobody(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    number, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    send(ledger, by_wallet(ledger, solver, str(number), work))
-    ledger.advance_to(ledger.time() + 2_000)
-    ran = by_wallet(ledger, solver, str(number), work, stdin=b"", code=1)
-    assert ran.names == ["submit.submission_recorded", "submit.approval_required", "submit.refused"]
-    assert "was not asked" in str(ran.last["message"])
-    assert "does not take" not in str(ran.last["message"])
-
-
-def test_submit__after_the_deadline_with_the_bytes_held__prints_no_upload(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    number, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    solver.run("solver:submit", str(number), work)
-    ledger.advance_to(ledger.time() + 2_000)
-    ran = solver.run("solver:submit", str(number), work)
-    assert ran.names == ["submit.submission_recorded"]
-    assert "holds the sealed bytes already" in ran.words
 
 
 @pytest.mark.attack

@@ -1,14 +1,10 @@
 """``solver:submit``: sealed once, recorded once, and never over a disagreement."""
 
-import errno
 import json
 import os
-import re
 from pathlib import Path
 
 import pytest
-from service_cli import api as api_module
-from service_cli.work import sealing
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -16,7 +12,7 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
 from tests.cli.servers import RpcProxy
-from tests.cli.terminal import Ran, Terminal
+from tests.cli.terminal import Terminal
 
 
 @pytest.fixture
@@ -60,19 +56,6 @@ def test_submit__sealing__has_the_bytes_on_disk_before_the_journal_knows_of_them
     solver.run("solver:submit", "--without-api", bounty, work)
     files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.json.new"}]
     assert files[:3] == ["ciphertext.age", "envelope.json", "journal.json.new"]
-
-
-def test_submit__sealing_onto_a_disk_that_is_full_at_the_end__says_so_and_can_be_run_again(
-    solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(path: Path) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(sealing, "sync_file", full)
-        refused = solver.run("solver:submit", "--without-api", bounty, work, code=1).last
-    assert (refused["code"], "the disk is full" in str(refused["message"])) == ("output_refused", True)
-    assert solver.run("solver:submit", "--without-api", bounty, work).event("submit.submission_recorded")
 
 
 LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
@@ -179,30 +162,6 @@ def test_submit__to_a_bounty_that_closed_or_does_not_exist__is_refused(
     assert (rpc.sent(), api.approvals()) == (0, [])
 
 
-def test_submit__by_the_poster__is_refused_before_anything_is_sealed(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    key = ledger.people.poster.wallet.private_key
-    ran = Terminal(solver.home, {**solver.environment, "SERVICE_SOLVER_PRIVATE_KEY": key}).run(
-        "solver:submit", bounty, work, code=1
-    )
-    assert ran.last["code"] == "solver_is_poster"
-    assert not api.approvals()
-
-
-def test_submit__a_page_with_other_terms__needs_the_solver_s_word(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    page = ledger.page(seconds=20 * 86_400, judging=2_000)
-    funded, _ = ledger.fund(page, judging=1_000)
-    api.keep_page(page)
-    ran = solver.run("solver:submit", str(funded), work, code=1)
-    assert ran.last["code"] == "challenge_terms_mismatch"
-    assert "judging_window_seconds" in json.dumps(ran.last["issues"])
-    accepted = solver.run("solver:submit", "--accept-term-differences", str(funded), work)
-    assert accepted.last["event"] == "submit.submission_recorded"
-
-
 def test_journal_of_a_killed_run_has_no_key(rpc: RpcProxy, solver: Terminal, bounty: str, work: str) -> None:
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=False)
     (journal,) = (path for path in solver.home.rglob("journal.json") if "submit" in str(path))
@@ -264,23 +223,3 @@ def test_submit__with_an_answer_that_is_no_signature__is_refused(
     assert ran.last["code"] == "signature_malformed"
     assert ("input ended" in str(ran.last["message"])) == (answer == b"")
     assert not api.approvals()
-
-
-def test_submit__a_directory_with_a_link__is_refused_and_nothing_is_left(
-    solver: Terminal, api: ApiTwin, bounty: str, work: str
-) -> None:
-    (Path(work) / "link").symlink_to("/etc/passwd")
-    ran: Ran = solver.run("solver:submit", bounty, work, code=1)
-    assert re.search("link", str(ran.last["message"]) + json.dumps(ran.last.get("issues", [])))
-    assert not list(solver.home.rglob("*.age"))
-    assert not api.approvals()
-
-
-def test_submit__the_upload_is_refused_by_the_storage__is_a_failure_that_can_be_run_again(
-    api: ApiTwin, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api_module, "pause", lambda _: None)
-    api.scripts["put"] = lambda _request: (403, b"<Error/>", {})
-    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "storage_refused"
-    del api.scripts["put"]
-    assert solver.run("solver:submit", bounty, work).last["event"] == "submit.submission_recorded"

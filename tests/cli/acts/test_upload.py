@@ -3,14 +3,11 @@
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from service_cli import api as api_module
-from service_cli.chain.outside import ExternalSigner
 from service_cli.errors import CommandFailed
 from service_cli.queries import state as read_model
 from service_cli.work import storage
@@ -84,15 +81,6 @@ def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
     assert (folder / "ciphertext.age").read_bytes() in api.objects.values()
 
 
-def test_submit__without_the_api_and_with_a_wallet__prompts_for_nothing(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    address = ledger.people.solvers[0].address
-    ran = keyless(solver).run("solver:submit", "--without-api", "--solver-address", address, bounty, work)
-    assert ran.names == ["submit.sealed_kept", "submit.transaction_prepared"]
-    assert (rpc.sent(), api.server.requests) == (0, [])
-
-
 def keyless(solver: Terminal) -> Terminal:
     return replace(solver, environment={k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
 
@@ -127,49 +115,6 @@ def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_an
     assert len(set(sent)) == 3  # no signed request twice
 
 
-@pytest.mark.spec(259)
-@pytest.mark.parametrize(
-    "replies",
-    [
-        [refusal(401, "unauthorized", "The block is too old.")] * 2,
-        [refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"})] * 2,
-    ],
-    ids=["stale", "busy"],
-)
-def test_submit__by_a_wallet_that_needs_longer_than_window_and_patience__is_asked_for_each_signature(
-    ledger: Ledger,
-    api: ApiTwin,
-    solver: Terminal,
-    bounty: str,
-    work: str,
-    monkeypatch: pytest.MonkeyPatch,
-    replies: list[Reply],
-) -> None:
-    passed, sign = [0.0], ExternalSigner.sign_typed_data
-
-    def slowly(self: ExternalSigner, value: dict[str, object], summary: str) -> bytes:
-        passed[0] += 320.0
-        return sign(self, value, summary)
-
-    monkeypatch.setattr(ExternalSigner, "sign_typed_data", slowly)
-    clock = SimpleNamespace(time=time.time, sleep=time.sleep, monotonic=lambda: time.monotonic() + passed[0])
-    monkeypatch.setattr(api_module, "time", clock)
-    left = list(replies)
-    api.scripts["upload_url"] = lambda _: left.pop() if left else None
-    ran = submit_with_wallet(ledger, solver, bounty, work)
-    assert ran.names.count("submit.approval_required") == len(replies) + 2
-    assert ran.last["event"] == "submit.transaction_prepared"
-
-
-def test_submit__signatures_that_are_always_stale__are_given_up_after_three(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    api.scripts["upload_url"] = lambda _: refusal(401, "unauthorized", "The block is too old.")
-    ran = submit_with_wallet(ledger, solver, bounty, work, code=1)
-    assert ran.names == [*["submit.approval_required"] * 3, "submit.failed"]
-    assert ran.last["code"] == "unauthorized"
-
-
 @pytest.mark.spec(258)
 def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
@@ -188,17 +133,6 @@ def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_
     ran = submit_with_wallet(ledger, solver, bounty, work)
     assert ran.names.count("submit.approval_required") == 2
     assert (asked_while_behind, before) == ([0, 0, 0], [])
-
-
-@pytest.mark.spec(258)
-def test_submit__the_read_model_falls_behind_meanwhile__asks_the_wallet_once_more(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    behind = [refusal(503, "bounty_chain_state_unavailable", "Not final yet.", **{"Retry-After": "1"})]
-    api.scripts["prepare"] = lambda _: behind.pop() if behind else None
-    ran = submit_with_wallet(ledger, solver, bounty, work)
-    assert ran.names.count("submit.approval_required") == 3
-    assert ran.last["event"] == "submit.transaction_prepared"
 
 
 def not_in_place(_: Request) -> Reply:
@@ -222,14 +156,6 @@ def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
     assert len(api.objects) == 1
 
 
-def test_submit__an_upload_that_is_refused_twice__is_given_up_and_begun_anew_by_the_next_run(
-    api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    api.scripts["prepare"] = not_in_place
-    assert solver.run("solver:submit", bounty, work, code=1).last["code"] == "invalid_solver_submission"
-    assert len([path for path in api.paths() if path.startswith("/objects/")]) == 2
-
-
 def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -238,25 +164,6 @@ def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
     del api.scripts["prepare"]
     ran = submit_with_wallet(ledger, solver, bounty, work)
     assert ran.names == ["submit.approval_required", "submit.submission_prepared", "submit.transaction_prepared"]
-
-
-@pytest.mark.parametrize(("status", "done"), [(200, True), (412, False), (403, None)])
-def test_upload__whatever_the_storage_answers_beside_its_status__reads_nothing_of_it(
-    tmp_path: Path, status: int, done: bool | None
-) -> None:
-    (tmp_path / "ciphertext.age").write_bytes(bytes(1_000))
-    unreadable = b"a length of which no chunk is\r\n" + b" " * 100_000
-    storage = Server(lambda _: (status, unreadable, {"Transfer-Encoding": "chunked"}))
-    try:
-        if done is None:
-            with pytest.raises(CommandFailed) as failure:
-                upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age")
-            assert failure.value.code == "storage_refused"
-        else:
-            assert upload(UploadAddress(storage.url, {}), tmp_path / "ciphertext.age") is done
-    finally:
-        storage.close()
-    assert len(storage.requests[0].body) == 1_000
 
 
 @pytest.mark.attack
@@ -299,36 +206,6 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
     kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
     assert {"envelope.json", "ciphertext.age"} <= kept
-
-
-def test_submit__after_the_deadline_with_other_files_than_the_recorded__is_refused(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    bounty, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    solver.run("solver:submit", str(bounty), work)
-    ledger.advance_to(ledger.time() + 2_000)
-    (solver.home / "better").mkdir()
-    (solver.home / "better" / "main.py").write_text("print(2)\n")
-    for options in ([], ["--without-api"]):
-        ran = solver.run("solver:submit", *options, str(bounty), "better", code=1)
-        assert ran.names == ["submit.refused"]
-        assert ran.last["code"] == "bounty_not_accepting"
-        assert on_chain(ledger, str(bounty)) in str(ran.last["message"])
-
-
-def test_submit__whose_bytes_the_service_refuses_after_the_deadline__names_the_folder_to_hand_over(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    bounty, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    solver.run("solver:submit", "--without-api", str(bounty), work)
-    ledger.advance_to(ledger.time() + 2_000)
-    closed = {"code": "invalid_solver_submission", "message": "Closed.", "issues": [], "next_action": "Nothing."}
-    api.scripts["upload_url"] = lambda _request: as_json({"error": closed}, status=400)
-    ran = solver.run("solver:submit", str(bounty), work, code=1)
-    assert ran.names == ["submit.submission_recorded", "submit.refused"]
-    assert "guardian:open --from" in str(ran.last["next_action"])
 
 
 def test_submit__after_the_deadline_with_nothing_recorded__is_refused(

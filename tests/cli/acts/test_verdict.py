@@ -1,6 +1,5 @@
 """Verdicts: published, read back, recorded once, replaced only on request; and reasons written in an editor."""
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -8,19 +7,16 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import bytes32, parse_address, parse_bytes32
-from service_cli.acts import verdict
+from bounty_protocol.types import bytes32
 from service_cli.chain import sender
-from service_cli.queries import submissions
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import ran, run_killed
+from tests.cli.kill import ran
 from tests.cli.ledger import Ledger
-from tests.cli.screen import at_terminal, text_of
-from tests.cli.servers import Lost, Params, Reply, Request, RpcProxy
+from tests.cli.servers import Lost, Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, load
-from tests.cli.terminal import Terminal, events_of
+from tests.cli.terminal import Terminal
 
 
 def verdict_body(home: Terminal, text: str = "It prints 1.\n") -> str:
@@ -90,25 +86,6 @@ def away(_: Request) -> Reply:
     raise Lost
 
 
-def test_verdict__before_the_reveal_point__gives_the_moment(ledger: Ledger, api: ApiTwin, guardian: Terminal) -> None:
-    bounty, page = ledger.fund(seconds=20_000)
-    api.keep_page(page)
-    ledger.submit(bounty, ledger.people.solvers[0].wallet)
-    (guardian.home / "body.md").write_text("None.\n")
-    ran = guardian.run("guardian:verdict", str(bounty), "no_valid_submission", "body.md", code=1)
-    assert ran.last["code"] == "judging_not_started"
-    assert " UTC (in " in str(ran.last["message"])
-
-
-def test_verdict__on_a_final_bounty__says_so_before_it_asks_to_replace(
-    ledger: Ledger, guardian: Terminal, ended: int
-) -> None:
-    (guardian.home / "body.md").write_text("None.\n")
-    ran = guardian.run("guardian:verdict", str(ended), "no_valid_submission", "body.md", code=1)
-    assert ran.last["code"] == "bounty_final"
-    assert "--replace" not in ran.words
-
-
 def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, judged: Submitted
 ) -> None:
@@ -129,149 +106,6 @@ def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
         assert ran.last["code"] == "api_unreachable"
         assert ("was not opened on this machine" in ran.words) is not opens
         del api.scripts["verdict_write"]
-
-
-@pytest.mark.parametrize("typed", ["yes\n", "no\n"])
-@pytest.mark.parametrize(
-    ("meant", "question"),
-    [
-        (("awarded", "--submission", "1"), "Type yes to award it unopened."),
-        (("no_valid_submission",), "Type yes to record it unopened."),
-    ],
-    ids=["an award", "no winner"],
-)
-def test_verdict__on_work_never_opened_here__is_asked_for_at_a_terminal(
-    rpc: RpcProxy, judging: tuple[Terminal, str], meant: tuple[str, ...], question: str, typed: str
-) -> None:
-    home, bounty = judging
-    words = ("guardian:verdict", bounty, *meant, verdict_body(home))
-    last = events_of(at_terminal(home, *words, typed=typed, prompt=question).stdout)[-1]
-    if typed == "yes\n":
-        assert last["event"] == "guardian_verdict.recorded"
-    else:
-        assert (last["code"], rpc.sent()) == ("work_not_opened", 0)
-        assert f"guardian:open {bounty}" in str(last["next_action"])
-
-
-def test_refusal_of_work_never_opened_here__without_a_terminal__takes_an_option(
-    rpc: RpcProxy, judging: tuple[Terminal, str]
-) -> None:
-    home, bounty = judging
-    words = ("guardian:verdict", bounty, "no_valid_submission", verdict_body(home))
-    refused = home.run(*words, code=1).last
-    assert (refused["code"], rpc.sent()) == ("work_not_opened", 0)
-    assert "--unopened" in str(refused["next_action"])
-    assert home.run(*words, "--unopened").last["event"] == "guardian_verdict.recorded"
-
-
-@pytest.mark.parametrize("is_hinted", [True, False], ids=["by the index", "nowhere"])
-def test_no_winner__at_a_hub_whose_first_block_no_release_names__is_recorded_once_all_is_opened(
-    ledger: Ledger,
-    api: ApiTwin,
-    rpc: RpcProxy,
-    tmp_path: Path,
-    judged: Submitted,
-    monkeypatch: pytest.MonkeyPatch,
-    is_hinted: bool,
-) -> None:
-    """It was refused, whatever was opened: nothing but the API's index says where the log begins."""
-    load(api, judged)
-    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
-    home.run("guardian:open", *judged.names)
-    monkeypatch.setattr(submissions, "first_block", lambda _chain: None)
-    if is_hinted:
-        api.subgraph = {"bounties": [{"block_number": 0}]}
-    api.scripts["verdict_write"] = away  # nothing is recorded: other tests judge this one
-    words, opened = ("guardian:verdict", judged.bounty, "no_valid_submission", verdict_body(home)), api.approvals()
-    ran = home.run(*words, code=1)
-    if is_hinted:
-        assert ran.last["code"] == "api_unreachable"
-        return
-    assert (ran.last["code"], rpc.sent(), api.approvals()) == ("work_not_opened", 0, opened)
-    assert "is not known" in str(ran.last["message"])
-    assert "add --unopened" in str(ran.last["next_action"])
-    assert home.run(*words, "--unopened", code=1).last["code"] == "api_unreachable"
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    "instead", [{"error": {"code": -32005, "message": "limit exceeded"}}, {"result": []}], ids=["none", "an empty one"]
-)
-def test_no_winner__where_the_endpoint_answers_no_log__is_recorded_only_with_consent(
-    rpc: RpcProxy, judging: tuple[Terminal, str], instead: dict[str, object]
-) -> None:
-    """It was recorded without the question."""
-    home, bounty = judging
-    rpc.before = lambda method, _params: instead if method == "eth_getLogs" else None
-    ran = home.run("guardian:verdict", bounty, "no_valid_submission", verdict_body(home), code=1)
-    assert (ran.last["code"], rpc.sent()) == ("work_not_opened", 0)
-    assert "is not known" in str(ran.last["message"])
-
-
-def test_doubtful_reasons_are_refused(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str]
-) -> None:
-    home, bounty = judging
-    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home, "<p>None.</p>\n"))
-    refused = home.run(*words, code=1).last
-    assert (refused["code"], rpc.sent(), api.approvals()) == ("reasons_doubtful", 0, [])
-
-
-def test_verdict__by_an_account_without_ether__is_refused_before_anything_is_published(
-    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
-) -> None:
-    load(api, judged)
-    (guardian.home / "body.md").write_text("Every criterion holds.\n")
-    rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result
-    words = ("guardian:verdict", judged.bounty, "no_valid_submission", "body.md", "--replace")
-    ran = guardian.run(*words, code=1)
-    assert (ran.names, ran.last["code"]) == (["guardian_verdict.refused"], "gas_insufficient")
-    assert (rpc.sent(), api.approvals()) == (0, [])
-
-
-NAMED = (parse_address("0x" + "ab" * 20), parse_bytes32("0x" + "cd" * 32))
-FILLING = """
-import os, re, sys
-text = open(sys.argv[-1]).read()
-open("seen.md", "w").write(text)
-open("environment", "w").write(" ".join(name for name in os.environ if name.startswith("SERVICE_")))
-open(sys.argv[-1], "w").write(re.sub("<[^!][^>]*>", "I ran it; it holds.", text))
-"""
-LEAVING = "import sys; open('seen.md', 'w').write(open(sys.argv[-1]).read())"
-FAILING = "import sys; sys.exit(3)"
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("number", [1, 2], ids=["the number that it had", "the number that it has"])
-def test_verdict__by_number_for_work_that_was_opened_under_another__is_refused_until_it_is_named_in_full(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, tmp_path: Path, number: int
-) -> None:
-    """A node hid the first Submission when the second was opened, and hides nothing when it is judged."""
-    bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
-    api.keep_page(page)
-    for name in ("solver-1", "solver-2"):
-        home = person(ledger, api, rpc, tmp_path / name, name)
-        (home.home / "work").mkdir()
-        (home.home / "work" / "main.py").write_text(f"print('{name}')\n")
-        recorded = home.run("solver:submit", str(bounty), "work").last
-    ledger.reveal(bounty)
-    first = "0x" + ledger.people.solvers[0].address[2:].rjust(64, "0")
-
-    def hide(method: str, _params: Params, result: object) -> object:
-        if method == "eth_getLogs" and isinstance(result, list):
-            return [log for log in result if first not in log["topics"]]
-        return result
-
-    rpc.after = hide
-    listed = guardian.run("guardian:open", str(bounty)).event("guardian_open.submission_listed")
-    assert (listed["number"], listed["submission_commitment"]) == (1, recorded["submission_commitment"])
-    rpc.honest()
-    words, body = ("guardian:verdict", str(bounty), "awarded", "--unopened"), verdict_body(guardian)
-    ran = guardian.run(*words, "--submission", str(number), body, code=1)
-    assert ran.last["code"] == "submission_moved"
-    assert "its whole commitment" in str(ran.last["next_action"])
-    ran = guardian.run(*words, str(recorded["solver"]), str(recorded["submission_commitment"]), body)
-    assert ran.last["submission_commitment"] == recorded["submission_commitment"]
 
 
 @pytest.mark.attack
@@ -361,80 +195,6 @@ def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_af
     assert "the Hub holds another" not in elsewhere.run(*award, verdict_body(elsewhere, OTHER)).words
 
 
-def test_verdict__in_the_place_of_one_that_was_given_out__says_that_this_may_still_come(
-    ledger: Ledger, judging: tuple[Terminal, str]
-) -> None:
-    home, bounty = judging
-    account, given = ledger.people.guardians[2].address, "0x" + "34" * 32
-    below = home.home / "state/service-cli" / f"{ledger.node.chain_id}-{ledger.hub.hub.address}"
-    (below / f"verdict-{bounty}-{account}-{given}").mkdir(parents=True)
-    entries = json.dumps({"given_to_wallet": {"data": "0x", "from_block": 1}})
-    (below / f"verdict-{bounty}-{account}-{given}/journal.json").write_text(entries)
-    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
-    assert home.run(*words, code=1).last["code"] == "verdict_already_recorded"
-    ran = home.run(*words, "--replace")
-    assert ran.last["event"] == "guardian_verdict.recorded"
-    warned = " ".join(ran.words.split())
-    assert f"with the reasons {given}, was given to a wallet before" in warned
-    assert f"service-cli bounty:watch {bounty}" in warned
-
-
-def test_verdict__that_was_lost_while_another_was_recorded__is_signed_anew_only_with_replace(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], tmp_path: Path
-) -> None:
-    """The command that was run again put it in the place of the later one."""
-    home, bounty = judging
-    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
-    run_killed(home, rpc, *words, verdict_body(home), method="eth_sendRawTransaction", forward=False)
-    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
-    other = elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last
-    sent = rpc.sent()
-    refused = home.run(*words, verdict_body(home), code=1).last
-    assert (refused["code"], rpc.sent()) == ("verdict_already_recorded", sent)
-    assert elsewhere.run(*words, verdict_body(elsewhere, OTHER)).last == other
-    assert home.run(*words, "--replace", verdict_body(home)).last["event"] == "guardian_verdict.recorded"
-
-
-@pytest.mark.parametrize(
-    ("meanwhile", "text", "ends"),
-    [
-        ("confirm_reasons", OTHER, "verdict_already_recorded"),
-        ("confirm_reasons", "It prints 1.\n", "recorded"),
-        ("await_pending", OTHER, "verdict_already_recorded"),
-        ("await_pending", "It prints 1.\n", "recorded"),
-    ],
-)
-def test_verdict__recorded_from_elsewhere_meanwhile__is_replaced_by_no_other_and_done_where_it_is_this_one(
-    meanwhile: str,
-    text: str,
-    ends: str,
-    ledger: Ledger,
-    api: ApiTwin,
-    rpc: RpcProxy,
-    judging: tuple[Terminal, str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """The looks came before the questions, so that an answer of an hour later signed in the place of the other one; and
-    the same one, given to a wallet before, was refused as another."""
-    home, bounty = judging
-    elsewhere = person(ledger, api, rpc, tmp_path / "elsewhere", "guardian-3")
-    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
-    written = verdict_body(home), verdict_body(elsewhere, text)
-
-    def record_elsewhere(*_: object) -> bool:
-        monkeypatch.undo()
-        return elsewhere.run(*words, written[1]).last["event"] == "guardian_verdict.recorded"
-
-    monkeypatch.setattr(verdict, meanwhile, record_elsewhere)
-    sent = rpc.sent()
-    ran = home.run(*words, written[0], code=int(ends != "recorded"))
-    assert (ran.last.get("code", str(ran.last["event"]).removeprefix("guardian_verdict.")), rpc.sent()) == (
-        ends,
-        sent + 1,
-    )
-
-
 @pytest.fixture
 def judging(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tuple[Terminal, str]:
     """A Guardian at a machine of its own, and a bounty that waits for Verdicts; its page is the twin's."""
@@ -478,46 +238,6 @@ def test_template__printed_and_filled_in__is_recorded_without_its_comment(
     home.run(*words, "why.md")
     (document,) = api.verdicts.values()
     assert b"<!--" not in document
-
-
-def test_template__of_a_page_that_is_not_the_committed_one__has_no_criteria(
-    api: ApiTwin, judging: tuple[Terminal, str]
-) -> None:
-    home, bounty = judging
-    api.lies["detail"] = lambda answer: {**answer, "challenge": str(answer["challenge"]) + "\nForged.\n"}
-    ran = home.run("guardian:verdict", bounty, "no_valid_submission", "--template")
-    assert "Criterion" not in ran.stdout
-    assert "the template has no criteria" in ran.words
-
-
-@pytest.mark.parametrize("body", [b"", b" \n\n"])
-def test_verdict__of_an_empty_file__is_refused_as_that(
-    rpc: RpcProxy, judging: tuple[Terminal, str], body: bytes
-) -> None:
-    home, bounty = judging
-    (home.home / "body.md").write_bytes(body)
-    refused = home.run("guardian:verdict", bounty, "no_valid_submission", "--unopened", "body.md", code=1).last
-    assert (refused["code"], rpc.sent()) == ("reasons_unfinished", 0)
-    assert "is empty" in str(refused["message"])
-    assert "frontmatter" not in str(refused)
-
-
-def test_verdict__that_decides__names_delivery_and_claims_as_next(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path
-) -> None:
-    number, page = ledger.fund(seconds=100, judging=5_000)
-    api.keep_page(page)
-    wallet = ledger.people.solvers[0].wallet
-    commitment = ledger.submit(number, wallet)
-    ledger.reveal(number)
-    words = ("guardian:verdict", str(number), "awarded", wallet.address, commitment, "--unopened")
-    first = person(ledger, api, rpc, tmp_path / "one", "guardian-1")
-    text = " ".join(text_of(first, *words, verdict_body(first)).split())
-    assert f"Next service-cli bounty:watch {number}" in text
-    second = person(ledger, api, rpc, tmp_path / "two", "guardian-2")
-    text = " ".join(text_of(second, *words, verdict_body(second)).split())
-    assert f"Next service-cli guardian:deliver-key {number}" in text
-    assert "bounty:watch" not in text
 
 
 @pytest.mark.attack

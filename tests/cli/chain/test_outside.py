@@ -7,9 +7,8 @@ from collections.abc import Mapping
 import pytest
 from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.signature import account_of_key, sign_digest
-from bounty_protocol.shapes import to_json
-from bounty_protocol.types import Address, BlockNumber
-from service_cli.chain.outside import GIVEN, Given, standard_form
+from bounty_protocol.types import Address
+from service_cli.chain.outside import standard_form
 from service_cli.errors import CommandRefused
 
 from tests.cli.api_twin import ApiTwin
@@ -87,15 +86,6 @@ def test_safe_submits_and_claims(ledger: Ledger, api: ApiTwin, keyless: Terminal
     assert claimed.names == ["claim.claimed"]
     assert ledger.token.call("balanceOf", safe.address) - before == int(str(claimed.last["claimable_amount"])) > 0
     assert keyless.run(*claim, code=1).last["code"] == "award_already_claimed"
-
-
-def test_given_is_read_as_it_was_kept() -> None:
-    given = Given("0x12", BlockNumber(7))
-    assert GIVEN.read(json.loads(json.dumps(GIVEN.write(given)))) == given
-    wrong: object
-    for wrong in ({}, {**to_json(given), "from_block": None}, []):
-        with pytest.raises(ValueError):
-            GIVEN.read(wrong)
 
 
 def typed(account: Address) -> Mapping[str, object]:

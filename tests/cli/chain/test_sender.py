@@ -1,15 +1,12 @@
 """The sender, through the plainest command that sends (``claim``): one transaction, whatever happens to it."""
 
-import itertools
 import time
 from types import SimpleNamespace
 from typing import cast
 
 import pytest
-from bounty_protocol.chain import rpc as layer
-from bounty_protocol.chain.blocks import block_before, header_at
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.chain.rpc import mapping
 from bounty_protocol.types import BlockNumber
 from service_cli.chain import sender
 from service_cli.chain.session import ChainClient
@@ -18,11 +15,10 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
 from tests.clocks import HandClock
 from tests.common.chain.paced import PacedChain
-from tests.providers import NO_CREDITS
 
 Answer = dict[str, object] | None
 
@@ -88,80 +84,12 @@ def test_claim__killed_around_the_sending__pays_once_when_run_again(
     assert purse.received() == (AWARD, 1)
 
 
-def test_claim__killed_while_waiting_for_the_receipt__pays_once_when_run_again(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    run_killed(solver, rpc, "claim", bounty, method="eth_getTransactionReceipt", forward=True)
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert purse.received() == (AWARD, 1)
-
-
-def test_claim__killed_after_the_sending_while_the_endpoint_lags__waits_for_it_and_signs_nothing_else(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "MISSING_SECONDS", 60.0)
-    monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
-    run_killed(solver, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=True)
-    hidden: dict[str, object] = {"eth_getTransactionReceipt": None, "eth_getLogs": [], "eth_getTransactionByHash": None}
-    looks: list[str] = []
-
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == "eth_getTransactionReceipt":
-            looks.append(method)
-        return hidden.get(method, result) if len(looks) <= 2 else result
-
-    rpc.after = after
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert (len(looks), purse.received()) == (3, (AWARD, 1))
-
-
-def test_claim__the_answer_to_the_sending_is_lost__looks_at_the_chain(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == "eth_sendRawTransaction":
-            raise Lost
-        return result
-
-    rpc.after = after
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert (rpc.sent(), purse.received()) == (1, (AWARD, 1))
-
-
 def test_claim__the_receipt_never_shows__is_resolved_by_the_hub_s_log(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     rpc.after = lambda method, _params, result: None if method == "eth_getTransactionReceipt" else result
     ran = solver.run("claim", bounty)
     assert ran.last["claimable_amount"] == str(AWARD)
-    assert purse.received() == (AWARD, 1)
-
-
-def test_claim__receipt_log_and_transaction_hidden__never_sends_a_second_one(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    hidden: dict[str, object] = {"eth_getTransactionReceipt": None, "eth_getLogs": [], "eth_getTransactionByHash": None}
-    rpc.after = lambda method, _params, result: hidden.get(method, result)
-    assert solver.run("claim", bounty, code=1).last["code"] == "transaction_replaced"
-    rpc.honest()
-    assert solver.run("claim", bounty, code=1).last["code"] == "award_already_claimed"
-    assert purse.received() == (AWARD, 1)
-
-
-def test_claim__a_node_that_says_it_knows_the_transaction__is_believed_by_its_receipt(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    def after(method: str, _params: Params, result: object) -> object:
-        return result
-
-    def before(method: str, params: Params) -> Answer:
-        if method == "eth_sendRawTransaction" and rpc.sent() == 1:
-            rpc._one({"id": 0, "method": method, "params": params})
-            return {"error": {"code": -32000, "message": "already known"}}
-        return None
-
-    rpc.before, rpc.after = before, after
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 1)
 
 
@@ -256,15 +184,6 @@ def test_claim__an_endpoint_that_shows_a_price_above_the_limit__signs_nothing_un
     assert (raised.last["event"], purse.received()) == ("claim.claimed", (AWARD, 1))
 
 
-def test_claim__an_endpoint_that_lies_about_the_price__prints_the_call_for_a_wallet_with_its_own(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
-) -> None:
-    rpc.charge(10**9)
-    ran = solver.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
-    assert ran.last["event"] == "claim.transaction_prepared"
-    assert "your wallet decides on gas and price itself; this call takes about 60,000 gas" in ran.words
-
-
 def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_waits_in_the_journal(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,51 +197,6 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
     assert (rpc.sent(), purse.received()) == (1, (0, 0))
     assert solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10").last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
-
-
-def test_claim__mined_after_its_fees_could_not_be_raised__is_reported(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
-    held = list[tuple[object, float]]()
-
-    def before(method: str, params: Params) -> Answer:
-        """A node that takes the transaction, and has it in a block a second later."""
-        if method == "eth_sendRawTransaction":
-            held.append((params[0], time.monotonic()))
-            return {"result": "0x" + "00" * 32}
-        if held and time.monotonic() - held[-1][1] > 1:
-            ledger.node.rpc.call("eth_sendRawTransaction", held[-1][0])
-            rpc.before = lambda _method, _params: None
-        return None
-
-    rpc.charge(4)
-    rpc.before = before
-    claimed = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10")
-    assert "its fees are not raised" in claimed.words
-    assert (claimed.last["event"], len(held), purse.received()) == ("claim.claimed", 1, (AWARD, 1))
-
-
-def test_claim__through_an_endpoint_that_is_a_block_behind__reads_no_more_than_the_newest_blocks(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What it is asked for begins where it was signed, one block after all that this endpoint has."""
-    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
-    read = list[int]()
-
-    def after(method: str, params: Params, found: object) -> object:
-        if method == "eth_getLogs" and rpc.sent():
-            read.append(int(str(mapping(params[0])["fromBlock"]), 16))
-        return hex(int(str(found), 16) - 1) if method == "eth_blockNumber" and rpc.sent() else found
-
-    rpc.lose_first_transaction()
-    rpc.after = after
-    monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
-    newest = header_at(ledger.node.rpc, "latest")
-    oldest = block_before(ledger.node.rpc, header_at(ledger.node.rpc, BlockNumber(newest.number - 1)), 6).number
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert min(read) >= oldest
-    assert purse.received() == (AWARD, 1)
 
 
 @pytest.mark.parametrize("moved", [True, False], ids=["into another block", "out of the chain"])
@@ -422,29 +296,6 @@ def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_block
 
 
 @pytest.mark.usefixtures("three_blocks")
-def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_counts(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    blocks: list[object] = []
-    dropped: list[object] = []
-
-    def after(method: str, params: Params, result: object) -> object:
-        if method == "eth_sendRawTransaction":
-            wait_mined(ledger, result)
-            ledger.node.mine(2)
-        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
-            blocks.append(result["blockNumber"])
-        if method == "eth_getBlockByNumber" and blocks and params[0] == blocks[0] and not dropped:
-            dropped.append(params[0])  # its answer is still of the chain that had the transaction
-            ledger.node.rpc.call("anvil_reorg", 3, [])
-        return result
-
-    rpc.after = after
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert (purse.received(), rpc.sent(), len(dropped)) == ((AWARD, 1), 2, 1)
-
-
-@pytest.mark.usefixtures("three_blocks")
 def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_that_nonce(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
@@ -470,26 +321,6 @@ def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_t
     rpc.before, rpc.after = before, after
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
-
-
-def test_claim__found_in_the_hub_s_log_only__counts_with_enough_blocks_on_top(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
-    monkeypatch.setattr(sender, "_LOOK_SECONDS", 0.0)
-    looks: list[int] = []
-
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == "eth_getLogs" and result:
-            looks.append(ledger.node.w3.eth.block_number)
-            ledger.node.mine(1)
-        return None if method == "eth_getTransactionReceipt" else result
-
-    rpc.after = after
-    claimed = solver.run("claim", bounty).last
-    assert looks[-1] + 1 - int(str(claimed["block_number"])) >= 2
-    assert len(looks) >= 2
-    assert (purse.received(), rpc.sent()) == ((AWARD, 1), 1)
 
 
 def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
@@ -556,60 +387,6 @@ def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
         "function_name": "claim",
     }
     assert rpc.sent() == 0
-
-
-@pytest.mark.parametrize("method", ["eth_call", "eth_estimateGas"])
-def test_claim__an_endpoint_that_is_too_busy__is_a_failure_and_no_refusal_of_the_hub(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, method: str
-) -> None:
-    busy: Answer = {"error": {"code": -32005, "message": "daily request count exceeded"}}
-    rpc.before = lambda called, _params: busy if called == method else None
-    ran = solver.run("claim", bounty, code=1)
-    assert (ran.last["event"], ran.last["code"]) == ("claim.failed", "chain_unavailable")
-    assert (rpc.sent(), purse.received()) == (0, (0, 0))
-
-
-LIMITED: Answer = {"error": {"code": NO_CREDITS[0], "message": NO_CREDITS[1]}}
-
-
-def test_claim__an_endpoint_that_limits_requests_now_and_then__pays_once(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    count = itertools.count(1)
-    rpc.before = lambda _method, _params: LIMITED if next(count) % 3 == 0 else None
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert purse.received() == (AWARD, 1)
-
-
-def test_claim__an_endpoint_that_limits_requests_on_and_on__says_so_and_when_to_try_again(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    rpc.before = lambda _method, _params: LIMITED
-    last = solver.run("claim", bounty, code=1).last
-    assert (last["event"], last["code"]) == ("claim.failed", "chain_unavailable")
-    assert "limits its requests" in str(last["message"])
-    assert "Try again in a minute" in str(last["next_action"])
-    rpc.refuse = lambda _calls: (429, b"slow down", {"Retry-After": "40"})
-    assert "Try again in 40 seconds" in str(solver.run("claim", bounty, code=1).last["next_action"])
-    assert purse.received() == (0, 0)
-
-
-def test_claim__an_endpoint_that_limits_what_is_sent__is_sent_the_same_bytes_again(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    raws: list[object] = []
-
-    def before(method: str, params: Params) -> Answer:
-        if method != "eth_sendRawTransaction":
-            return None
-        raws.append(params[0])
-        return LIMITED if len(raws) <= len(layer.LIMIT_WAITS) else None
-
-    rpc.before = before
-    ran = solver.run("claim", bounty)
-    assert (ran.last["event"], "raising its fees" in ran.words) == ("claim.claimed", False)
-    assert len(set(map(str, raws))) == 1
-    assert purse.received() == (AWARD, 1)
 
 
 @pytest.mark.parametrize("pace", [2.0, 1.0, 0.2, 0.05])

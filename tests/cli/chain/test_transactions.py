@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, GWEI, MAX_TIP_WEI, PLAIN_TIP_WEI
 from eth_account.typed_transactions.typed_transaction import TypedTransaction
 from hexbytes import HexBytes
@@ -27,9 +26,7 @@ from tests.cli.scenes import (
 )
 from tests.cli.screen import at_terminal
 from tests.cli.servers import Params, RpcProxy
-from tests.cli.terminal import Terminal
 
-AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
 Answer = dict[str, object] | None
 OFFERED = Callable[[], list[dict[str, int]]]
 
@@ -73,16 +70,6 @@ def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Calla
 
 
 @pytest.mark.attack
-def test_gas_is_signed_up_to_twice_the_need_of_a_heartbeat(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
-    case, most = heartbeat(stage), 2 * GAS_NEEDS["heartbeat"].used
-    rpc.after = estimating(most * 4 // 5 + 1)
-    assert case.home.run(*case.words, code=1).last["code"] == "gas_excessive"
-    rpc.after = estimating(most * 4 // 5)
-    assert case.home.run(*case.words).last["event"] == case.event
-    assert [each["gas"] for each in offered()] == [most]
-
-
-@pytest.mark.attack
 def test_gas_of_a_creation_is_bounded_without_showing_its_authorization(
     stage: Stage, rpc: RpcProxy, offered: OFFERED
 ) -> None:
@@ -90,16 +77,6 @@ def test_gas_of_a_creation_is_bounded_without_showing_its_authorization(
     assert case.home.run(*case.words).last["event"] == case.event
     assert [each["gas"] for each in offered()] == [most]
     assert "eth_estimateGas" not in rpc.calls
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("answer", ["out of gas", "EVM error OutOfGas", "gas required exceeds allowance (525000)"])
-def test_creation_that_uses_up_its_gas_is_not_sent(stage: Stage, rpc: RpcProxy, answer: str) -> None:
-    case = fund(stage)
-    used_up: dict[str, object] = {"error": {"code": -32000, "message": answer}}
-    rpc.before = lambda method, params: used_up if method == "eth_call" and AUTHORIZED in str(params[0]) else None
-    assert case.home.run(*case.words, code=1).last["code"] == "gas_excessive"
-    assert rpc.sent() == 0
 
 
 @pytest.mark.attack
@@ -141,25 +118,6 @@ def test_tip_follows_recent_blocks_and_has_a_bound(
 
 
 @pytest.mark.attack
-def test_tip_of_an_endpoint_without_recent_blocks_is_small(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
-    noting, missing = rpc.before, {"error": {"code": -32601, "message": "the method does not exist"}}
-    rpc.before = lambda method, params: missing if method == "eth_feeHistory" else noting(method, params)  # type: ignore[assignment,return-value]
-    rpc.after = lambda method, _params, found: hex(498 * GWEI) if method == "eth_maxPriorityFeePerGas" else found
-    case = heartbeat(stage)
-    assert case.home.run(*case.words).last["event"] == case.event
-    assert [each["maxPriorityFeePerGas"] for each in offered()] == [PLAIN_TIP_WEI]
-
-
-def test_cost_is_in_the_line_that_says_what_is_signed(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
-    case = heartbeat(stage)
-    ran = case.home.run(*case.words)
-    (sent,) = offered()
-    most = -(-sent["gas"] * sent["maxFeePerGas"] // 10**12) / 10**6
-    assert f"signing: record a sign of life; at most {most:f}".rstrip("0") in ran.words
-    assert " ether for gas\n" in ran.words
-
-
-@pytest.mark.attack
 @pytest.mark.parametrize("scene", some("cost", [fund, seal, judge, heartbeat, claim], 3))
 def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     case = scene(stage)
@@ -183,16 +141,3 @@ def test_cost_far_above_the_usual_is_asked_for_at_a_terminal(
     seen = at_terminal(case.home, *case.words, typed=typed, prompt="Type yes", columns=200)
     assert (seen.code, rpc.sent()) == (code, 1 - code)
     assert "the limit is 0.003 ether" in seen.screen
-
-
-def test_cost_that_was_decided_beforehand_is_not_asked_for(stage: Stage, rpc: RpcProxy) -> None:
-    case = heartbeat(stage)
-    rpc.charge(100)
-    seen = at_terminal(case.home, *case.words, "--max-cost", "0.005", typed="yes\n", columns=200)
-    assert (seen.code, rpc.sent(), "Type yes" in seen.screen) == (1, 0, False)
-
-
-@pytest.mark.parametrize("amount", ["", "x", "-1", "1e3", "0x1", "1.", ".5", "1,5", "0." + "1" * 19, "9" * 10, "١"])
-def test_max_cost_is_an_amount_of_ether(shell: Terminal, amount: str) -> None:
-    assert "not an amount of ether" in shell.run("claim", "7", "--max-cost", amount, code=2).words
-    assert shell.run("claim", "7", "--max-cost", "0.01", code=1).last["code"] == "configuration_incomplete"

@@ -1,18 +1,16 @@
 """Where a key may come from: one of three forms at one level."""
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, NETWORKS
+from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
 from bounty_protocol.types import ChainId
 from eth_account import Account
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.config.environment import Environment
-from service_cli.config.keys import loaded_keys
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 
@@ -23,7 +21,6 @@ KEY = secrets.token_hex(32)
 OWNER = str(Account.from_key(KEY).address).lower()
 POSTER, SOLVER = "SERVICE_POSTER_PRIVATE_KEY", "SERVICE_SOLVER_PRIVATE_KEY"
 KEYSTORE, PASSPHRASE = "SERVICE_POSTER_KEYSTORE", "SERVICE_POSTER_KEYSTORE_PASSPHRASE"
-RINGS = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 WORDS = "correct horse \N{LATIN SMALL LETTER E WITH ACUTE}"
 
 
@@ -89,22 +86,6 @@ def test_keystore__shows_its_account_without_a_passphrase_and_asks_for_it_to_sig
         account_of(settings({KEYSTORE: file}), POSTER)
 
 
-def test_keystore__of_a_dotenv__is_named_when_it_is_used(
-    opened: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert local_signer(settings({}, fallback=opened), POSTER).address == OWNER
-    told = capsys.readouterr().err
-    assert f"note: {KEYSTORE} was taken from .env\n" in told
-    assert f"note: {PASSPHRASE}_FILE was taken from .env\n" in told
-
-
-def test_keystore__whose_key_was_opened__is_kept_out_of_what_is_sealed(opened: dict[str, str], tmp_path: Path) -> None:
-    each = settings(opened)
-    assert {len(loaded_keys(each.environment).files), len(loaded_keys(each.environment).hexadecimal)} == {2, 0}
-    local_signer(each, POSTER)
-    assert loaded_keys(each.environment).inside(KEY.encode())
-
-
 def test_keystore__with_another_passphrase__is_refused_without_either(opened: dict[str, str], tmp_path: Path) -> None:
     for words in (f"{WORDS} ", "", KEY):
         file = private(tmp_path / "other", words)
@@ -157,23 +138,6 @@ def changed(one: dict[str, object], **values: object) -> dict[str, object]:
     return one | {"crypto": crypto | values}
 
 
-@pytest.mark.parametrize("text", ["", "{", "[" * 60_000, '"x"', "\x00"])
-def test_keystore__that_is_no_json__is_refused(opened: dict[str, str], tmp_path: Path, text: str) -> None:
-    with pytest.raises(CommandRefused) as refused:
-        account_of(settings({**opened, KEYSTORE: private(tmp_path / "no.json", text)}), POSTER)
-    assert refused.value.code == "keystore_malformed"
-    with pytest.raises(CommandRefused, match="cannot be read"):
-        account_of(settings({**opened, KEYSTORE: str(tmp_path / "nowhere")}), POSTER)
-
-
-def test_keystore__in_capitals_as_other_programs_write_it__is_opened(
-    opened: dict[str, str], sealed: dict[str, object], tmp_path: Path
-) -> None:
-    renamed = {"Crypto" if name == "crypto" else name: value for name, value in sealed.items()}
-    file = private(tmp_path / "capital.json", json.dumps(renamed | {"address": f"0x{OWNER[2:].upper()}"}))
-    assert local_signer(settings({**opened, KEYSTORE: file}), POSTER).address == OWNER
-
-
 @pytest.mark.parametrize(
     ("typed", "code"),
     [(f"{WORDS}\n", "chain_unavailable"), ("wrong\n", "passphrase_wrong"), ("\x04", "passphrase_missing")],
@@ -190,32 +154,3 @@ def test_passphrase__at_a_terminal__is_asked_for_and_not_shown(
     assert f"Passphrase of the keystore of {OWNER} ({POSTER}): " in seen.screen
     assert json.loads(seen.stdout.splitlines()[-1])["code"] == code
     assert typed.strip() not in seen.screen.partition("Passphrase of")[2]
-
-
-@pytest.mark.parametrize(
-    ("chain", "form", "mentioned"),
-    [
-        (NETWORKS["mainnet"], POSTER, True),
-        (NETWORKS["staging"], POSTER, False),
-        (LOCAL_CHAIN_ID, POSTER, False),
-        (NETWORKS["mainnet"], f"{POSTER}_FILE", False),
-    ],
-)
-def test_plain_key__of_real_money__is_mentioned_in_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], chain: ChainId, form: str, mentioned: bool
-) -> None:
-    file = private(tmp_path / "key", KEY)
-    value = {"": KEY, "_FILE": file}[form.removeprefix(POSTER)]
-    local_signer(settings({form: value}, chain), POSTER)
-    told = capsys.readouterr().err
-    assert (f"note: {POSTER} holds a plain key of real money" in told) is mentioned
-    assert told.count("\n") == mentioned
-
-
-def test_key__once_read__is_named_by_no_variable_of_child_processes(
-    monkeypatch: pytest.MonkeyPatch, opened: dict[str, str]
-) -> None:
-    for name, value in opened.items():
-        monkeypatch.setenv(name, value)
-    local_signer(settings(dict(os.environ)), POSTER)
-    assert KEYSTORE not in os.environ

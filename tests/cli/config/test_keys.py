@@ -1,33 +1,22 @@
 """Keys: files they come from are read within bounds, and no key leaves with what is sealed, published or sent."""
 
-import os
 import secrets
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from bounty_protocol.crypto.x25519 import Identity
-from service_cli.config import small_files
-from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
-from service_cli.config.keys import LoadedKeys, check_document, loaded_keys, secrets_among
+from service_cli.config.keys import LoadedKeys, loaded_keys, secrets_among
 from service_cli.errors import CommandRefused
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.screen import at_terminal
 from tests.cli.servers import RpcProxy
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Ran, Terminal
 
 VARIABLE = "SERVICE_POSTER_PRIVATE_KEY"
-WARNING = f"warning: .env holds {VARIABLE} and can be read by other users; chmod 600 it\n"
-
-
-def pipe(path: Path) -> Path:
-    os.mkfifo(path)
-    return path
 
 
 def large(path: Path) -> Path:
@@ -57,91 +46,6 @@ def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
     with pytest.raises(CommandRefused) as refused:
         Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
     assert refused.value.message == f"The file named by {VARIABLE}_FILE {reason}."
-
-
-def test_key_file__that_is_a_pipe__is_read_once_and_known_from_then_on(tmp_path: Path) -> None:
-    path, key = pipe(tmp_path / "key"), "0x" + "11" * 32
-    environment = Environment({f"{VARIABLE}_FILE": str(path)}, {})
-    writer = Thread(target=lambda: path.write_text(key + "\n"))
-    writer.start()
-    assert [environment.secret(VARIABLE) for _ in range(2)] == [key, key]
-    writer.join()
-    assert loaded_keys(environment).inside(b"key = " + key.encode())
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("written", [None, b"", b"half a key"])
-def test_key_pipe_that_is_never_closed_ends(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes | None
-) -> None:
-    monkeypatch.setattr(small_files, "PIPE_SECONDS", 0.2)
-    path = pipe(tmp_path / "key")
-    writer = None if written is None else os.open(path, os.O_RDWR)
-    try:
-        if writer is not None:
-            os.write(writer, written or b"")
-        with pytest.raises(CommandRefused) as refused:
-            Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
-    finally:
-        if writer is not None:
-            os.close(writer)
-    assert "is a pipe that nobody has written to and closed" in refused.value.message
-
-
-@pytest.mark.attack
-def test_key_pipe_without_end_is_read_as_far_as_a_key_file(tmp_path: Path) -> None:
-    path = pipe(tmp_path / "key")
-    writer = Thread(target=lambda: path.write_bytes(b"a" * (64 * 1024 + 1)))
-    writer.start()
-    with pytest.raises(CommandRefused) as refused:
-        Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
-    writer.join()
-    assert "is larger than 64 KiB" in refused.value.message
-
-
-def test_dotenv__that_is_a_pipe__is_refused_and_not_waited_for(shell: Terminal) -> None:
-    pipe(shell.home / ".env")
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-
-
-def test_key_file__of_64_kib__is_read(tmp_path: Path) -> None:
-    path = tmp_path / "key"
-    path.write_text("a" * (64 * 1024))
-    path.chmod(0o600)
-    assert Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE) == "a" * (64 * 1024)
-
-
-@pytest.mark.parametrize("command", ["guardian:keys", "guardian:new-key"])
-def test_keyring__that_never_ends__is_refused(shell: Terminal, command: str) -> None:
-    (shell.home / "ring").symlink_to("/dev/zero")
-    more = ("--rotate",) if command == "guardian:new-key" else ()
-    ran = shell.run(command, "ring", *more, code=1)
-    assert ran.last["code"] in {"file_unreadable", "file_not_written"}
-
-
-def test_dotenv__that_never_ends__is_refused(shell: Terminal) -> None:
-    (shell.home / ".env").symlink_to("/dev/zero")
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-
-
-@pytest.mark.parametrize(
-    ("text", "mode", "told"),
-    [
-        (f"{VARIABLE}=x\n", 0o644, WARNING),
-        (f"{VARIABLE}=x\n", 0o640, WARNING),
-        (f"{VARIABLE}=x\n", 0o600, ""),
-        (f"{VARIABLE}=\n", 0o644, ""),
-        (f"{VARIABLE}_FILE=/x\nSERVICE_CHAIN_ID=1\n", 0o644, ""),
-    ],
-)
-def test_dotenv__with_a_key_that_others_can_read__is_warned_about(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], text: str, mode: int, told: str
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    Path(".env").write_text(text)
-    Path(".env").chmod(mode)
-    assert read_env_file(Path(".env"))
-    assert capsys.readouterr().err == told
 
 
 KEY = secrets.token_hex(32)
@@ -243,17 +147,6 @@ def test_submit__of_what_looks_like_secrets__is_refused_where_nobody_can_answer_
     assert solver.run("solver:submit", bounty, "work").last == done.last
 
 
-@pytest.mark.parametrize(("answer", "code"), [("yes", 0), ("no", 1), ("", 1)])
-def test_submit__of_what_looks_like_secrets__asks_on_a_terminal(
-    solver: Terminal, bounty: str, work: Path, answer: str, code: int
-) -> None:
-    fill(work, LOOKS)
-    seen = at_terminal(solver, "solver:submit", bounty, "work", typed=f"{answer}\n")
-    assert "Type yes" in seen.screen
-    assert seen.code == code, seen.screen
-    assert ("submission_recorded" in seen.stdout) is (code == 0)
-
-
 RING = Identity.generate().to_text()
 FORMS: list[tuple[str, Callable[[Path], dict[str, str]], str]] = [
     ("bare", lambda _: {POSTER: KEY}, KEY),
@@ -303,38 +196,10 @@ def test_file__with_a_key_at_the_border_of_two_chunks__is_found(tmp_path: Path, 
     assert not found(keys, tmp_path, bytes(at))
 
 
-def test_file__that_ends_with_half_a_key_where_the_chunk_before_had_the_rest__is_taken(tmp_path: Path) -> None:
-    keys = loaded_keys(Environment({POSTER: KEY}, {}))
-    data = bytearray(CHUNK + 100 + 32)
-    data[100 + 32 : 100 + 64] = KEY[32:].encode()
-    data[-32:] = KEY[:32].encode()
-    assert not found(keys, tmp_path, bytes(data))
-    assert found(keys, tmp_path, bytes(data) + KEY[32:].encode())
-
-
-@pytest.mark.parametrize("shift", range(12))
-def test_text__with_a_key_at_any_place__is_found(shift: int) -> None:
-    keys = loaded_keys(Environment({POSTER: KEY}, {}))
-    assert keys.inside(b"." * shift + KEY.encode() + b".")
-    assert not keys.inside(b"." * shift + KEY[:63].encode() + b".")
-
-
 def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
     (folder / "data").write_bytes(data)
     with (folder / "data").open("rb", buffering=0) as file:
         return keys.inside_file(file)
-
-
-def test_directory__with_a_key_as_a_file_s_name__is_refused_without_the_name(tmp_path: Path) -> None:
-    (tmp_path / f"0x{KEY}.json").write_text("{}")
-    with pytest.raises(CommandRefused, match="A name in it") as refused:
-        look(Environment({POSTER: KEY}, {}), tmp_path)
-    assert KEY not in refused.value.message
-
-
-def test_directory__with_a_link_to_a_device__is_left_to_sealing(tmp_path: Path) -> None:
-    (tmp_path / "link").symlink_to("/dev/zero")
-    assert look(Environment({POSTER: KEY}, {}), tmp_path) == ()
 
 
 @pytest.mark.spec(279)
@@ -364,11 +229,3 @@ def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_publish
     assert (ran.names, ran.last["code"]) == (["guardian_verdict.refused"], "secret_in_document")
     never_shown(ran, key)
     assert (rpc.sent(), api.approvals()) == (0, [])
-
-
-def test_document__with_anybody_s_age_identity__is_refused_and_a_commitment_taken() -> None:
-    nothing = Environment({}, {})
-    check_document(nothing, f"0x{KEY}, age1 and AGE-SECRET-KEY-1...".encode(), "It")
-    for text in (RING, RING.lower(), f"x{RING}y", RING.replace("KEY-1", "KEY-PQ-1")):
-        with pytest.raises(CommandRefused, match="It holds a private key"):
-            check_document(nothing, text.encode(), "It")

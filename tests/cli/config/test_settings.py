@@ -1,8 +1,6 @@
 """Deployment selection: which value wins, where it came from, and what is refused."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -130,15 +128,6 @@ def test_override__of_one_value__goes_before_the_record_s_and_leaves_the_others(
         assert read(plain) != other
 
 
-def test_api_base_url__with_a_path__is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = settings(monkeypatch, "mainnet", SERVICE_API_BASE_URL="https://api.example/bounties/")
-    assert found.api_base_url() == "https://api.example/bounties"
-
-
-def test_beacon__of_a_network_whose_record_names_one__is_not_asked_for(shell: Terminal) -> None:
-    assert "BEACON" not in str(shell.run(*SEALING, "--network", "mainnet", code=1).last["message"])
-
-
 @pytest.mark.spec(198)
 def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
@@ -183,17 +172,6 @@ def test_value__malformed__is_refused_by_the_name_of_its_variable(
     assert refused.next_action.startswith(f"Set {name} to ")
 
 
-def test_further_endpoints__that_are_one_in_other_words__are_no_further_witness(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    same = "https://a.example/,https://A.example:443,https://a.example"
-    values = {
-        "SERVICE_RPC_URL": "https://a.example",
-        "SERVICE_RPC_URLS": f"{same},https://b.example,https://b.example/",
-    }
-    assert settings(monkeypatch, "mainnet", **values).further_rpc_urls() == ("https://b.example",)
-
-
 SEALING = ("solver:submit", "1", ".")
 
 
@@ -214,17 +192,6 @@ def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) 
     complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
     ran = Terminal(shell.home, complete).run(*SEALING, "--network", "31337", code=1)
     assert str(ran.last["message"]) == f"The local network needs {missing}."
-
-
-def test_mainnet__values_that_this_release_does_not_know__are_named_together(shell: Terminal) -> None:
-    ran = shell.run("claim", "1", code=1)
-    assert ran.last["code"] == "configuration_incomplete"
-    assert "SERVICE_HUB_ADDRESS" in str(ran.last["message"])
-    assert NOTICE in ran.words
-
-
-def test_notice__of_a_command_without_a_deployment__is_not_printed(shell: Terminal) -> None:
-    assert NOTICE not in shell.run("spec-commitment", "-", stdin=b"x").words
 
 
 def dotenv(shell: Terminal, text: str) -> None:
@@ -272,83 +239,12 @@ def test_dotenv__malformed_in_a_line_of_ours__is_refused_by_line_number_and_neve
     assert "secret" not in ran.stdout + ran.words
 
 
-FOREIGN = """GREETING=hello world
-=1
-1A=b
-unterminated=`
-CERTIFICATE="-----BEGIN
-SERVICE_HUB_ADDRESS=inside
------END"
-NOT TEXT \xff\xfe
-"""
-
-
-def test_dotenv__with_foreign_lines_that_nobody_can_read__gives_what_is_ours(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / ".env"
-    file.write_bytes(FOREIGN.encode("latin-1") + b"SERVICE_CHAIN_ID=84532 # staging\nSERVICE_DEBUG='a b'\n")
-    assert variables_of(file) == {"SERVICE_CHAIN_ID": "84532", "SERVICE_DEBUG": "a b"}
-    assert capsys.readouterr().err == ""
-
-
-def test_dotenv__with_a_quote_left_open_above_a_line_of_ours__does_not_lose_it_silently(shell: Terminal) -> None:
-    dotenv(shell, "GREETING='hello\nSERVICE_CHAIN_ID=84532\nSERVICE_DEBUG='1'\n")
-    ran = shell.run("claim", "1", code=1)
-    assert ran.last["code"] == "environment_file_malformed"
-    assert "Line 2" in str(ran.last["message"])
-
-
-def test_dotenv__with_a_keyring_on_several_lines__is_read(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON='[\n  \"a\"\n]'\n")
-    assert variables_of(tmp_path / ".env") == {"SERVICE_GUARDIAN_PRIVATE_KEYS_JSON": '[\n  "a"\n]'}
-
-
 def test_dotenv__that_names_another_variable__does_not_get_its_value(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", "a key")
     (tmp_path / ".env").write_text("SERVICE_API_BASE_URL=https://a.example/${SERVICE_POSTER_PRIVATE_KEY}\n")
     assert "a key" not in variables_of(tmp_path / ".env")["SERVICE_API_BASE_URL"]
-
-
-def test_dotenv__of_nothing_but_blanks__takes_no_square_time(tmp_path: Path) -> None:
-    (tmp_path / ".env").write_text("A=x" + " " * 65_000 + "y\nSERVICE_CHAIN_ID=1\n")
-    script = (
-        "import resource; resource.setrlimit(resource.RLIMIT_CPU, (3, 3))\n"
-        "from pathlib import Path; from service_cli.config.env_file import read_env_file\n"
-        "print(read_env_file(Path('.env')).values)"
-    )
-    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, timeout=60, check=False)
-    assert done.stdout == b"{'SERVICE_CHAIN_ID': '1'}\n"
-
-
-def test_dotenv__that_is_a_directory__is_no_file_and_one_that_cannot_be_read_is_refused(shell: Terminal) -> None:
-    (shell.home / ".env").mkdir()
-    assert shell.run("claim", "1", code=1).last["code"] == "configuration_incomplete"
-    (shell.home / ".env").rmdir()
-    (shell.home / ".env").write_text("#" * 70_000)
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-    (shell.home / ".env").unlink()
-    (shell.home / ".env").symlink_to("gone")
-    assert shell.run("claim", "1", code=1).last["code"] == "environment_file_unreadable"
-
-
-def test_dotenv__as_editors_write_it__is_read_or_refused_and_never_passed_over(shell: Terminal, tmp_path: Path) -> None:
-    line = "SERVICE_CHAIN_ID=84532\n"
-    (tmp_path / ".env").write_bytes(line.encode("utf-8-sig"))
-    assert variables_of(tmp_path / ".env") == {"SERVICE_CHAIN_ID": "84532"}
-    for encoding in ("utf-16", "utf-16-le", "utf-32"):
-        (shell.home / ".env").write_bytes(line.encode(encoding))
-        ran = shell.run("claim", "1", code=1)
-        assert (ran.last["code"], ran.last["next_action"]) == ("environment_file_unreadable", "Save it as UTF-8.")
-
-
-@pytest.mark.parametrize("name", ["service_chain_id", "SERVCE_CHAIN_ID"])
-def test_dotenv__with_a_mistyped_name__says_so(shell: Terminal, name: str) -> None:
-    (shell.home / ".env").write_text(f"{name}=84532\n")
-    ran = shell.run("claim", "1", "--quiet", code=1)
-    assert f"warning: {name} is not read by this client; did you mean SERVICE_CHAIN_ID?\n" in ran.words
 
 
 KEY = "SERVICE_POSTER_PRIVATE_KEY"
@@ -359,10 +255,6 @@ def secret_file(tmp_path: Path, text: str = "fromfile\n", mode: int = 0o600) -> 
     path.write_text(text)
     path.chmod(mode)
     return str(path)
-
-
-def test_secret__from_a_file__is_read_without_its_line_end(tmp_path: Path) -> None:
-    assert environment({f"{KEY}_FILE": secret_file(tmp_path)}, {}).secret(KEY) == "fromfile"
 
 
 @pytest.mark.parametrize("level", [0, 1])
@@ -384,19 +276,6 @@ def test_secret__exported_beside_dotenv__wins_in_either_form(
     assert capsys.readouterr().err == ""
     assert environment({}, {KEY: "x"}).secret(KEY) == "x"
     assert capsys.readouterr().err == f"note: {KEY} was taken from .env\n"
-
-
-def test_secret__in_a_file_that_others_can_read__is_warned_about(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    environment({f"{KEY}_FILE": secret_file(tmp_path, mode=0o644)}, {}).secret(KEY)
-    assert "can be read by other users" in capsys.readouterr().err
-
-
-def test_secret__in_a_file_that_cannot_be_read__is_refused_without_its_path(tmp_path: Path) -> None:
-    with pytest.raises(CommandRefused, match=f"{KEY}_FILE") as refused:
-        environment({f"{KEY}_FILE": str(tmp_path / "missing")}, {}).secret(KEY)
-    assert str(tmp_path) not in refused.value.message
 
 
 @pytest.mark.spec(211, 278, 280)

@@ -39,27 +39,3 @@ def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_
     (chain,) = [event for event in ran.events if event.get("name") == "chain"]
     assert "Check SERVICE_RPC_URL" in str(chain["fix"])
     assert "roster" not in str(ran.last["message"])
-
-
-def test_doctor__of_settings_that_only_some_commands_need__names_all_that_would_be_refused(
-    poster: Terminal, api: ApiTwin
-) -> None:
-    wrong = {
-        "SERVICE_MAX_GAS_PRICE_GWEI": "half",
-        "SERVICE_FINALITY_DEPTH": "0",
-        "SERVICE_SOLVER_PRIVATE_KEY_FILE": str(poster.home),
-        "SERVICE_CLAIMANT_PRIVATE_KEY": "",
-        "SERVICE_CLAIMANT_KEYSTORE": "gone.json",
-        "SERVICE_GUARDIAN_ACCOUNT_KEYSTORE_PASSPHRASE_FILE": "gone",
-    }
-    ran = Terminal(poster.home, {**poster.environment, **wrong}).run("doctor", code=1)
-    (found,) = (event for event in ran.events if event.get("name") == "settings")
-    assert found["detail"] == (
-        "SERVICE_FINALITY_DEPTH is malformed."
-        " SERVICE_MAX_GAS_PRICE_GWEI is malformed."
-        " The file named by SERVICE_SOLVER_PRIVATE_KEY_FILE is no regular file."
-        " The file named by SERVICE_CLAIMANT_KEYSTORE cannot be read."
-        " The file named by SERVICE_GUARDIAN_ACCOUNT_KEYSTORE_PASSPHRASE_FILE cannot be read."
-    )
-    assert str(found["fix"]).count("Check its path and rights.") == 1
-    assert "settings" in str(ran.last["message"])

@@ -1,16 +1,13 @@
 """``guardian:judgeable``: what waits for a Guardian, what it has not opened yet, and what it owes a Poster."""
 
 import json
-import re
-import time
 from typing import cast
 
 import pytest
-from bounty_protocol.types import ChainId
 from service_cli.queries import judgeable
 
 from tests.cli.api_twin import ApiTwin, refusal
-from tests.cli.servers import Lost, Reply, Request, as_json
+from tests.cli.servers import Reply, Request, as_json
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
 
@@ -120,57 +117,6 @@ def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every
 
 
 ADDRESS = "0x" + "ab" * 20
-LATER = 4_000_000_000
-
-
-class Index:
-    """A subgraph endpoint at a time, with a Guardian's rosters and the next bounty that is sealed."""
-
-    def __init__(self, time: int, versions: list[int], sealed: dict[str, object] | None = None) -> None:
-        self.time = time
-        self.asked_at: list[int] = []
-        self.members = [{"version": version} for version in versions]
-        self.sealed = sealed
-
-    def __call__(self, request: Request) -> Reply:
-        asked = request.json()
-        query, variables = str(asked["query"]), cast("dict[str, object]", asked["variables"])
-        if "_meta" in query:
-            return as_json({"data": {"_meta": {"block": {"timestamp": self.time}, "hasIndexingErrors": False}}})
-        self.asked_at += [cast("int", variables["time"])] if "time" in variables else []
-        bounties = [self.sealed] if "Sealed" in query and self.sealed else []
-        return as_json({"data": {"roster_members": self.members, "bounties": bounties}})
-
-
-@pytest.mark.parametrize(
-    ("versions", "sealed", "words"),
-    [
-        ([], False, f"{ADDRESS} is not on any roster of this deployment; check the address and the network\n"),
-        ([3], False, "nothing waits for this Guardian now\n"),
-        (
-            [1, 2],
-            True,
-            "nothing waits for this Guardian now; bounty 8 is sealed until 2096-10-02 07:07:17 UTC (in 37 s)\n",
-        ),
-    ],
-)
-def test_judgeable__with_nothing_to_show__says_why(
-    api: ApiTwin, guardian: Terminal, versions: list[int], sealed: bool, words: str
-) -> None:
-    api.scripts["subgraph"] = Index(LATER, versions, {"bounty_id": "8", "reveal_at": LATER + 37} if sealed else None)
-    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)
-    assert (ran.events, ran.words) == ((), words)
-
-
-def test_judgeable__by_an_index_hours_behind__counts_by_the_present_time_and_says_so(
-    api: ApiTwin, guardian: Terminal
-) -> None:
-    now, api.chain_id = int(time.time()), ChainId(84_532)
-    api.scripts["subgraph"] = index = Index(now - 3 * 3_600, [3])
-    ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, SERVICE_CHAIN_ID="84532")
-    assert min(index.asked_at) >= now
-    assert re.search(r"the index is 3 h( \d+ s)? behind", ran.words)
-    assert "nothing waits for this Guardian that the index knows of; look again once it has caught up" in ran.words
 
 
 def numbered(count: int, start: int = 1) -> list[dict[str, object]]:
@@ -231,15 +177,3 @@ def test_judgeable__by_an_index_without_an_end__looks_at_so_many_and_says_so(
     assert ran.names.count("guardian_judgeable.bounty") == 200
     assert "only the oldest 200 open bounties" in ran.words
     assert "not all Submissions were looked at, of bounty 21, 22" in ran.words
-
-
-def away(_: Request) -> Reply:
-    raise Lost
-
-
-def test_judgeable__with_the_subgraph_down__names_the_subgraph(api: ApiTwin, guardian: Terminal) -> None:
-    api.scripts["subgraph"] = away
-    ran = guardian.run("guardian:judgeable", "--guardian-address", "0x" + "ab" * 20, code=1)
-    assert ran.last["code"] == "subgraph_unreachable"
-    assert "SERVICE_SUBGRAPH_ENDPOINT" in str(ran.last["next_action"])
-    assert "API" not in str(ran.last["message"]) + str(ran.last["next_action"])

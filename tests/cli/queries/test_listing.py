@@ -1,21 +1,14 @@
 """Bounties as the API lists and shows them: as events, and as text at a terminal."""
 
-import time
 from dataclasses import replace
 
 import pytest
 from bounty_protocol.domain.bounty import Winner
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from bounty_protocol.shapes import to_json
-from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds
-from bounty_protocol.wire.bounties import Block, BountyItem, Facts
-from bounty_protocol.wire.deployment import DeploymentStatus, IndexPosition
-from bounty_protocol.wire.values import Finality, IndexState
+from bounty_protocol.types import Address, Bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.screen import at_terminal, text_of
-from tests.cli.servers import as_json
 from tests.cli.terminal import Terminal
 from tests.vectors.samples import FACTS
 
@@ -77,7 +70,6 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
 
 ADDRESS = Address("0x" + "ab" * 20)
 OPEN = FACTS
-LATE = replace(OPEN, submission_deadline=UnixSeconds(5), reveal_at=UnixSeconds(6), judging_deadline=UnixSeconds(7))
 AWARDED = replace(
     OPEN,
     status=BountyStatus.FINAL,
@@ -85,57 +77,9 @@ AWARDED = replace(
     settlement_reason=SettlementReason.JUDGED,
     winner=Winner(ADDRESS, Bytes32("0x" + "cd" * 32)),
 )
-REFUNDED = replace(
-    OPEN,
-    status=BountyStatus.FINAL,
-    outcome=Outcome.NO_VALID_SUBMISSION,
-    settlement_reason=SettlementReason.GUARDIANS_SILENT,
-)
-
-
-def item(number: int, facts: Facts, count: int = 1) -> dict[str, object]:
-    block = Block(BlockNumber(1), ZERO_BYTES32)
-    return to_json(BountyItem(BountyId(number), facts, count, Finality.FINALIZED, block))
-
-
-def poster_address(api: ApiTwin) -> str:
-    return api.ledger.people.poster.address
-
-
-def test_list__without_a_terminal_or_quiet__says_nothing(api: ApiTwin, poster: Terminal) -> None:
-    api.listed = {"items": [item(1, OPEN)], "next_cursor": None}
-    assert poster.run("bounty:list").words == ""
-    assert at_terminal(poster, "bounty:list", "--quiet").screen == ""
-
-
-def test_list__of_nothing__says_so(poster: Terminal) -> None:
-    ran = poster.run("bounty:list")
-    assert (ran.events, ran.words) == ((), "no bounties match\n")
 
 
 def test_verification_record__of_an_open_bounty__says_that_it_is_open(ledger: Ledger, poster: Terminal) -> None:
     bounty, _ = ledger.fund()
     ran = poster.run("verification-record", str(bounty))
     assert ran.last["code"] == "bounty_open"
-
-
-@pytest.mark.parametrize(("ahead", "left"), [(None, "in 1 h"), (-90, "in 1 h"), (3_000, "in 10 min")])
-def test_list__as_text__counts_from_the_later_of_the_api_s_time_and_the_index_s_block(
-    api: ApiTwin, poster: Terminal, ended: int, ahead: int | None, left: str
-) -> None:
-    now = int(time.time())
-    deadline = now + 3_605
-    times = {"submission_deadline": deadline, "reveal_at": deadline + 60, "judging_deadline": deadline + 120}
-    open_one = {"outcome": None, "winner": None, "settlement_reason": None, "status": BountyStatus.OPEN}
-    api.listed = {"items": [api.item(ended, **open_one, **times)], "next_cursor": None}
-    if ahead is not None:
-        api.scripts["index"] = lambda _: as_json(index_at(api, now + ahead))
-    assert f"  {left} " in text_of(poster, "bounty:list")
-
-
-def index_at(api: ApiTwin, block_time: int) -> object:
-    """The status of a service whose newest indexed block has this time."""
-    at, number = UnixSeconds(block_time), BlockNumber(5)
-    position = IndexPosition(number, ZERO_BYTES32, at, number, at, number, 0, 0, 0, 0)
-    stated = DeploymentStatus(IndexState.FOLLOWING, ChainId(31337), api.hub.address, "0.1.0", position, None, None)
-    return to_json(stated)

@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.rpc import mapping
-from bounty_protocol.domain.envelope import parse_envelope
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.liar import After, number_of, view_with
+from tests.cli.liar import After, view_with
 from tests.cli.servers import Params, RpcProxy
-from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Ran, Terminal
 from tests.deployed import TERMS
 
@@ -51,25 +49,6 @@ def test_reveal_point_that_is_not_the_deadline_s_or_has_passed_seals_nothing(
     submit(solver, bounty, *option)
 
 
-@pytest.mark.attack
-@pytest.mark.usefixtures("work")
-def test_bytes_that_were_sealed_under_a_lie_are_sealed_again(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str
-) -> None:
-    true = ledger.contract.call("getBounty", int(bounty))
-    early = {"submissionDeadline": true[3] - 100_000, "revealAt": true[4] - 100_000}
-    rpc.after = view_with("getBounty", **early)
-    ran = submit(solver, bounty, "--without-api")
-    assert "alone: its operator could have put keys of their own" in ran.words
-    rpc.honest()
-    ran = submit(solver, bounty)
-    assert "for other terms" in ran.words
-    recorded = ledger.submission(int(bounty), ledger.people.solvers[0].address)
-    assert ran.last["submission_commitment"] == recorded
-    envelope = parse_envelope(api.envelopes[recorded])
-    assert envelope.reveal_policy.reveal_at == true[4]
-
-
 @pytest.mark.usefixtures("work")
 def test_solver_is_told_whose_word_the_keys_are_before_anything_is_sealed(
     rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str
@@ -80,22 +59,6 @@ def test_solver_is_told_whose_word_the_keys_are_before_anything_is_sealed(
     more = solver.run("solver:submit", bounty, "work", SERVICE_RPC_URLS=second.url)
     assert more.words.count("the RPC endpoint at 127.0.0.1") == 2
     assert more.words.index("is the word of") < more.words.index("sealing ")
-
-
-@pytest.mark.attack
-@pytest.mark.usefixtures("work")
-def test_terms_that_two_endpoints_tell_apart_seal_nothing(
-    ledger: Ledger, rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str
-) -> None:
-    late = ledger.contract.call("getBounty", int(bounty))
-    second.after = view_with("getBounty", submissionDeadline=late[3] + 60, revealAt=late[4] + 60)
-    for options in ((), ("--without-api",)):
-        ran = solver.run("solver:submit", *options, bounty, "work", code=1, SERVICE_RPC_URLS=second.url)
-        assert ran.last["code"] == "sources_disagree"
-    assert sealed(solver) == []
-    second.before = lambda _method, _params: {"error": {"code": -32000, "message": "away"}}
-    ran = solver.run("solver:submit", bounty, "work", code=1, SERVICE_RPC_URLS=second.url)
-    assert ran.last["event"] == "submit.failed"
 
 
 @pytest.mark.attack
@@ -156,64 +119,3 @@ def test_terms_are_compared_at_the_newest_block_of_all(
     assert ran.last["event"] == "submit.submission_recorded"
     assert second_asked
     assert set(second_asked) <= set(first_asked) - {"latest"}
-
-
-@pytest.mark.attack
-@pytest.mark.usefixtures("work")
-@pytest.mark.parametrize("later", [-5, 5])
-def test_endpoint_that_stays_behind_another_ends_the_act(
-    second: RpcProxy, solver: Terminal, bounty: str, later: int
-) -> None:
-    second.after = newest_is(lambda: later)
-    ran = solver.run("solver:submit", bounty, "work", code=1, SERVICE_RPC_URLS=second.url)
-    assert (ran.last["event"], ran.last["code"]) == ("submit.failed", "chain_unavailable")
-    assert sealed(solver) == []
-
-
-@pytest.mark.attack
-def test_key_of_work_that_only_the_node_calls_the_winner_is_not_delivered(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted, won: Submitted
-) -> None:
-    load(api, judged, won)
-    named = {"winner": number_of(judged.solver), "winningSubmission": number_of(judged.commitment)}
-    rpc.after = view_with("getBounty", outcome=1, reason=1, **named)
-    for names in (judged.names, (judged.bounty,)):
-        assert guardian.run("guardian:deliver-key", *names, code=1).last["code"] == "read_model_mismatch"
-    loser = number_of(ledger.people.solvers[1].address)
-    rpc.after = view_with("getBounty", winner=loser)
-    assert guardian.run("guardian:deliver-key", won.bounty, code=1).last["code"] == "read_model_mismatch"
-    assert api.wraps == {}
-    rpc.honest()
-    assert guardian.run("guardian:deliver-key", won.bounty).last["event"] == "guardian_deliver_key.stored"
-
-
-@pytest.mark.attack
-def test_key_is_not_delivered_where_the_api_names_another_winner(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted
-) -> None:
-    load(api, won)
-    other = {"solver_address": ledger.people.solvers[1].address, "submission_commitment": won.commitment}
-
-    def lie(answer: dict[str, object]) -> object:
-        facts = answer["facts"]
-        assert isinstance(facts, dict)
-        return {**answer, "facts": {**facts, "winner": other}}
-
-    api.lies["detail"] = lie
-    assert guardian.run("guardian:deliver-key", won.bounty, code=1).last["code"] == "read_model_mismatch"
-    assert api.wraps == {}
-
-
-@pytest.mark.attack
-def test_key_is_not_delivered_where_the_final_block_names_another_winner(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
-) -> None:
-    load(api, won)
-    other = view_with("getBounty", winner=number_of(ledger.people.solvers[1].address))
-
-    def lie(method: str, params: Params, result: object) -> object:
-        return result if "latest" in params else other(method, params, result)
-
-    rpc.after = lie
-    assert guardian.run("guardian:deliver-key", won.bounty, code=1).last["code"] == "not_the_winner"
-    assert api.wraps == {}

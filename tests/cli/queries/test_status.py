@@ -1,13 +1,9 @@
 """``status``: accounts, and what waits for them by the contract."""
 
-import json
 from collections.abc import Callable
 
 from bounty_protocol.types import Address, BountyId
-from eth_account import Account
 from service_cli.client import Client
-from service_cli.queries.status_events import StatusTotal
-from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import ESCROW, Ledger
@@ -46,19 +42,6 @@ def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
     assert (str(refundable), "claim", None) not in tasks_of(poster.run("status"))
 
 
-def test_status__of_a_locked_keystore__shows_its_account_and_asks_for_no_passphrase(
-    ledger: Ledger, api: ApiTwin, poster: Terminal
-) -> None:
-    person = ledger.people.poster.wallet
-    sealed = Account.encrypt(bytes.fromhex(person.private_key.removeprefix("0x")), "words", kdf="scrypt", iterations=2)
-    (poster.home / "key.json").write_text(json.dumps(sealed))
-    showing(api)
-    plain = {name: value for name, value in poster.environment.items() if "PRIVATE_KEY" not in name}
-    ran = Terminal(poster.home, {**plain, "SERVICE_POSTER_KEYSTORE": "key.json"}).run("status")
-    shown = ran.event("status.account")
-    assert (shown["account"], shown["roles"]) == (person.address, ["poster"])
-
-
 def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recorded(
     ledger: Ledger, api: ApiTwin, guardian: Terminal
 ) -> None:
@@ -74,22 +57,6 @@ def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recor
     wallet.forget_nonce()
     ledger.contract.transact(wallet, "recordVerdict", bounty, 2, "0x" + "00" * 20, bytes(32), b"\1" * 32)
     assert tasks_of(guardian.run("status")) == []
-
-
-def test_status__of_a_guardian_with_more_bounties_than_are_looked_at__has_those_to_judge_and_says_that_it_is_cut(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal
-) -> None:
-    (older, _), (newer, _) = ledger.fund(seconds=500, judging=5_000), ledger.fund(seconds=5_000)
-    ledger.submit(older, ledger.people.solvers[0].wallet)
-    ledger.reveal(older)
-    showing(api, newer, older)
-    api.to_judge = {"items": [api.item(older)], "next_cursor": None}
-    account = Address(ledger.people.guardians[0].address)
-    events: list[Event] = []
-    found = Client(guardian.environment, on_event=events.append).status([account], most_bounties=1)
-    assert [(task.bounty_id, task.task) for task in found.tasks] == [(older, "judge")]
-    assert (found.cut, events[-1]) == ((account,), StatusTotal(accounts=1, tasks=1, unknown=1))
-    assert Client(guardian.environment).status([account], most_bounties=2).cut == ()
 
 
 def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
@@ -164,32 +131,6 @@ def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
     assert tasks_of(ran) == []
 
 
-def test_status__of_a_bounty_that_the_endpoint_does_not_have__passes_it_over_and_shows_the_rest(
-    ledger: Ledger, api: ApiTwin, poster: Terminal
-) -> None:
-    refundable = ledger.ended_in_silence()
-    item: Callable[..., dict[str, object]] = api.item
-    made = item(refundable)
-    api.listed = {"items": [{**made, "bounty_id": "999999"}, made], "next_cursor": None}
-    ran = poster.run("status")
-    assert tasks_of(ran) == [(str(refundable), "claim", None)]
-    assert ran.words.count("what waits in bounty 999999 is not known") == 1
-
-
-def test_status__where_nothing_is_known_to_wait__says_so_and_counts_what_is_not_known(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
-) -> None:
-    item: Callable[..., dict[str, object]] = api.item
-    api.listed = {"items": [{**item(int(bounty)), "bounty_id": "999999"}], "next_cursor": None}
-    ran = poster.run("status")
-    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 1)
-    assert "not everything could be looked at" in text_of(poster, "status")
-    showing(api)
-    ran = poster.run("status")
-    assert (ran.last["tasks"], ran.last["unknown"]) == (0, 0)
-    assert "Nothing waits for you." in text_of(poster, "status")
-
-
 def running_of(ran: Ran) -> list[tuple[object, ...]]:
     fields = ("bounty_id", "role", "step", "at")
     return [tuple(each[name] for name in fields) for each in ran.events if each["event"] == "status.running"]
@@ -216,16 +157,6 @@ def test_status__of_a_poster_and_a_solver__shows_what_is_running_and_until_when(
     ledger.reveal(number)
     assert running_of(solver.run("status")) == [(bounty, "solver", "judging", view.judging_deadline)]
     assert running_of(guardian.run("status")) == []  # from here on it waits for a Verdict
-
-
-def test_status__of_a_bounty_that_ended__is_not_running(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, solver: Terminal, ended: int
-) -> None:
-    showing(api, ended)
-    assert running_of(solver.run("status")) == []
-    showing(api, ledger.ended_in_silence())
-    assert running_of(poster.run("status")) == []
-    assert running_of(solver.run("status")) == []
 
 
 def test_status_shows_lost_work_with_its_command(api: ApiTwin, solver: Terminal, won: Submitted) -> None:

@@ -74,9 +74,3 @@ def test_show__reasons_that_hash_to_something_else__are_not_shown(
     (forged,) = (each for each in shown if each["report_commitment"] == commitment)
     assert (forged["document"], forged["code"]) == (None, "verdict_mismatch")
     assert "holds" not in text_of(poster, "bounty:show", "--verdicts", bounty).partition("Verdict of")[2]
-
-
-def test_show__verdicts_of_a_bounty_that_nobody_judged__has_none(poster: Terminal, bounty: str) -> None:
-    ran = poster.run("bounty:show", "--verdicts", bounty)
-    assert ran.names == ["bounty_show.bounty"]
-    assert "no Guardian has recorded a Verdict" in ran.words

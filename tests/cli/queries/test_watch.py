@@ -3,15 +3,11 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from bounty_protocol.chain.rpc import quantity
 from service_cli.queries import changes as all_changes
 from service_cli.queries import watch as watching
 
-from tests.cli.acts.test_claim_all import awarded
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.lies import lie_at
-from tests.cli.screen import text_of
 from tests.cli.servers import Lost, Params, RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -47,23 +43,6 @@ def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, po
         "winner": ledger.people.solvers[1].address,
         "submission_commitment": ran.last["submission_commitment"],
     }
-
-
-def test_watch__an_api_that_names_a_later_block__shows_it_from_its_creation(
-    api: ApiTwin, poster: Terminal, ended: int
-) -> None:
-    api.lies["detail"] = lie_at("block", "number", value=2**40)
-    ran = poster.run("bounty:watch", str(ended))
-    assert ran.events[0].get("name") == "BountyCreated"
-
-
-def test_watch__of_an_award_as_text__names_the_claim_until_it_was_made(
-    ledger: Ledger, poster: Terminal, solver: Terminal
-) -> None:
-    bounty = awarded(ledger)
-    assert f"service-cli claim {bounty}" in text_of(poster, "bounty:watch", str(bounty))
-    solver.run("claim", str(bounty))
-    assert "service-cli claim" not in text_of(poster, "bounty:watch", str(bounty))
 
 
 def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
@@ -110,23 +89,6 @@ def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
     assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
 
 
-def test_watch__an_endpoint_whose_next_answer_is_a_block_behind__takes_nothing_back_and_repeats_nothing(
-    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty, _ = ledger.fund(seconds=500)
-    ledger.node.mine(3)
-    ledger.submit(bounty, ledger.people.solvers[0].wallet)
-    newest = quantity(ledger.node.rpc.call("eth_blockNumber"))
-    former = ledger.node.rpc.call("eth_getBlockByNumber", hex(newest - 1), False)
-
-    def lag(method: str, params: Params, result: object) -> object:
-        return former if method == "eth_getBlockByNumber" and params[0] == "latest" else result
-
-    monkeypatch.setattr(watching, "time", Clock(lambda: setattr(rpc, "after", lag), rpc.honest, stop))
-    ran = poster.run("bounty:watch", str(bounty), code=130)
-    assert [event.get("name") for event in ran.events] == ["BountyCreated", "SubmissionRecorded", None]
-
-
 def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_nothing(
     ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,27 +103,6 @@ def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_noth
     assert ran.words.count("Asking again") == 1
 
 
-def test_watch__an_endpoint_that_is_without_the_bounty_for_a_while__goes_on_and_repeats_nothing(
-    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty, _ = ledger.fund(seconds=500)
-    looked = "0x" + ledger.contract.encode("getBounty", bounty).hex()
-    unknown = "0x" + ledger.contract.encode("getBounty", 999_999).hex()
-
-    def without(method: str, params: Params) -> None:
-        if method == "eth_call" and isinstance(call := params[0], dict) and call["data"] == looked:
-            call["data"] = unknown
-
-    clock = Clock(lambda: setattr(rpc, "before", without), rpc.honest, lambda: None, stop)
-    monkeypatch.setattr(watching, "time", clock)
-    ran = poster.run("bounty:watch", str(bounty), code=130)
-    assert ran.names == ["bounty_watch.event", "bounty_watch.next"]
-    assert ran.words.count("Asking again") == 1
-    always = Clock(lambda: setattr(rpc, "before", without), *(lambda: None,) * 3, seconds=watching.PATIENCE_SECONDS / 2)
-    monkeypatch.setattr(watching, "time", always)
-    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "bounty_not_found"
-
-
 def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
     ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -174,15 +115,6 @@ def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
     clock = Clock(lambda: setattr(rpc, "before", lose), *nothing, seconds=watching.PATIENCE_SECONDS / 2)
     monkeypatch.setattr(watching, "time", clock)
     assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "chain_unavailable"
-
-
-def test_watch__of_an_end_without_winner_that_is_final__has_null_winner_whole_tokens_and_no_step(
-    ledger: Ledger, poster: Terminal
-) -> None:
-    ran = poster.run("bounty:watch", str(ledger.ended_in_silence()))
-    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
-    assert (end["winner"], end["submission_commitment"]) == (None, None)
-    assert "bounty_watch.next" not in ran.names
 
 
 def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:

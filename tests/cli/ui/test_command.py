@@ -5,20 +5,13 @@ import re
 import secrets
 import signal
 import subprocess
-import sys
 
 import pytest
-from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
-from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId
 from eth_utils.crypto import keccak
-from service_cli.chain.session import ChainClient
-from service_cli.config.environment import Environment
-from service_cli.config.settings import Settings
 from service_cli.main import COMMANDS, HABITS
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.kill import CLIENT, ran, spawn
+from tests.cli.kill import CLIENT, spawn
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Server
 from tests.cli.terminal import Ran, Terminal
@@ -64,11 +57,6 @@ def test_help__of_a_command_of_the_specification__lists_its_key_and_defaults(
     assert set(defaults.split()) <= set(re.findall(r"\w+", rest.partition("Prints:")[0]))
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help__on_a_narrow_terminal__still_works(shell: Terminal, name: str) -> None:
-    assert shell.run(name, "--help", COLUMNS="20").stdout
-
-
 @pytest.mark.spec(192)
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shell: Terminal, name: str) -> None:
@@ -76,34 +64,6 @@ def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shel
     assert "--network" in out
     assert max(map(len, out.splitlines())) <= 80
     assert "AN ACCOUNT" not in out
-
-
-def test_help__of_the_whole__names_variables_codes_and_state_and_is_printed_once(shell: Terminal) -> None:
-    out = shell.run("--help", COLUMNS="80").stdout
-    for name in ("SERVICE_CHAIN_ID", "130"):
-        assert name in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert shell.run(code=2).words.count("Usage:") == 1
-    assert shell.run("help", "help").stdout.startswith("Usage: service-cli help [OPTIONS] [COMMAND]")
-    assert len({len(line) - len(line[2:].split("  ", 1)[1].lstrip()) for line in _rows(out)}) == 1
-
-
-def test_help_alone_is_the_overview_by_role(shell: Terminal) -> None:
-    out = shell.run("help", COLUMNS="80").stdout
-    assert out == shell.run("--help", COLUMNS="80").stdout
-    order = [
-        "For anyone:",
-        "bounty:list",
-        "For a Poster:",
-        "poster:new",
-        "For a Guardian:",
-        "guardian:open",
-    ]
-    assert sorted(order, key=out.index) == order
-
-
-def _rows(out: str) -> list[str]:
-    return [line for line in out.splitlines() if line.startswith(("  help COMMAND", "  claim "))]
 
 
 @pytest.mark.spec(192)
@@ -254,26 +214,10 @@ def test_stdout__closed_by_its_reader__ends_without_a_traceback(shell: Terminal)
         assert b"Exception" not in done.stderr
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"], ["claim", "--help"], ["spec-commitment", "page.md"]])
-def test_process__without_home_or_locale__still_works(shell: Terminal, words: list[str]) -> None:
-    (shell.home / "page.md").write_bytes(b"x")
-    done = subprocess.run(
-        [CLIENT, *words], cwd=shell.home, env={"LC_ALL": "C"}, capture_output=True, timeout=30, check=True
-    )
-    assert done.stdout
-    assert not done.stderr
-
-
 def test_version__of_the_command__is_the_package_s(shell: Terminal) -> None:
     from importlib.metadata import version
 
     assert re.fullmatch(rf"service-cli, version {re.escape(version('service-cli'))}\n", shell.run("--version").stdout)
-
-
-def test_spec_commitment__of_a_name_no_file_can_have__is_one_line(shell: Terminal) -> None:
-    code, out, words = ran(shell, "spec-commitment", "x" * 5_000)
-    assert (code, b"Traceback" in words, out.count(b"\n")) == (1, False, 1)
-    assert b'"spec_commitment.refused"' in out
 
 
 NO_RELAY = "http://127.0.0.1:9"
@@ -306,29 +250,9 @@ def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
         )
 
 
-def test_quiet__before_the_command__is_taken_as_after_it(shell: Terminal) -> None:
-    assert shell.run("-q", "guardian:new-key", "a.json").words == ""
-    assert shell.run("guardian:new-key", "-q", "b.json").words == ""
-    assert shell.run("guardian:new-key", "c.json").words
-
-
-def test_network__before_the_command__that_does_not_exist_is_a_usage_error(shell: Terminal) -> None:
-    assert "Usage:" in shell.run("--network", "nowhere", "doctor", code=2).words
-
-
 @pytest.mark.spec(197)
 def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
     assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
-
-
-def test_program__on_windows__names_wsl_and_does_nothing(shell: Terminal) -> None:
-    program = "import sys, service_cli.main as program; sys.platform = 'win32'; program.main()"
-    done = subprocess.run(
-        [sys.executable, "-c", program, "--version"], cwd=shell.home, capture_output=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"WSL 2" in done.stderr
-    assert b"Traceback" not in done.stderr
 
 
 def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:
@@ -354,18 +278,6 @@ def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
     assert done.stderr.splitlines()[-1].startswith(b"failed: standard output cannot be written: ")
     assert done.stderr.count(b"\n") == 1
-
-
-@pytest.mark.parametrize("words", ["--help", "help claim", "completion bash"])
-def test_stdout__full_where_text_is_printed__is_one_line_and_exit_code_1(shell: Terminal, words: str) -> None:
-    done = shelled(shell, f"{CLIENT} {words} > /dev/full")
-    assert (done.returncode, done.stderr.count(b"\n"), b"Traceback" in done.stderr) == (1, 1, False)
-
-
-def test_stderr__that_takes_nothing__still_prints_the_event(shell: Terminal) -> None:
-    done = shelled(shell, f"{CLIENT} spec-commitment missing.md 2> /dev/full")
-    assert (done.returncode > 0, b"file_unreadable" in done.stdout) == (True, True)
-    assert shelled(shell, f"{CLIENT} spec-commitment missing.md 2>&-").returncode == 1
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -429,37 +341,8 @@ def test_stdout__whose_reader_leaves_after_money_moved__names_what_nobody_read(
     assert len(told.splitlines()) == 1 or not quiet
 
 
-@pytest.mark.parametrize("wrong", ["1", 1.0, None, True, 0])
-def test_program__that_passes_no_bounty_id__gets_a_refusal_and_no_traceback_of_a_library(
-    ledger: Ledger, wrong: object
-) -> None:
-    number, _ = ledger.fund()
-    values = {**ledger.variables(), "SERVICE_API_BASE_URL": "x"}
-    chain = ChainClient(Settings(Environment(values, {}), LOCAL_CHAIN_ID, None, None))
-    with pytest.raises(ServiceError) as refused:
-        chain.bounty(wrong)  # type: ignore[arg-type]
-    assert refused.value.code == "bounty_id_malformed"
-    assert chain.bounty(BountyId(number)).poster
-
-
-def test_usage__a_bounty_id_of_any_wrong_kind__names_the_same_range(shell: Terminal) -> None:
-    told = {shell.run("claim", wrong, code=2).words for wrong in ("abc", "0", "99999999999999999999")}
-    assert len(told) == 1
-    assert "1 to 9223372036854775807" in told.pop()
-
-
-def test_usage__a_command_far_from_any__suggests_nothing(shell: Terminal) -> None:
-    for typed in ("nonsense", "fortune"):
-        assert "Did you mean" not in shell.run(typed, code=2).words
-
-
 def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:
     page = poster.home / "page.md"
     page.write_bytes(ledger.page())
     assert poster.run("poster:publish-fund", "--quiet", str(page)).words == ""
     assert "refused:" in poster.run("claim", "--quiet", "424242", code=1).words
-
-
-@pytest.mark.parametrize("name", ["guardian:open", "poster:open-winning-submission"])
-def test_help__of_a_command_that_writes__says_what_the_refusal_says(shell: Terminal, name: str) -> None:
-    assert "must be new or empty" in " ".join(shell.run("help", name).stdout.split())

@@ -18,33 +18,6 @@ def test_completion__for_a_shell__prints_its_script(shell: Terminal, shell_name:
     assert "_SERVICE_CLI_COMPLETE" in shell.run("completion", shell_name).stdout
 
 
-def test_completion__in_bash__completes_commands_with_colons(shell: Terminal) -> None:
-    script = shell.home / "complete.bash"
-    script.write_text(shell.run("completion", "bash").stdout)
-    program = (
-        f'before=$COMP_WORDBREAKS; source {script}; complete_it() {{ COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); '
-        '_service_cli_completion service-cli; printf "%s\\n" "${COMPREPLY[@]}"; }; '
-        "complete_it service-cli guardian : d; complete_it service-cli guardian :; complete_it service-cli poster:n; "
-        '[[ $before == "$COMP_WORDBREAKS" ]] && echo kept; COMP_WORDBREAKS=${COMP_WORDBREAKS//:/}; '
-        "complete_it service-cli guardian:d"
-    )
-    path = f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**shell.variables(), "PATH": path}
-    done = subprocess.run(["/bin/bash", "-c", program], env=environment, capture_output=True, text=True, check=False)
-    told = done.stdout.split()
-    after_colon = [name.removeprefix("guardian:") for name in COMMANDS if name.startswith("guardian:")]
-    assert told == ["deliver-key", *after_colon, "new", "kept", "guardian:deliver-key"], done.stderr
-
-
-@pytest.mark.parametrize("line", ["nonsense ", "nonsense --", "--network local ", f"claim {'ab' * 32} --", "help no "])
-def test_completion__after_what_is_no_command__offers_nothing_and_prints_no_error(shell: Terminal, line: str) -> None:
-    words = f"service-cli {line}"
-    asked = {"_SERVICE_CLI_COMPLETE": "bash_complete", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
-    done = subprocess.run([CLIENT], env={**shell.variables(), **asked}, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stdout + done.stderr
-    assert done.stderr == ""
-
-
 def test_completion__asked_for_everything__offers_every_command(shell: Terminal) -> None:
     environment = {
         **shell.variables(),

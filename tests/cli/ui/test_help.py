@@ -148,14 +148,6 @@ def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Termina
         assert len(line) <= 68
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_brief_help_of_a_command_is_one_screen(shell: Terminal, name: str) -> None:
-    text = shell.run(name, "-h", COLUMNS="80").stdout
-    assert (text.startswith("Usage: "), "Options:" in text, len(text.splitlines()) <= 40) == (True, True, True)
-    assert text.rstrip().splitlines()[-1].lstrip().startswith("service-cli ")
-    assert len(text) < len(shell.run(name, "--help", COLUMNS="80").stdout)
-
-
 def test_command_with_a_space_is_the_one_with_a_colon(shell: Terminal) -> None:
     assert shell.run("poster", "new", "page.md").names == ["poster_new.written"]
     assert "No such command" in shell.run("poster", "newest", code=2).words

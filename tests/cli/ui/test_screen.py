@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import pytest
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import BlockNumber, BountyId, Bytes32, TokenAmount
-from service_cli.acts.claim_events import PaidClaim
+from bounty_protocol.types import BountyId
 from service_cli.queries.events import ListedBounty, ShownBounty
 from service_cli.ui.event import Event
 from service_cli.ui.screen import Screen
@@ -22,7 +21,6 @@ from tests.cli.ledger import Ledger
 from tests.cli.screen import Seen, at_terminal
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Terminal
-from tests.cli.ui.test_command import read_one_line, shelled
 
 SAMPLES = [each for each in samples() if not kinds()[each[0]].FOR_PROGRAMS]
 HOSTILE_SAMPLES = [each for each in samples(HOSTILE) if not kinds()[each[0]].FOR_PROGRAMS]
@@ -73,14 +71,6 @@ def test_rows_that_follow_each_other_are_one_table() -> None:
     assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
 
 
-def test_hash_and_command_stay_whole_on_a_narrow_screen() -> None:
-    digest = Bytes32("0x" + "ab" * 32)
-    text = shown(PaidClaim(digest, BlockNumber(7), TokenAmount(5_000_000)), columns=40, following="service-cli claim 7")
-    assert f"   {digest}\n" in text
-    assert "service-cli claim 7" in text
-    assert "Done. 5 tUSDC" in text
-
-
 def test_page_of_a_stranger_stands_behind_bars() -> None:
     challenge = "# Pay me\n\x1b[2J\u202egnp.exe\n" + "long " * 60
     event = ShownBounty(BountyId(1), sample_bounty.detail().chain_id, sample_bounty.HUB,
@@ -89,12 +79,6 @@ def test_page_of_a_stranger_stands_behind_bars() -> None:
     begin = lines.index("| # Pay me")
     assert all(line.startswith("|") for line in lines[begin:])
     assert not any(DRIVING.search(line) for line in lines)
-
-
-def test_amount_without_a_token_is_in_base_units() -> None:
-    screen = Screen(io.StringIO(), colours=False)
-    text = screen.show(PaidClaim(Bytes32("0x" + "ab" * 32), BlockNumber(7), TokenAmount(5_000_000)), None)
-    assert "5,000,000 base units" in text
 
 
 @pytest.fixture
@@ -122,61 +106,6 @@ def test_terminal_gets_text_and_json_on_demand(listing: Terminal) -> None:
     assert listing.run("bounty:list").names == ["bounty_list.bounty"] * 3
 
 
-@pytest.mark.parametrize(("words", "more"), [([], {"NO_COLOR": "1"}), (["--no-color"], {}), ([], {"TERM": "dumb"})])
-def test_colours_that_somebody_does_not_want(listing: Terminal, words: list[str], more: dict[str, str]) -> None:
-    assert "\x1b[2mBounty" in watched(listing, "bounty:list").screen
-    shy = Terminal(listing.home, {**listing.environment, **more})
-    assert "\x1b" not in watched(shy, "bounty:list", *words).screen
-
-
-def test_screen_in_an_encoding_without_the_letters(listing: Terminal) -> None:
-    ascii_only = Terminal(listing.home, {**listing.environment, "PYTHONIOENCODING": "ascii"})
-    seen = watched(ascii_only, "bounty:list")
-    assert (seen.code, "A hinge that lasts" in seen.screen) == (0, True)
-
-
-def test_list_of_nothing_is_a_sentence_on_stderr(poster: Terminal) -> None:
-    ran = poster.run("bounty:list")
-    assert (ran.stdout, ran.words) == ("", "no bounties match\n")
-
-
-@pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
-def test_output_that_takes_nothing_is_one_line(listing: Terminal, where: str) -> None:
-    from tests.cli.kill import CLIENT
-
-    done = shelled(listing, f"{CLIENT} bounty:list {where}")
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1].startswith(b"failed: standard output cannot be written: ")
-
-
-def test_reader_that_leaves_a_list_ends_it_silently(listing: Terminal) -> None:
-    from tests.cli.kill import CLIENT
-
-    assert shelled(listing, f"{CLIENT} bounty:list | true").stderr == b""
-
-
-def test_reader_that_leaves_after_money_moved_is_told(ledger: Ledger, poster: Terminal) -> None:
-    (poster.home / "page.md").write_bytes(ledger.page())
-    code, told = read_one_line(poster, "poster:publish-fund", "page.md")
-    assert code == 1
-    assert "publish_fund.bounty_created (bounty_id " in told.splitlines()[-1]
-
-
-def test_funding_at_a_terminal_says_what_comes_next(ledger: Ledger, poster: Terminal) -> None:
-    (poster.home / "page.md").write_bytes(ledger.page())
-    text = " ".join(CODES.sub("", watched(poster, "poster:publish-fund", "page.md").screen).split())
-    bounty = ledger.bounty_count()
-    assert f"Done. Bounty {bounty} is funded." in text
-    assert text.endswith(f"Next service-cli bounty:watch {bounty}")
-
-
-def test_refusal_is_on_stderr_alone(poster: Terminal) -> None:
-    seen = at_terminal(poster, "claim", "424242", columns=80)
-    assert seen.code == 1
-    assert seen.screen.splitlines()[0].startswith("refused: ")
-    assert seen.screen.splitlines()[-1].startswith("next: ")
-
-
 def test_bounty_that_ended_proposes_no_second_claim(ledger: Ledger, api: ApiTwin, poster: Terminal, ended: int) -> None:
     text = " ".join(CODES.sub("", watched(poster, "bounty:show", str(ended)).screen).split())
     assert "final, awarded" in text
@@ -191,19 +120,6 @@ def test_show_says_when_the_page_is_not_the_committed_one(ledger: Ledger, api: A
     text = CODES.sub("", watched(poster, "bounty:show", str(bounty)).screen)
     assert "is not the one that was committed" in " ".join(text.split())
     assert "| # Pay me instead" in text
-
-
-def test_watch_keeps_the_changing_line_apart(ledger: Ledger, poster: Terminal) -> None:
-    bounty, _ = ledger.fund(seconds=5_000)
-    seen = at_terminal(
-        poster, "bounty:watch", str(bounty), watched=True, stop_when=lambda text: "\r\x1b[Kbounty" in text
-    )
-    log, _, drawn = seen.screen.partition("\r\x1b[K")
-    said = " ".join(CODES.sub("", log).split())
-    assert seen.code == 130
-    assert "created by 0x" in said
-    assert "now: Submissions are accepted until" in said
-    assert " ".join(drawn.rpartition("\r\x1b[K")[2].split()) == "interrupted; run the command again to continue"
 
 
 def test_external_wallet_gets_json_at_a_terminal(poster: Terminal, won: Submitted) -> None:

@@ -4,22 +4,19 @@ import os
 import re
 import signal
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
-from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.work import downloads, storage
+from service_cli.errors import CommandFailed
+from service_cli.work import storage
 from service_cli.work.downloads import Download, download_file, kept_downloads
 from service_cli.work.storage import download
 from service_common.storage_settings import StorageSettings
@@ -120,19 +117,6 @@ def test_open__interrupted_while_downloading__requests_only_what_is_missing(
     assert parts(guardian) == []
 
 
-def test_open__with_damaged_bytes_of_an_earlier_run__downloads_all_of_it_once(
-    guardian: Terminal, stalling: Stalling
-) -> None:
-    interrupted(guardian, stalling, signal.SIGKILL)
-    (part,) = parts(guardian)
-    part.write_bytes(bytes(part.stat().st_size))  # as a power cut may leave it
-    guardian.run("guardian:open", *stalling.names, "out")
-    assert (guardian.home / "out" / "data.bin").read_bytes() == DATA
-    assert stalling.proxy.asked.count(b"GET ") == 2
-    assert stalling.proxy.asked.count(b"Range: ") == 1
-    assert parts(guardian) == []
-
-
 @pytest.fixture
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -206,47 +190,6 @@ def test_download__continued_by_whatever_the_storage_answers__ends_with_the_comm
     assert kept_downloads() == []
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    ("content", "code", "left"),
-    [
-        (bytes(len(DATA)), "ciphertext_mismatch", b""),
-        (DATA + b"x", "storage_mismatch", b""),
-        (DATA[:-1], "storage_mismatch", DATA[:-1]),  # as one that breaks off without a length looks, too
-    ],
-    ids=["other bytes", "more", "fewer"],
-)
-@pytest.mark.parametrize("kept", [0, HALF])
-def test_download__of_an_object_that_is_another__is_requested_whole_once_and_refused(
-    state: Path, kept: int, content: bytes, code: str, left: bytes
-) -> None:
-    begun(state, DATA[:kept])
-    server = Server(lambda request: ranged(request, content))
-    try:
-        with (
-            pytest.raises((CommandFailed, SealedDataError)) as failure,
-            download_file(OF, len(DATA)) as file,
-        ):
-            download(server.url, file, len(DATA), DIGEST)
-    finally:
-        server.close()
-    assert failure.value.code == code
-    assert len([request for request in server.requests if "range" not in request.headers]) == 1
-    assert (OF.path.read_bytes() if OF.path.exists() else b"") == left
-
-
-def test_download__refused__keeps_what_is_here(state: Path) -> None:
-    begun(state, DATA[:HALF])
-    server = Server(lambda _: (503, b"", {}))
-    try:
-        with pytest.raises(CommandFailed) as failure, download_file(OF, len(DATA)) as file:
-            download(server.url, file, len(DATA), DIGEST)
-    finally:
-        server.close()
-    assert failure.value.code == "storage_refused"
-    assert OF.path.read_bytes() == DATA[:HALF]
-
-
 def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> None:
     def half() -> Iterator[bytes]:
         yield whole(DATA)[: -len(DATA) + HALF]
@@ -271,85 +214,6 @@ def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> N
     assert not OF.path.exists()
 
 
-@pytest.mark.parametrize("content", [DATA, DATA + b"x", bytes(len(DATA))], ids=["whole", "longer", "another"])
-def test_download__with_all_of_it_here__asks_only_where_it_is_not_the_committed_one(
-    state: Path, content: bytes
-) -> None:
-    begun(state, content)
-    server = Server(ranged)
-    try:
-        with download_file(OF, len(DATA)) as file:
-            download(server.url, file, len(DATA), DIGEST)
-            assert OF.path.read_bytes() == DATA
-    finally:
-        server.close()
-    assert len(server.requests) == (0 if content == DATA else 1)
-    assert not OF.path.exists()
-
-
-def test_download_file__held_by_another_run__has_no_name_and_leaves_the_other_alone(state: Path) -> None:
-    begun(state, DATA[:HALF])
-    server = Server(ranged)
-    try:
-        with download_file(OF, len(DATA)) as first:
-            with download_file(OF, len(DATA)) as second:
-                download(server.url, second, len(DATA), DIGEST)
-                second.seek(0)
-                assert second.read() == DATA
-                assert not OF.remove()
-            assert OF.path.read_bytes() == DATA[:HALF]
-            download(server.url, first, len(DATA), DIGEST)
-            assert OF.path.read_bytes() == DATA
-    finally:
-        server.close()
-    assert not OF.path.exists()
-
-
-def test_download_file__of_work_that_was_refused__is_removed_and_of_a_failure_kept(state: Path) -> None:
-    with pytest.raises(CommandRefused):
-        fail(OF, CommandRefused("age_malformed", "It is malformed.", next_action="Judge it."))
-    assert not OF.path.exists()
-    with pytest.raises(CommandFailed):
-        fail(OF, CommandFailed("storage_unreachable", "It broke off.", next_action="Again."))
-    assert OF.path.read_bytes() == b"x"
-
-
-def test_download_file__where_the_state_directory_takes_nothing__has_no_name(state: Path) -> None:
-    state.parent.mkdir()
-    state.write_text("no folder")
-    with download_file(OF, len(DATA)) as file:
-        assert not isinstance(file.name, str)
-
-
-@pytest.mark.parametrize(("here", "elsewhere", "named"), [(0, 10**9, False), (0, 0, True), (10**9, 0, True)])
-def test_download_file__is_where_there_is_room(
-    state: Path, monkeypatch: pytest.MonkeyPatch, here: int, elsewhere: int, named: bool
-) -> None:
-    def usage(folder: object) -> SimpleNamespace:
-        return SimpleNamespace(free=here if folder == state else elsewhere)
-
-    monkeypatch.setattr("shutil.disk_usage", usage)
-    begun(state, DATA[:HALF])
-    with download_file(OF, len(DATA)) as file:
-        assert isinstance(file.name, str) is named
-        assert OF.path.read_bytes() == DATA[:HALF]
-    assert not OF.path.exists()
-
-
-def test_downloads__that_nobody_continued_for_days__are_removed_by_the_next(state: Path) -> None:
-    begun(state, DATA[:HALF])
-    others = [Download(OF.chain_id, OF.hub, BountyId(number), OF.solver, OF.commitment) for number in (8, 9)]
-    for other, days in zip(others, (downloads.KEPT_DAYS + 1, downloads.KEPT_DAYS - 1), strict=True):
-        other.path.write_bytes(b"x")
-        os.utime(other.path, (time.time() - days * 86_400,) * 2)
-    os.utime(OF.path, (0, 0))
-    (state / "notes.txt").write_text("somebody else's")
-    with download_file(OF, len(DATA)):
-        assert OF.path.read_bytes() == DATA[:HALF]
-    assert kept_downloads() == [others[1]]
-    assert (state / "notes.txt").exists()
-
-
 @pytest.mark.attack
 def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte every two seconds once had no end: each wait for it was short."""
@@ -363,12 +227,3 @@ def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
         download(slow.url, file, 2**30, DIGEST)
     assert failure.value.code == "storage_unreachable"
     assert "too slow" in failure.value.message
-
-
-def test_download__onto_a_disk_that_takes_nothing__says_what_to_do(api: ApiTwin) -> None:
-    api.objects["a"] = bytes(1_000)
-    with Path("/dev/full").open("wb", buffering=0) as full, pytest.raises(CommandFailed) as failure:
-        download(f"{api.url}/objects/a", full, 1_000, DIGEST)
-    assert failure.value.code == "download_not_written"
-    assert "/dev" in failure.value.message
-    assert "TMPDIR" in failure.value.next_action

@@ -3,14 +3,11 @@
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pyrage
 import pytest
 from bounty_protocol.crypto.x25519 import Identity, parse_keyring, recipient_text
-from service_cli.config.environment import Environment
-from service_cli.work import keyring as keyrings
 
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Ran, Terminal
@@ -70,18 +67,6 @@ def test_new_key__with_keys_in_the_variable__takes_them_over(shell: Terminal) ->
     assert keys_in(shell.home / "keys.json")[1:] == (old,)
 
 
-def test_new_key__beside_the_file_in_use__takes_its_keys_over(shell: Terminal) -> None:
-    """The next line told to set the variable to the new file, which lacked the keys of every open bounty."""
-    shell.run("guardian:new-key", "a.json")
-    guardian = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "a.json")})
-    assert guardian.run("guardian:new-key", "b.json").last["key_count"] == 2
-    assert keys_in(shell.home / "b.json")[1:] == keys_in(shell.home / "a.json")
-    missing = Terminal(shell.home, {f"{VARIABLE}_FILE": str(shell.home / "gone.json")})
-    assert missing.run("guardian:new-key", "c.json", code=1).last["event"] == "guardian_new_key.refused"
-    assert not (shell.home / "c.json").exists()
-    assert missing.run("guardian:new-key").last["key_count"] == 1
-
-
 @pytest.mark.parametrize("content", ["", "[]", "{}", '["AGE-SECRET-KEY-1NO"]', "\udcff", '{"a": "AGE-SECRET-KEY-1'])
 def test_new_key__over_a_file_that_is_no_keyring__changes_nothing(shell: Terminal, content: str) -> None:
     file = shell.home / "keys.json"
@@ -92,21 +77,6 @@ def test_new_key__over_a_file_that_is_no_keyring__changes_nothing(shell: Termina
     shown = shell.run("guardian:keys", "keys.json", code=1)
     assert says_no_secret(ran, shown)
     assert file.read_bytes() == before
-
-
-def test_new_key__without_a_file_named_or_in_no_folder__is_refused(shell: Terminal) -> None:
-    assert shell.run("guardian:new-key", code=1).last["code"] == "file_not_named"
-    assert shell.run("guardian:new-key", "nowhere/keys.json", code=1).last["code"] == "file_not_written"
-    assert shell.run("guardian:keys", code=1).last["code"] == "key_missing"
-
-
-def test_new_key__through_a_link__replaces_what_it_points_to(shell: Terminal) -> None:
-    (shell.home / "secret").mkdir()
-    (shell.home / "keys.json").symlink_to("secret/keys.json")
-    shell.run("guardian:new-key", "keys.json")
-    shell.run("guardian:new-key", "--rotate", "keys.json")
-    assert (shell.home / "keys.json").is_symlink()
-    assert len(keys_in(shell.home / "secret" / "keys.json")) == 2
 
 
 def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
@@ -122,22 +92,6 @@ def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
     assert shell.run("guardian:new-key", "--rotate", "keys.json", code=1).last["code"] == "file_not_written"
     assert (shell.home / "keys.json").read_bytes() == before
     assert [path.name for path in shell.home.iterdir() if "keys" in path.name] == ["keys.json"]
-
-
-def test_new_key__eight_at_once__keeps_every_key(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    nobody = Environment({}, {})
-    keyrings.add_key(nobody, tmp_path / "keys.json", rotate=False)
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: keyrings.add_key(nobody, tmp_path / "keys.json", rotate=True), range(8)))
-    assert len(keys_in(tmp_path / "keys.json")) == 9
-    assert "SECRET" not in capsys.readouterr().out
-
-
-def test_new_key__beyond_what_a_keyring_takes__is_refused(shell: Terminal) -> None:
-    texts = [Identity.generate().to_text() for _ in range(64)]
-    (shell.home / "keys.json").write_text(json.dumps(texts))
-    assert shell.run("guardian:new-key", "--rotate", "keys.json", code=1).last["code"] == "keyring_full"
-    assert (shell.home / "keys.json").read_text() == json.dumps(texts)
 
 
 def test_keys__looked_for_in_the_roster__tell_which_one_new_bounties_are_sealed_to(
@@ -157,9 +111,3 @@ def test_keys__looked_for_in_the_roster__tell_which_one_new_bounties_are_sealed_
     assert "no key of this keyring is" in stranger.words
     assert [e["in_roster"] for e in guardian.run("guardian:keys", "keys.json").events] == [None, None]
     assert says_no_secret(ran, rotated, stranger)
-
-
-def test_new_key__rotating_a_file_that_is_not_there__is_refused(shell: Terminal) -> None:
-    ran = shell.run("guardian:new-key", "--rotate", "nowhere.json", code=1)
-    assert ran.last["code"] == "nothing_to_rotate"
-    assert not (shell.home / "nowhere.json").exists()

@@ -1,14 +1,10 @@
 """What of a directory is sealed, and ``solver:submit --check``, which only shows it."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto.failures import SealedDataError
-from service_cli.errors import CommandRefused
-from service_cli.ui import output
 from service_cli.work.selection import select
 
 from tests.cli.api_twin import ApiTwin
@@ -42,30 +38,6 @@ def test_select__with_an_ignore_file__leaves_out_what_it_names_and_itself(tmp_pa
     assert paths(tmp_path) == ({"main.py", "src/b.py", "src/keep.log"}, {".bountyignore", "build/", "src/a.log"})
 
 
-def test_select__a_link_that_is_left_out__is_no_problem(tmp_path: Path) -> None:
-    tree(tmp_path, {"main.py": "x"})
-    (tmp_path / "link").symlink_to("/etc/passwd")
-    with pytest.raises(SealedDataError, match="symbolic link"):
-        select(tmp_path)
-    (tmp_path / ".bountyignore").write_text("link\n")
-    assert paths(tmp_path) == ({"main.py"}, {".bountyignore", "link"})
-
-
-@pytest.mark.parametrize("kind", ["pipe", "folder", "huge"])
-def test_select__an_ignore_file_that_cannot_be_read__is_refused(tmp_path: Path, kind: str) -> None:
-    tree(tmp_path, {"main.py": "x"})
-    file = tmp_path / ".bountyignore"
-    if kind == "pipe":
-        os.mkfifo(file)
-    elif kind == "folder":
-        file.mkdir()
-    else:
-        file.write_text("#" * 70_000)
-    with pytest.raises(CommandRefused) as refused:
-        select(tmp_path)
-    assert refused.value.code == "ignore_file_unreadable"
-
-
 @pytest.fixture
 def work(solver: Terminal) -> Path:
     return tree(solver.home / "work", {"main.py": "print(1)\n", "src/b.py": "x" * 5_000})
@@ -84,19 +56,6 @@ def test_submit__of_more_than_the_limit__names_the_largest_files_before_anything
     assert "1.5 GiB in 4 files, more than 1 GiB" in message
     assert message.index("larger.bin' (800 MiB)") < message.index("large.bin' (700 MiB)")
     assert (rpc.sent(), api.approvals()) == (0, [])
-
-
-def test_submit__of_an_archive_with_several_bad_entries__names_them_all(
-    solver: Terminal, bounty: str, work: Path
-) -> None:
-    (work / "a-link").symlink_to("main.py")
-    (work / "MAIN.py").write_text("x")
-    os.mkfifo(work / "pipe")
-    ran = solver.run("solver:submit", bounty, "work", code=1)
-    issues = ran.last["issues"]
-    assert isinstance(issues, list)
-    assert len(issues) == 3
-    assert {"'a-link'", "'pipe'"} < {issue["path"] for issue in issues}
 
 
 def test_submit__with_an_ignore_file__counts_and_lists_what_is_left_out_before_it_seals(
@@ -130,13 +89,6 @@ def test_check__of_good_work__shows_files_costs_and_times_and_sends_nothing(
     assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
 
 
-def test_check__of_a_replacement__names_what_it_would_replace(solver: Terminal, bounty: str, work: Path) -> None:
-    recorded = solver.run("solver:submit", bounty, "work").last["submission_commitment"]
-    (work / "main.py").write_text("print(2)\n")
-    ran = solver.run("solver:submit", "--check", bounty, "work")
-    assert ran.last["replaces"] == recorded
-
-
 @pytest.mark.parametrize("option", [(), ("--check",)])
 def test_submit__by_an_account_without_ether__is_refused_before_anything_is_sealed_and_warned_of_by_check(
     api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path, option: tuple[str, ...]
@@ -159,17 +111,3 @@ def test_submit__at_a_gas_price_above_the_limit__is_refused_before_anything_is_s
     assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
     by_wallet = ("--solver-address", ledger.people.solvers[0].address, "--without-api")
     assert solver.run("solver:submit", *option, *by_wallet, bounty, "work").events
-
-
-def test_submit__of_much_work__shows_how_far_the_look_for_keys_is(
-    solver: Terminal, bounty: str, work: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with (work / "large.bin").open("wb") as file:
-        file.truncate(20 * 2**20)
-    drawn: list[str] = []
-    monkeypatch.setattr(output, "_BAR_SECONDS", 0.0)  # it may all take less than a bar waits
-    monkeypatch.setattr(output, "draw", drawn.append)
-    solver.run("solver:submit", "--check", bounty, "work")
-    shares = [int(line.rpartition("]")[2].split("%")[0]) for line in drawn if line.startswith("looking for keys [")]
-    assert len(set(shares)) > 2, drawn
-    assert shares == sorted(shares)

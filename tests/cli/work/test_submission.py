@@ -20,7 +20,7 @@ from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSecon
 from local_stack.contract import Wallet
 
 from tests.cli.acts.test_recording import by_wallet, send
-from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
@@ -262,37 +262,6 @@ def test_open__an_envelope_of_another_solver_or_round__is_evidence(
         assert "Verdict" in str(ran.last["next_action"])
 
 
-def test_open_from__only_some_of_the_files__asks_the_api_for_the_others(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal
-) -> None:
-    bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
-    solver = ledger.people.solvers[1].wallet
-    envelope, ciphertext = sealed_of(ledger, bounty, solver, Case("", ""))
-    ledger.submit(bounty, solver, envelope.commitment())
-    ledger.reveal(bounty)
-    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
-    api.objects[envelope.ciphertext.storage_locator] = ciphertext
-    mine = ledger.people.guardians[0].identity
-    assert mine is not None
-    files = {
-        "envelope.json": envelope.canonical_bytes(),
-        "ciphertext.age": ciphertext,
-    }
-    names = (str(bounty), solver.address, envelope.commitment())
-    for number, here in enumerate(({"envelope.json"}, {"ciphertext.age"}, set(files))):
-        folder, before = guardian.home / f"got-{number}", len(api.approvals())
-        folder.mkdir()
-        for name in here:
-            (folder / name).write_bytes(files[name])
-        guardian.run("guardian:open", "--from", str(folder), *names, f"out-{number}")
-        assert (guardian.home / f"out-{number}" / "main.py").read_bytes() == b"print(1)\n"
-        assert len(api.approvals()) - before == (0 if here == set(files) else 1)
-    (guardian.home / "none").mkdir()
-    assert guardian.run("guardian:open", "--from", "none", *names, "out", code=1).last["code"] == "file_unreadable"
-    (guardian.home / "odd" / "ciphertext.age").mkdir(parents=True)
-    assert guardian.run("guardian:open", "--from", "odd", *names, "out", code=1).last["code"] == "file_unreadable"
-
-
 @dataclass(frozen=True, slots=True)
 class Copied:
     """An author's Submission, and who else recorded it or its bytes, as (Solver, commitment)."""
@@ -359,24 +328,6 @@ def test_copied_commitment__before_and_after_the_author_s__opens_for_nobody(
     ran = guardian.run("guardian:open", copied.author.bounty, *getattr(copied, when), "out", code=1)
     assert (ran.last["code"], ran.last["event"]) == ("envelope_refused", "guardian_open.refused")
     assert not (guardian.home / "out").exists()
-
-
-def test_copied_commitment__while_the_author_s_is_not_recorded__blames_no_lost_bytes(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal
-) -> None:
-    bounty, copier = ledger.fund(seconds=3_000, judging=20 * 86_400)[0], ledger.people.solvers[1].wallet
-    envelope, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
-    ledger.submit(bounty, copier, envelope.commitment())
-    ledger.reveal(bounty)
-    api.scripts["content"] = lambda _: refusal(404, "submission_not_found", "There is no such Submission.")
-    ran = guardian.run("guardian:open", str(bounty), copier.address, envelope.commitment(), "out", code=1)
-    assert ran.last["code"] == "submission_not_found"
-    assert "copy of another Solver's" in str(ran.last["message"])
-    (guardian.home / "got").mkdir()
-    (guardian.home / "got" / "envelope.json").write_bytes(envelope.canonical_bytes())
-    (guardian.home / "got" / "ciphertext.age").write_bytes(b"whatever")
-    copied = ("guardian:open", "--from", "got", str(bounty), copier.address, envelope.commitment(), "out")
-    assert guardian.run(*copied, code=1).last["code"] == "envelope_refused"
 
 
 def test_copied_bytes__in_an_envelope_of_the_copier_s_own__are_evidence_against_the_copier(

@@ -7,13 +7,10 @@ from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
-from demo.examples import challenge_page
 from service_cli.work.template import leftovers, template
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
-from tests.cli.screen import text_of
-from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
 
@@ -30,16 +27,6 @@ def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
     assert all(f"still the template's {one}" in ran.words for one in placeholders)
     assert "paragraph on units" in ran.words
     assert not api.approvals()
-
-
-def test_check__of_a_page_with_angle_brackets_of_its_own__is_told_and_goes_on(
-    ledger: Ledger, poster: Terminal, rpc: RpcProxy
-) -> None:
-    page = ledger.page() + b"The head has a <title>, reads <https://a.example> and <what you choose>.\n"
-    ran = poster.run("poster:publish-fund", "--check", "-", stdin=page)
-    assert ran.last["event"] == "publish_fund.checked"
-    assert ran.words.count("note:") == 1
-    assert "<what you choose>" in ran.words
 
 
 def test_new__a_template__parses_and_is_never_written_over(shell: Terminal) -> None:
@@ -63,24 +50,6 @@ def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_w
         400_000_000, 4_073_587_199, 129_600,
     )  # fmt: skip
     assert ran.last["submission_deadline"] == page.submission_deadline
-
-
-@pytest.mark.parametrize("is_warned", [True, False])
-def test_check__of_a_page_that_a_review_would_refuse__warns_and_names_the_command(
-    ledger: Ledger, poster: Terminal, is_warned: bool
-) -> None:
-    terms = parse_challenge(ledger.page())
-    ready = challenge_page(
-        poster.home / "ready",
-        submission_deadline=terms.submission_deadline,
-        judging_window_seconds=terms.judging_window_seconds,
-    )
-    unready = ledger.page().replace(b"It prints 1.", b"It is of high quality.")
-    (poster.home / "page.md").write_bytes(unready if is_warned else ready.read_bytes())
-    ran = poster.run("poster:publish-fund", "--check", "page.md")
-    assert ran.last["event"] == "publish_fund.checked"
-    assert ("would refuse this page" in ran.words) is is_warned, ran.words
-    assert ("service-cli poster:check page.md" in ran.words) is is_warned
 
 
 @pytest.mark.parametrize(
@@ -117,44 +86,6 @@ def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Le
     assert "note: this Hub pays in tUSDC; the award is read as that, not as USDC" in ran.words
     parts = [int(str(ran.last[name])) for name in ("winner_award", "guardian_fee", "protocol_fee")]
     assert (parts[0], sum(parts), ran.last["escrow_amount"]) == (award[1], page.escrow_amount, str(page.escrow_amount))
-
-
-def test_new__as_text__shows_what_was_understood_once(poster: Terminal) -> None:
-    text = text_of(poster, "poster:new", "--award", "400 tUSDC", "--judging", "3 days", "my page.md")
-    assert re.search(r"^ Winner award +400 tUSDC$", text, re.MULTILINE)
-    assert re.search(r"^ Judging window +3 d$", text, re.MULTILINE)
-    assert "service-cli poster:check 'my page.md'" in text
-
-
-def test_new__by_the_name_of_the_standard_input__is_a_usage_error(shell: Terminal) -> None:
-    shell.run("poster:new", "-", code=2)
-    assert list(shell.home.glob("-")) == []
-
-
-def test_new__beside_a_page_that_is_there__asks_no_network(shell: Terminal) -> None:
-    shell.run("poster:new")
-    assert shell.run("poster:new", "--award", "4 USDC", code=1).last["code"] == "file_exists"
-
-
-def test_amount_without_a_unit_is_whole_tokens(shell: Terminal) -> None:
-    assert "not an award" in shell.run("poster:new", "--award", "four", code=2).words
-    written = shell.run("poster:new", "--escrow", "25").last
-    assert written["escrow_amount"] == "25000000"
-
-
-@pytest.mark.parametrize(
-    ("words", "refused"),
-    [
-        (("--deadline", "2020-01-31"), "submission_deadline"),
-        (("--deadline", "10 days", "--judging", "1 second"), "judging_window_seconds"),
-    ],
-)
-def test_new__with_an_award_on_terms_that_the_hub_refuses__writes_nothing(
-    poster: Terminal, words: tuple[str, ...], refused: str
-) -> None:
-    ran = poster.run("poster:new", "--award", "400 USDC", *words, code=1)
-    assert (ran.last["code"], refused in str(ran.last["issues"])) == ("terms_refused", True)
-    assert not (poster.home / "bounty_challenge.md").exists()
 
 
 @pytest.mark.parametrize("words", [("--award", "4 USDC", "--escrow", "5 USDC"), ("--deadline", "2020-01-31")])
