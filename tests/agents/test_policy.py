@@ -190,13 +190,6 @@ def test_plan__whose_transaction_never_came_to_a_block__is_signed_again_a_day_la
         assert charged(policy, Spending("c", 0, 20, nonce=9), DAY_SECONDS + 1) == "policy_exceeded"
 
 
-def test_spending__that_an_earlier_version_kept__counts(stage: Stage, tmp_path: Path) -> None:
-    with state_below(tmp_path):
-        assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"
-        (tmp_path / "mcp/spending.json").write_text('[["a", 0, 20]]')
-        assert charged(policy_for(stage, most_spent_per_day=20), Spending("b", 1, 0)) == "policy_exceeded"
-
-
 def test_plan__that_signs_nothing__spends_nothing(
     scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,25 +13,17 @@ from pathlib import Path
 from threading import Lock
 from typing import Annotated, Final
 
-from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
-from service_cli.chain.journal import note_done, was_done
 from service_cli.client import Client, ToBeSigned
-from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
-from service_cli.queries.events import ShownVerdict
-from service_cli.ui.event import Event
-from service_cli.work.events import OpenedBounty, OpenedSubmission, UnopenedSubmission
 from service_cli.work.selection import select
-from service_cli.work.submission import OF_ITS_CONTENT
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
 from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
-from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within, was_charged
+from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
 from service_mcp.untrusted import shown
@@ -40,9 +32,6 @@ from service_mcp.work_dir import OPENED, WINNING, WorkDir
 MOST_NAMES: Final = 50
 _CHUNK: Final = 1024 * 1024
 _RECORDED: Final = "The work is recorded; it counts until this account records other work."
-_ALL_OPENED: Final = "everyopened"
-_SOME_CLOSED: Final = "someclosed"
-"""What is remembered of a bounty's Submissions; which of them nobody can open is asked for anew each time."""
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
 
@@ -64,21 +53,6 @@ class ActingAccount:
     account: Address
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """What came of opening every Submission of a bounty."""
-
-    end: OpenedBounty | CommandRefused
-    closed: tuple[UnopenedSubmission, ...]
-    has_opened: bool
-    """Whether any was opened that was not opened before."""
-
-    @property
-    def is_closed_for_all(self) -> bool:
-        """Whether some stay closed, and each for a reason that keeps it closed for everybody."""
-        return bool(self.closed) and OF_ITS_CONTENT.issuperset(each.code for each in self.closed)
-
-
 class Acting:
     """The tools, for the accounts of one person."""
 
@@ -93,28 +67,16 @@ class Acting:
     ) -> None:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
         self._accounts, self._pages = accounts, pages
-        self._signed = set[tuple[str, int | None]]()
         self._lock = Lock()
 
     def require_own_keys(self, roles: frozenset[Role]) -> None:
         """Refuse to act as ``roles`` with a key of another account than those in whose name plans are signed."""
-        claiming = CLAIMING if roles & CLAIMING else frozenset[Role]()
-        signing = [role for role in ROLES if role in roles | claiming and self._signs(role)]
+        signing = [role for role in ROLES if role in roles and self._signs(role)]
         for role in signing:
             if (named := self._known(role)) != (key := self._key(role)):
                 message = f"--account names {named} as the {role}, and the key here is of {key}. Nothing was signed."
                 next_action = f"Leave --account {role}=… out, or start the server without that key."
                 raise Refusal("key_of_another", message, next_action=next_action)
-        if claimants := [account for role in signing if role in claiming and (account := self._key(role))]:
-            self._require_claimant(claimants)
-
-    def _require_claimant(self, accounts: Sequence[Address]) -> None:
-        """Refuse where a claim in the name of one of these would be signed with a key that is of none of them."""
-        claimant = self._client.account("claimant")
-        if claimant is not None and claimant not in accounts:
-            message = f"{CLAIMANT_KEY} is of {claimant}, and not of {' or '.join(accounts)}. Nothing was signed."
-            next_action = f"Start the server without {CLAIMANT_KEY}: a claim is then signed with the key of its role."
-            raise Refusal("key_of_another", message, next_action=next_action)
 
     @cached_property
     def _client(self) -> Client:
@@ -190,7 +152,7 @@ class Acting:
         wanted, number = BountyId(bounty_id), str(bounty_id)
         is_poster = self._signs("poster")
         if self._signs("guardian") and not (is_poster and self._is_only_posted(wanted)):
-            found = self._open_submissions(wanted)
+            found = self._client.open_submissions(wanted, self._work_dir.new(OPENED, number))
             return answers.OpenedWork(bounty_id, found.output_dir, found.opened, found.opened_before, found.not_opened)
         if is_poster:
             work = self._client.open_winning_work(wanted, self._work_dir.new(WINNING, number))
@@ -202,54 +164,6 @@ class Acting:
         found = self._client.bounty(bounty_id)
         judges = {member.guardian_address for member in found.guardian_roster.members}
         return found.facts.poster_address == self._key("poster") and self._key("guardian") not in judges
-
-    def _open_submissions(self, bounty_id: BountyId) -> OpenedBounty:
-        """Open them all, and remember it once each was opened, or has a fault that keeps it closed for everybody."""
-        tried = self._try_all(bounty_id)
-        if isinstance(tried.end, OpenedBounty):
-            self._note(_ALL_OPENED, bounty_id)
-            return tried.end
-        next_action = "Ask your person: it may be this machine, its keys or this moment that keeps it closed."
-        if tried.is_closed_for_all:
-            self._note(_SOME_CLOSED, bounty_id)
-            next_action = "Judge each by its reason, and read the others below the work dir."
-        refused = tried.end
-        raise Refusal(refused.code, refused.message, issues=refused.issues, next_action=next_action) from None
-
-    def _try_all(self, bounty_id: BountyId) -> "_Tried":
-        events = list[Event]()
-        try:
-            client, target = self._make(on_event=events.append), self._work_dir.new(OPENED, str(bounty_id))
-            end: OpenedBounty | CommandRefused = client.open_submissions(bounty_id, target)
-        except CommandRefused as refused:
-            if refused.code != "submissions_not_opened":
-                raise
-            end = refused
-        closed = tuple(event for event in events if isinstance(event, UnopenedSubmission))
-        return _Tried(end, closed, any(isinstance(event, OpenedSubmission) for event in events))
-
-    def _unread(self, bounty_id: BountyId) -> tuple[UnopenedSubmission, ...]:
-        """The Submissions that nobody can read, asked for anew: that the service serves no bytes of one is its word of
-        one moment. ``work_not_opened`` where others were not opened."""
-        if self._was(_ALL_OPENED, bounty_id):
-            return ()
-        if self._was(_SOME_CLOSED, bounty_id):
-            tried = self._try_all(bounty_id)
-            if tried.is_closed_for_all and not tried.has_opened:
-                return tried.closed
-        raise _not_opened()
-
-    def _require_still_unread(self, bounty_id: BountyId, exact: Exact) -> None:
-        if _commitments(self._unread(bounty_id)) != exact.unread:
-            raise plans.changed("Other Submissions can be read now than when this was prepared.")
-
-    def _note(self, what: str, bounty_id: BountyId) -> None:
-        deployment = self._reading.deployment
-        note_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
-
-    def _was(self, what: str, bounty_id: BountyId) -> bool:
-        deployment = self._reading.deployment
-        return was_done(deployment.chain_id, deployment.hub_address, what, str(bounty_id))
 
     def deliver_key(self, bounty_id: Id) -> answers.Delivered:
         """Deliver the winning work's key for the Poster, as a Guardian; after the bounty is final."""
@@ -333,15 +247,10 @@ class Acting:
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
         if found.doubt is not None:
             raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
-        unread = tuple[UnopenedSubmission, ...]()
-        if self._signs("guardian"):
-            if found.solver is None:
-                unread = self._unread(bounty_id)
-            elif found.is_unopened:
-                raise _not_opened()
+        if found.is_unopened and self._signs("guardian"):
+            raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
-        named = f", though nobody read {len(unread)} of them" if unread else ""
-        words = f"Record on bounty {bounty_id} {outcome}{named}, with these reasons, as {actor.account}."
+        words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {actor.account}."
         size = len(str(request.text).encode())
         return self._plan(
             request,
@@ -350,17 +259,10 @@ class Acting:
             words,
             found.gas_cost,
             byte_length=size,
-            unread=_commitments(unread),
-            warnings=[
-                f"nobody read Submission {each.number}, of {each.solver}: {each.message}"
-                for each in unread[:MOST_NAMES]
-            ],
         )
 
     def _claim(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
-        if self._signs(actor.role):
-            self._require_claimant([actor.account])
         found = self._client.preview_claim(bounty_id, actor.account)
         words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {actor.account}."
         return self._plan(request, actor, found.function_name, words, found.gas_cost, receives=found.amount)
@@ -379,7 +281,6 @@ class Acting:
         byte_length: int = 0,
         warnings: Iterable[str] = (),
         replaces: Bytes32 | None = None,
-        unread: tuple[Bytes32, ...] = (),
     ) -> Derived:
         deployment = self._reading.deployment
         exact = Exact(
@@ -391,7 +292,6 @@ class Acting:
             content=content,
             counts=(len(files), byte_length),
             replaces=replaces,
-            unread=unread,
         )
         plan = Plan(
             plan_id=plan_id_of(request, exact),
@@ -451,12 +351,7 @@ class Acting:
         return policy
 
     def _charge(self, role: Role, plan_id: str, kept: KeptPlan, signing: ToBeSigned) -> None:
-        """Count what is about to be signed, which may still come to nothing; refused as above, and where a Verdict on
-        work that nobody could read is signed once more, and some of it can be read by now."""
-        is_raised = (plan_id, signing.nonce) in self._signed  # the same transaction, which is sent
-        if kept.exact.unread and was_charged(plan_id) and not is_raised:
-            self._require_still_unread(_bounty(kept.request), kept.exact)
-        self._signed.add((plan_id, signing.nonce))
+        """Count what is about to be signed, which may still come to nothing; refused beyond what the policy permits."""
         spending = Spending(plan_id, kept.exact.spends, signing.gas_cost, signing.nonce)
         charge(self._permitting(role, spending, kept), spending)
 
@@ -472,15 +367,7 @@ class Acting:
             case "submit":
                 return self._submitted(client, plan_id, kept, content)
             case "verdict":
-                # Of what nobody can open nobody can judge more: none of it is valid.
-                unread = bool(kept.exact.unread)
-                if unread and not was_charged(plan_id):  # before the reasons are published; else before it is signed
-                    self._require_still_unread(_bounty(request), kept.exact)
-                unopened = request.submission is None and (unread or self._was(_ALL_OPENED, _bounty(request)))
-                verdict = client.record_verdict(
-                    _bounty(request), str(request.text), request.submission, unopened=unopened
-                )
-                words = "The Verdict is recorded."
+                verdict = client.record_verdict(_bounty(request), str(request.text), request.submission)
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
                 paid = client.claim(_bounty(request), account=kept.exact.account)
@@ -551,36 +438,12 @@ class Acting:
         if any(each.report_commitment == kept.exact.content for each in recorded):
             words = "This Verdict is recorded; get_bounty shows what became of the bounty."
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        if any(self._decides_as(each, kept) for each in recorded):
-            words = (
-                "This decision is recorded, with reasons that its person changed; get_bounty shows what became of it."
-            )
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        for each in recorded:
-            decided = "no Submission is valid" if each.solver_address is None else f"an award to {each.solver_address}"
-            message = f"{account} has another Verdict on record, {decided}, and not this one."
-            next_action = (
-                "If it was a mistake, its person replaces it there: --replace of service-cli guardian:verdict."
-            )
+        if recorded:
+            message = f"{account} has a Verdict on record whose decision or reasons are not those of this plan."
+            next_action = "See get_bounty; its person replaces it there: --replace of service-cli guardian:verdict."
             raise Refusal("verdict_differs", message, next_action=next_action)
         words = f"{account} records this Verdict there, with the wallet's approval."
         return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-
-    def _decides_as(self, recorded: ShownVerdict, kept: KeptPlan) -> bool:
-        """Whether it decides what the plan does: with the plan's reasons it would be the plan's document. On the page
-        a person writes them out anew, and may change them."""
-        deployment = self._reading.deployment
-        written = WrittenVerdict(
-            recorded.kind,
-            deployment.chain_id,
-            deployment.hub_address,
-            recorded.bounty_id,
-            recorded.guardian_address,
-            recorded.solver_address,
-            recorded.submission_commitment,
-            str(kept.request.text),
-        )
-        return report_commitment(render_verdict(written)) == kept.exact.content
 
     # --- what is done
 
@@ -618,10 +481,6 @@ def _files_of(directory: Path) -> tuple[list[str], str]:
                 content.update(chunk)
         digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
     return names, digest.hexdigest()
-
-
-def _commitments(unread: Iterable[UnopenedSubmission]) -> tuple[Bytes32, ...]:
-    return tuple(sorted(each.submission_commitment for each in unread))
 
 
 def _not_opened() -> Refusal:

@@ -69,8 +69,6 @@ class Exact:
     """Files, and their bytes."""
     replaces: Bytes32 | None
     """The Submission in whose place a Submission is put: what was done of it in another place says nothing of it."""
-    unread: tuple[Bytes32, ...]
-    """Submissions that nobody could read, of which a person knows when a Verdict calls none valid."""
 
 
 def plan_id_of(request: Request, exact: Exact) -> str:

@@ -153,8 +153,8 @@ class _Spent:
         return [self.plan_id, self.at, self.tokens, list(self.gas.items())]
 
     @staticmethod
-    def of(plan_id: str, at: int, tokens: int, gas: Sequence[tuple[int, int]] = ()) -> "_Spent":
-        """One that was kept; those of earlier versions have no gas."""
+    def of(plan_id: str, at: int, tokens: int, gas: Sequence[tuple[int, int]]) -> "_Spent":
+        """One that was kept."""
         return _Spent(str(plan_id), int(at), int(tokens), {int(nonce): int(cost) for nonce, cost in gas})
 
 
@@ -190,12 +190,6 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
     """
     with _ledger() as (spent, save):
         save(_with(policy, spent, spending, int(time.time()) if now is None else now))
-
-
-def was_charged(plan_id: str) -> bool:
-    """Whether something of a plan was signed, or nearly."""
-    with _ledger() as (spent, _):
-        return any(each.plan_id == plan_id for each in spent)
 
 
 def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) -> list[_Spent]:
