@@ -5,20 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.types import Address, BountyId, parse_address
 from local_stack.contract import Wallet, wait_for
-from service_cli import Client, Failed, PreparedAct, Refused
+from service_cli import Client, PreparedAct, Refused
 from service_cli.chain.signer import eth_account
 from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.scenes import Stage, claim, claim_all, claim_fee, judge, make_stage, seal
+from tests.cli.scenes import Stage, claim, claim_all, make_stage, seal
 from tests.cli.servers import RpcProxy
 
 AWARD = ESCROW * 96 // 100
-FEE = ESCROW // 100
 REQUEST = "ApiRequestApproval"
 
 
@@ -61,16 +59,6 @@ class Person:
         )
 
 
-@pytest.fixture
-def rich(stage: Stage) -> Person:
-    """One with tokens for two bounties, and ether."""
-    person, holder = Person(stage), stage.ledger.people.poster.wallet
-    stage.ledger.node.fund(person.account)
-    holder.forget_nonce()
-    stage.ledger.token.transact(holder, "transfer", person.account, 2 * ESCROW)
-    return person
-
-
 def functions(act: PreparedAct[object], ledger: Ledger) -> list[str]:
     names = {"0x095ea7b3": "approve"}
     hub = ledger.contract
@@ -94,44 +82,6 @@ def _typed(given: Mapping[str, object]) -> str:
     return f"({','.join(map(_typed, parts))}){kind.removeprefix('tuple')}"
 
 
-@pytest.mark.parametrize("authorization", [False, True], ids=["allowance", "authorization"])
-def test_fund__whose_calls_others_send__is_found_by_its_event_and_then_done(
-    rich: Person, stage: Stage, *, authorization: bool
-) -> None:
-    page, ledger = stage.ledger.page(seconds=20_000), stage.ledger
-    before = rich.nonce()
-    act = rich.client.prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization)
-    wanted = ["createBountyWithAuthorization"] if authorization else ["approve", "createBounty"]
-    assert functions(act, ledger) == wanted
-    assert rich.signed == [REQUEST, *(["ReceiveWithAuthorization"] if authorization else [])]
-    assert (rich.nonce(), rich.client.result(act)) == (before, None)
-    rich.send(act)
-    done = rich.client.wait_for(act)
-    assert ledger.contract.call("getBounty", done.bounty_id)[0].lower() == rich.account
-    again = rich.new_client().prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization)
-    assert (again.calls, rich.client.result(again)) == ((), done)
-    further = rich.client.prepare_fund(page, rich.account, sign=rich.sign, authorization=authorization, again=True)
-    rich.send(further)
-    assert rich.client.wait_for(further).bounty_id > done.bounty_id
-
-
-def test_fund__by_an_allowance_given_out_before__is_given_again_only_where_that_is_meant(
-    rich: Person, stage: Stage
-) -> None:
-    page = stage.ledger.page(seconds=20_000)
-    act = rich.client.prepare_fund(page, rich.account, sign=rich.sign)
-    with pytest.raises(Refused) as refused:
-        rich.new_client().prepare_fund(page, rich.account, sign=rich.sign)
-    assert (refused.value.code, "resend=True" in refused.value.next_action) == ("creation_unknown", True)
-    with pytest.raises(Refused) as refused:
-        rich.new_client(SERVICE_POSTER_PRIVATE_KEY=rich.wallet.private_key).fund(page)
-    assert refused.value.code == "creation_unknown"
-    again = rich.new_client().prepare_fund(page, rich.account, sign=rich.sign, resend=True)
-    assert again == replace(act, from_block=again.from_block)
-    rich.send(again)
-    assert rich.client.wait_for(act) == rich.client.wait_for(again)
-
-
 @pytest.mark.parametrize("without_api", [False, True])
 def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, without_api: bool) -> None:
     case, person = seal(stage), Person(stage)
@@ -153,35 +103,6 @@ def test_submit__whose_call_others_send__is_found_by_its_event(stage: Stage, *, 
     assert (once_more.calls, person.client.result(once_more)) == ((), done)
 
 
-def test_verdict_and_sign_of_life__whose_calls_others_send__are_found_by_their_events(stage: Stage) -> None:
-    bounty = BountyId(int(judge(stage).words[1]))
-    person = Person(stage, stage.ledger.people.guardians[2].wallet)
-    reasons = "None holds: the tests fail.\n"
-    with pytest.raises(Refused) as refused:
-        person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign)
-    assert (refused.value.code, person.signed) == ("work_not_opened", [])
-    act = person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign, unopened=True)
-    assert (functions(act, stage.ledger), person.signed) == (["recordVerdict"], [REQUEST])
-    assert person.client.result(act) is None
-    person.send(act)
-    done = person.client.wait_for(act)
-    assert (done.kind, done.guardian) == (VerdictKind.NO_VALID_SUBMISSION, person.account)
-    again = person.client.prepare_verdict(bounty, reasons, None, person.account, sign=person.sign)
-    assert (again.calls, person.client.result(again)) == ((), done)
-
-    first = person.client.prepare_heartbeat(person.account)
-    person.send(first)
-    second = person.client.prepare_heartbeat(person.account)
-    shown = person.client.wait_for(first)
-    assert shown.guardian == person.account
-    assert person.client.result(second) is None  # the one before is not its result
-    with pytest.raises(Failed) as failed:
-        person.client.wait_for(second, seconds=0.1)
-    assert failed.value.code == "transaction_pending"
-    person.send(second)
-    assert person.client.wait_for(second).block_number > shown.block_number
-
-
 def test_claims__whose_calls_others_send__are_found_by_their_events(stage: Stage) -> None:
     case = claim(stage)
     bounty, person = BountyId(int(case.words[1])), Person(stage, stage.ledger.people.solvers[1].wallet)
@@ -198,12 +119,6 @@ def test_claims__whose_calls_others_send__are_found_by_their_events(stage: Stage
     assert refused.value.code == "deployment_mismatch"
     again = person.new_client().prepare_claim(bounty, person.account)
     assert (again.calls, person.client.result(again)) == ((), done)
-
-    guardian = Person(stage, stage.ledger.people.guardians[0].wallet)
-    share = guardian.client.prepare_claim_fee(BountyId(int(claim_fee(stage).words[1])), guardian.account)
-    assert functions(share, stage.ledger) == ["claimGuardianFee"]
-    guardian.send(share)
-    assert guardian.client.wait_for(share).amount == FEE
 
 
 def test_claims__of_everything__are_one_call_and_their_total_is_found(stage: Stage) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, TypeVar
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
 
-from service_cli.config.environment import GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY, Environment
+from service_cli.config.environment import GUARDIAN_KEY, SOLVER_KEY, Environment
 from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, ToBeSigned, load_settings
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
@@ -313,10 +313,9 @@ class Client:
 
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, in_place_of)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            done = submit(settings, local_signer(settings, SOLVER_KEY), bounty_id, directory, options)
-            if not isinstance(done, SubmittedWork):
-                raise RuntimeError("nothing is left for somebody else to send")
-            return done
+            return _done(
+                submit(settings, local_signer(settings, SOLVER_KEY), bounty_id, directory, options), SubmittedWork
+            )
 
     # --- the Guardian
 
@@ -399,51 +398,28 @@ class Client:
 
     def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> "ClaimPreview":
         """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
-        from service_cli.acts.claims import preview_claim
+        from service_cli.acts.claims import claimant, preview_claim
 
         with self._at_work(CHAIN) as settings:
-            return preview_claim(settings, bounty_id, account)
+            return preview_claim(settings, bounty_id, account or claimant(settings, bounty_id).address)
 
     def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> "PaidClaim":
         """The award or the refund of one bounty, with the key of ``account`` and no other."""
-        from service_cli.acts.claims import claim
+        from service_cli.acts.claim_events import PaidClaim
+        from service_cli.acts.claims import claim, claimant
 
         with self._at_work(CHAIN) as settings:
-            return claim(settings, bounty_id, account)
+            return _done(claim(settings, bounty_id, claimant(settings, bounty_id, account)), PaidClaim)
 
     def claim_all(self) -> "ClaimTotal":
         """Every amount that the account can pull now."""
-        from service_cli.acts.claim_all import claim_all
+        from service_cli.acts.claim_all import claim_all, claimant_of_all
+        from service_cli.acts.claim_events import ClaimTotal
 
         with self._at_work(CHAIN) as settings:
-            return claim_all(settings)
+            return _done(claim_all(settings, claimant_of_all(settings)), ClaimTotal)
 
     # --- the calls of an act, for another program to send
-
-    def prepare_fund(
-        self,
-        page: bytes,
-        account: Address | None = None,
-        *,
-        sign: "SignTypedData | None" = None,
-        authorization: bool = False,
-        again: bool = False,
-        resend: bool = False,
-    ) -> "PreparedAct[FundedBounty]":
-        """Publish a page as ``fund`` does, and prepare the calls by which ``account`` creates its bounty: an allowance
-        of exactly the escrow and the creation, which belong into one transaction.
-
-        With ``authorization`` it is one call, with a signature that the escrow token takes: of a plain key, or where
-        the account's code confirms it (ERC-1271). Anyone may send that one, and the token takes it once. Calls of an
-        allowance that are sent twice are two escrows: they are given again only with ``resend``, for when those of
-        before can never be mined; else ``creation_unknown``.
-        """
-        from service_cli.acts.publish import FundingConsent, prepare_funding
-
-        with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, POSTER_KEY)
-            consent = FundingConsent(yes=True, again=again)
-            return prepare_funding(settings, page, signer, consent, authorization=authorization, resend=resend)
 
     def prepare_submit(
         self,
@@ -476,53 +452,23 @@ class Client:
                 raise RuntimeError("a program sends what is prepared")
             return found
 
-    def prepare_verdict(
-        self,
-        bounty_id: BountyId,
-        reasons: str,
-        winner: "Named",
-        account: Address | None = None,
-        *,
-        sign: "SignTypedData | None" = None,
-        replace: bool = False,
-        unopened: bool = False,
-    ) -> "PreparedAct[AnchoredVerdict]":
-        """Publish the reasons as ``record_verdict`` does, and prepare the call by which ``account`` records it."""
-        from service_cli.acts.verdict import prepare_verdict
-        from service_cli.acts.verdict_checks import VerdictOptions
-
-        options = VerdictOptions(replace, unopened)
-        with self._at_work(CHAIN_AND_API) as settings:
-            signer = _program_signer(settings, account, sign, GUARDIAN_KEY)
-            return prepare_verdict(settings, signer, bounty_id, _choice(winner), reasons.encode(), options)
-
-    def prepare_heartbeat(self, account: Address | None = None) -> "PreparedAct[SignOfLife]":
-        """The call that records the Guardian's sign of life; any later one is its result."""
-        from service_cli.acts.heartbeat import prepare_heartbeat
-
-        with self._at_work(CHAIN) as settings:
-            return prepare_heartbeat(settings, account)
-
     def prepare_claim(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[PaidClaim]":
         """The call that pulls the award or refund of ``account``; the outcome is waited for as in ``claim``."""
-        from service_cli.acts.claims import prepare_claim
+        from service_cli.acts.claims import claim, claimant
+        from service_cli.chain.prepared import PreparedAct, ProgramSigner
 
         with self._at_work(CHAIN) as settings:
-            return prepare_claim(settings, bounty_id, account)
-
-    def prepare_claim_fee(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[ClaimedFee]":
-        """The call that pulls a Guardian's share of a bounty that ended."""
-        from service_cli.acts.claims import prepare_fee
-
-        with self._at_work(CHAIN) as settings:
-            return prepare_fee(settings, bounty_id, account)
+            who = account or claimant(settings, bounty_id).address
+            return _done(claim(settings, bounty_id, ProgramSigner(who, None)), PreparedAct)
 
     def prepare_claim_all(self, account: Address | None = None) -> "PreparedAct[ClaimTotal]":
-        """The calls that pull everything that is due to ``account``, up to 32 amounts each."""
-        from service_cli.acts.claim_all import prepare_all
+        """The call that pulls what is due to ``account``, up to 32 amounts; call it again for more."""
+        from service_cli.acts.claim_all import claim_all, claimant_of_all
+        from service_cli.chain.prepared import PreparedAct, ProgramSigner
 
         with self._at_work(CHAIN) as settings:
-            return prepare_all(settings, account)
+            who = account or claimant_of_all(settings).address
+            return _done(claim_all(settings, ProgramSigner(who, None)), PreparedAct)
 
     def result(self, act: "PreparedAct[R]") -> R | None:
         """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with
@@ -582,6 +528,13 @@ def _program_signer(
     from service_cli.chain.signer import local_signer
 
     return program_signer(account, sign, lambda: local_signer(settings, variable))
+
+
+def _done(found: object, kind: type[R]) -> R:
+    """What an act gives the kind of signer that it was given."""
+    if not isinstance(found, kind):
+        raise TypeError("an act answered another signer")
+    return found
 
 
 Named = tuple[Address, Bytes32] | str | None

@@ -5,9 +5,9 @@ can only hide money for a while. What is due is read from the Hub alone, and of 
 The Hub marks each amount as paid, so nothing is paid twice, even where another program claims at the same time.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TypeVar
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.rpc import Call, RpcRefused, hex_bytes
@@ -16,23 +16,15 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
-from service_cli.acts.claims import (
-    FORMS,
-    SEND_IT,
-    ClaimablePart,
-    Payment,
-    claiming_signer,
-    paid,
-    payments_of,
-    unsent_claim,
-)
-from service_cli.acts.pipeline import Plan, carry_out
+from service_cli.acts.claims import FORMS, SEND_IT, ClaimablePart, claiming_signer, paid, payments_of, unsent_claim
+from service_cli.acts.pipeline import Plan, carry_out, deliver, prepare
 from service_cli.api import api_of
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.outside import ExternalSigner
-from service_cli.chain.prepared import PreparedAct, done_already, newest_settled, unsent
+from service_cli.chain.outside import GIVEN, ExternalSigner
+from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
+from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, simulate
 from service_cli.config.environment import CLAIMANT_KEY
 from service_cli.config.settings import Settings
@@ -42,6 +34,7 @@ from service_cli.queries.next_steps import STATUS
 from service_cli.queries.submissions import LONG_LOG
 from service_cli.ui.output import emit, say
 
+R = TypeVar("R")
 MOST_LISTED: Final = 10_000
 """Bounties of the API's list that are looked at in each role."""
 MOST_CLAIMS: Final = 32
@@ -131,82 +124,56 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
     return {event.bounty_id for _, event in ExpectedEvent(BountyFinalized).found(chain, start)}
 
 
-def claim_all(settings: Settings) -> ClaimTotal:
-    """The command ``claim --all``. The parts of a transaction are in the journal before it is signed, so a run after a
-    kill finds first what became of them."""
-    session, done = Session.open(settings, claiming_signer(settings, _ambiguous)), list[ClaimablePart]()
+def claim_all(settings: Settings, signer: Signer) -> ClaimTotal | PreparedAct[ClaimTotal]:
+    """The command ``claim --all``; for a wallet the total is what the calls would pay, for a program the first call is
+    prepared. The parts of a transaction are in the journal before it is signed, so a run after a kill finds first what
+    became of them."""
+    session, done = Session.open(settings, signer), list[ClaimablePart]()
     chain, account = session.chain, session.account
     with session.journal("claimall", account) as journal:
         if (batch := journal.get(_BATCH)) and _STEP.was_attempted(journal):
             try:
-                carry_out(session, _plan(chain, account, batch, done), journal)
+                carry_out(session, _plan(chain, account, batch, done.extend), journal)
             except CommandRefused as refused:  # once a part was paid otherwise, the Hub reverts the whole of it
                 say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
-        due, before = _report_due(chain, account), {(part.kind, part.bounty_id) for part in done}
+        due, before = find_due(chain, account), {(part.kind, part.bounty_id) for part in done}
+        for part in due.parts:
+            emit(DueAmount(part.bounty_id, account, part.kind, part.amount))
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
-        for parts in _batches(left):
-            simulate(chain, account, _call(parts))
+        if isinstance(signer, ProgramSigner) and left:
+            first = _plan(chain, account, left[:MOST_CLAIMS], lambda found: _total(account, list(found), due))
+            return prepare(session, first, journal)
+        for start in range(0, len(left), MOST_CLAIMS):
+            plan = _plan(chain, account, parts := left[start : start + MOST_CLAIMS], done.extend)
+            simulate(chain, account, plan.planned)
             journal.note(_BATCH, tuple(parts))
-            carry_out(session, _plan(chain, account, parts, done), journal)
-    return _total(account, done, due)
+            if isinstance(signer, ExternalSigner):
+                advise_wallet(chain, account, plan.planned)
+            deliver(session, plan, journal, lambda call: unsent_claim(chain, call), SEND_IT)
+    total = _total(account, due.parts if isinstance(signer, ExternalSigner) else done, due)
+    return done_already(chain, account, total) if isinstance(signer, ProgramSigner) else total
 
 
 def _plan(
-    chain: ChainClient, account: Address, parts: Sequence[ClaimablePart], done: list[ClaimablePart]
-) -> Plan[list[ClaimablePart]]:
-    """One transaction of ``claim_all``; what it paid is added to ``done``, part by part."""
+    chain: ChainClient,
+    account: Address,
+    parts: Sequence[ClaimablePart],
+    then: Callable[[Iterable[ClaimablePart]], R],
+) -> Plan[R]:
+    """One transaction of ``claim_all``; ``then`` is called with what it paid, part by part."""
 
-    def result(receipt: Receipt, journal: Journal) -> list[ClaimablePart]:
+    def result(receipt: Receipt, journal: Journal) -> R:
         try:
-            done.extend(_report(chain, account, receipt, parts))
+            return then(_report(chain, account, receipt, parts))
         finally:  # its proof is on chain, also where another transaction made it and the rest is to be claimed anew
-            journal.forget(_BATCH, *_STEP.entries)
-        return done
+            journal.forget(_BATCH, GIVEN, *_STEP.entries)
 
-    return Plan((_call(parts),), _proof(parts, account), _STEP, result)
-
-
-def claim_all_by_wallet(settings: Settings, wallet: ExternalSigner) -> ClaimTotal:
-    """``claim --all --claimant-address``: each transaction simulated and printed; the total is what they would pay."""
-    chain = ChainClient.checked(settings)
-    due = _report_due(chain, wallet.address)
-    for parts in _batches(due.parts):
-        call = _call(parts)
-        simulate(chain, wallet.address, call)
-        advise_wallet(chain, wallet.address, call)
-        emit(unsent_claim(chain, call))
-        say(SEND_IT)
-    return _total(wallet.address, due.parts, due)
-
-
-def prepare_all(settings: Settings, account: Address | None) -> PreparedAct[ClaimTotal]:
-    """The calls of ``claim_all`` for ``account``, without it the key's: each pays up to 32 amounts; none where nothing
-    is due."""
-    chain = ChainClient.checked(settings)
-    claimant = claiming_signer(settings, _ambiguous).address if account is None else account
-    since, due = chain.latest().number, _report_due(chain, claimant)
-    batches = list(_batches(due.parts))
-    if not batches:
-        return done_already(chain, claimant, _total(claimant, (), due))
-    for parts in batches:
-        simulate(chain, claimant, _call(parts))
-
-    def find(later: ChainClient) -> ClaimTotal | None:
-        done = list[ClaimablePart]()
-        for parts in batches:
-            if (receipt := newest_settled(later, _proof(parts, claimant), since)) is None:
-                return None
-            done += _report(later, claimant, receipt, parts)
-        return _total(claimant, done, due)
-
-    return unsent(chain, claimant, list(map(_call, batches)), since, find)
-
-
-def _report_due(chain: ChainClient, account: Address) -> Due:
-    due = find_due(chain, account)
-    for part in due.parts:
-        emit(DueAmount(part.bounty_id, account, part.kind, part.amount))
-    return due
+    claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
+    ids = ", ".join(str(part.bounty_id) for part in parts)
+    what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
+    # The event of one part shows the whole transaction.
+    proof = paid(parts[0].kind, parts[0].bounty_id, account)
+    return Plan(HubCall("claimMany", [claims], f"claim {what}"), proof, _STEP, result)
 
 
 def _report(
@@ -230,20 +197,9 @@ def _total(account: Address, done: Sequence[ClaimablePart], due: Due) -> ClaimTo
     return emit(ClaimTotal(account, len(done), amount, due.not_final), STATUS)
 
 
-def _batches(parts: Sequence[ClaimablePart]) -> Iterator[Sequence[ClaimablePart]]:
-    return (parts[first : first + MOST_CLAIMS] for first in range(0, len(parts), MOST_CLAIMS))
-
-
-def _proof(parts: Sequence[ClaimablePart], account: Address) -> ExpectedEvent[Payment]:
-    """The event of one part shows the whole transaction."""
-    return paid(parts[0].kind, parts[0].bounty_id, account)
-
-
-def _call(parts: Sequence[ClaimablePart]) -> HubCall:
-    claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
-    ids = ", ".join(str(part.bounty_id) for part in parts)
-    what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
-    return HubCall("claimMany", [claims], f"claim {what}")
+def claimant_of_all(settings: Settings) -> LocalSigner:
+    """The one account whose key is here; several are refused."""
+    return claiming_signer(settings, _ambiguous)
 
 
 def _ambiguous(accounts: Sequence[Address]) -> NoReturn:

@@ -25,7 +25,7 @@ from service_cli.acts.claim_events import (
     UnsentClaim,
 )
 from service_cli.acts.fee_events import AwaitedFee, ClaimedFee
-from service_cli.acts.pipeline import Plan, carry_out, give, prepare, resumed
+from service_cli.acts.pipeline import Plan, carry_out, deliver, resumed
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner
@@ -166,37 +166,34 @@ def _nothing_left(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, cla
     return CommandRefused("nothing_queued", message, next_action="Nothing is left to do.")
 
 
-def claim(settings: Settings, bounty_id: BountyId, account: Address | None = None) -> PaidClaim:
-    """The command ``claim``. With ``account`` no other one's key signs, whatever the chain says is due to whom."""
+def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | PreparedAct[PaidClaim] | None:
+    """The command ``claim``; None where a wallet has still to send the call. For a program the call is prepared, or
+    none where the amount was paid before."""
+    session = Session.open(settings, signer)
+    with session.journal("claim", str(bounty_id), session.account) as journal:
+        plan = _claim_now(session, bounty_id, journal)
+        return deliver(session, plan, journal, lambda call: unsent_claim(session.chain, call), SEND_IT)
+
+
+def claimant(settings: Settings, bounty_id: BountyId, account: Address | None = None) -> LocalSigner:
+    """The key that claims: of ``account`` and no other, or without it of whom the Hub owes something."""
 
     def choose(accounts: Sequence[Address]) -> Address:
         if account is not None and account in accounts:
             return account
-        return _party(ChainClient.checked(settings), bounty_id, accounts)
+        bounty = ChainClient.checked(settings).bounty(bounty_id)
+
+        def rank(one: Address) -> tuple[bool, ...]:  # the winner until the award is claimed, then the Poster
+            won, posted = one == bounty.winner, one == bounty.poster
+            return won and not bounty.award_claimed, posted and bounty.refund_due > 0, won, posted
+
+        return max(accounts, key=rank)
 
     signer = claiming_signer(settings, choose)
     if account is not None and signer.address != account:
         message = f"The key that would sign is of {signer.address}, and not of {account}. Nothing was signed."
         raise CommandRefused("key_of_another", message, next_action="Claim with the key of that account.")
-    session = Session.open(settings, signer)
-    with session.journal("claim", str(bounty_id), session.account) as journal:
-        return carry_out(session, _claim_now(session, bounty_id, journal), journal)
-
-
-def claim_by_wallet(settings: Settings, bounty_id: BountyId, wallet: ExternalSigner) -> PaidClaim | None:
-    """``claim --claimant-address``: what the wallet sent before, else None and the call for it."""
-    session = Session.open(settings, wallet)
-    with session.journal("claim", str(bounty_id), session.account) as journal:
-        plan = _claim_now(session, bounty_id, journal)
-        return give(session, plan, journal, lambda call: unsent_claim(session.chain, call), SEND_IT)
-
-
-def prepare_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> PreparedAct[PaidClaim]:
-    """The call of ``claim`` for ``account``, without it the key's account; none where it was paid before."""
-    claimant = _claimant(settings, ChainClient.checked(settings), bounty_id, account)
-    session = Session.open(settings, ProgramSigner(claimant, None))
-    with session.journal("claim", str(bounty_id), claimant) as journal:
-        return prepare(session, _claim_now(session, bounty_id, journal), journal)
+    return signer
 
 
 SEND_IT: Final = "send this transaction from your wallet: until then nothing is done"
@@ -238,7 +235,7 @@ def _claim_of(kind: AmountKind, bounty_id: BountyId, account: Address) -> Plan[P
         return done
 
     call = _call(ClaimablePart(bounty_id, kind, TokenAmount(0)))
-    return Plan((call,), paid(kind, bounty_id, account), _STEP, result)
+    return Plan(call, paid(kind, bounty_id, account), _STEP, result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,21 +250,14 @@ class ClaimPreview:
     gas_cost: int
 
 
-def preview_claim(settings: Settings, bounty_id: BountyId, account: Address | None) -> ClaimPreview:
-    """The call that pays ``account``, without it the key's account; refused where nothing is due. Signs nothing."""
+def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> ClaimPreview:
+    """The call that pays ``account``; refused where nothing is due. Signs nothing."""
     chain = ChainClient.checked(settings)
-    claimant = _claimant(settings, chain, bounty_id, account)
-    due = find_entitlement(chain, chain.bounty(bounty_id), bounty_id, claimant)
+    due = find_entitlement(chain, chain.bounty(bounty_id), bounty_id, account)
     call = _call(due)
-    simulate(chain, claimant, call)
-    cost = gas_cost(chain, claimant, call)
-    return ClaimPreview(bounty_id, claimant, call.function, due.amount, cost.gas, cost.wei)
-
-
-def _claimant(settings: Settings, chain: ChainClient, bounty_id: BountyId, account: Address | None) -> Address:
-    if account is not None:
-        return account
-    return claiming_signer(settings, lambda accounts: _party(chain, bounty_id, accounts)).address
+    simulate(chain, account, call)
+    cost = gas_cost(chain, account, call)
+    return ClaimPreview(bounty_id, account, call.function, due.amount, cost.gas, cost.wei)
 
 
 def claiming_signer(settings: Settings, choose: Callable[[Sequence[Address]], Address]) -> LocalSigner:
@@ -279,17 +269,6 @@ def claiming_signer(settings: Settings, choose: Callable[[Sequence[Address]], Ad
         return local_signer(settings, names[0])
     accounts = {account_of(settings, name): name for name in names}
     return local_signer(settings, accounts[next(iter(accounts)) if len(accounts) == 1 else choose(list(accounts))])
-
-
-def _party(chain: ChainClient, bounty_id: BountyId, accounts: Sequence[Address]) -> Address:
-    """The winner until the award is claimed, then the Poster; where nothing is due, one who hears why."""
-    bounty = chain.bounty(bounty_id)
-
-    def rank(account: Address) -> tuple[bool, ...]:
-        won, posted = account == bounty.winner, account == bounty.poster
-        return won and not bounty.award_claimed, posted and bounty.refund_due > 0, won, posted
-
-    return max(accounts, key=rank)
 
 
 def unsent_claim(chain: ChainClient, call: HubCall) -> UnsentClaim:
@@ -307,26 +286,18 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
         return carry_out(session, _claim_share(session, bounty_id, journal), journal)
 
 
-def prepare_fee(settings: Settings, bounty_id: BountyId, guardian: Address | None) -> PreparedAct[ClaimedFee]:
-    """The call of ``claim_fee``; none where the share was paid before."""
-    account = account_of(settings, GUARDIAN_KEY) if guardian is None else guardian
-    session = Session.open(settings, ProgramSigner(account, None))
-    with session.journal("claimfee", str(bounty_id), account) as journal:
-        return prepare(session, _claim_share(session, bounty_id, journal), journal)
-
-
-def _claim_share(session: Session[Signer], bounty_id: BountyId, journal: Journal) -> Plan[ClaimedFee]:
+def _claim_share(session: Session[LocalSigner], bounty_id: BountyId, journal: Journal) -> Plan[ClaimedFee]:
     """What pays a Guardian's share; the outcome is waited for until it is final."""
     chain, guardian, kind = session.chain, session.account, AmountKind.GUARDIAN_FEE
 
     def result(receipt: Receipt, journal: Journal) -> ClaimedFee:
         amount = payments_of(receipt, guardian).get((kind, bounty_id))
         done = emit(ClaimedFee(bounty_id, guardian, amount, receipt.tx_hash, receipt.block_number), STATUS)
-        journal.forget(GIVEN, *_SHARE_STEP.entries)
+        journal.forget(*_SHARE_STEP.entries)
         return done
 
     call = _call(ClaimablePart(bounty_id, kind, TokenAmount(0)))
-    plan = Plan((call,), paid(kind, bounty_id, guardian), _SHARE_STEP, result)
+    plan = Plan(call, paid(kind, bounty_id, guardian), _SHARE_STEP, result)
     once_final(chain, bounty_id, AwaitedFee, lambda bounty: _require_seat(chain, bounty_id, bounty, guardian))
     if resumed(session, journal, [plan]) is not None:
         return plan
@@ -335,8 +306,6 @@ def _claim_share(session: Session[Signer], bounty_id: BountyId, journal: Journal
     if due:
         return plan
     if (found := _paid_before(chain, kind, bounty_id, guardian)) is not None:
-        if isinstance(session.signer, ProgramSigner):
-            return replace(plan, found=found)
         place = f"transaction {found.tx_hash}, block {found.block_number}"
         message = f"The share of {guardian} in bounty {bounty_id} was claimed before: {place}."
         raise CommandRefused("fee_already_claimed", message, next_action="Nothing is left to do.")

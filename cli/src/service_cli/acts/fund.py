@@ -39,11 +39,10 @@ from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
 from service_cli.acts.pipeline import Plan
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.outside import GIVEN
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
-from service_cli.chain.signer import LocalSigner, Signer
+from service_cli.chain.signer import LocalSigner
 from service_cli.chain.times import has_passed, latest_moment, signing_time
 from service_cli.chain.token import (
     AuthorizationState,
@@ -57,7 +56,6 @@ from service_cli.chain.token import (
 )
 from service_cli.chain.transactions import (
     AUTHORIZED,
-    ContractCall,
     HubCall,
     TokenApproval,
     Transaction,
@@ -170,7 +168,7 @@ def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
     if kept is not None and not has_passed(chain, kept.valid_before):
         return f"an authorization that is good until {moment(kept.valid_before, latest_moment(chain))}"
     is_allowed = journal.get(PATH) is FundingPath.ALLOWANCE
-    if is_allowed and (CREATE.was_attempted(journal) or journal.get(GIVEN) is not None):
+    if is_allowed and CREATE.was_attempted(journal):
         return "a transaction of which the chain does not show what became"
     return None
 
@@ -191,14 +189,10 @@ class NextFunding:
 class Funding:
     """One page being funded by one account."""
 
-    session: ApiSession[Signer]
+    session: ApiSession[LocalSigner]
     page: ChallengePage
     commitment: Bytes32
     journal: Journal
-    wanted: FundingPath | None = None
-    """The path as a program wants it; else it is found out by what the account is."""
-    resend: bool = False
-    """Whether a program wants calls again that it was given before."""
 
     def created(self) -> Receipt | None:
         """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
@@ -228,81 +222,48 @@ class Funding:
         """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
         journal's work.
 
-        A key here signs the authorization, or has the allowance mined, before the creation is planned. A program is
-        given both calls of an allowance: sent twice they are a second escrow, so they are given again only with
-        ``resend``.
+        The authorization is signed, or the allowance mined, before the creation is planned.
         """
         if self.own(known) is not None:
             raise AssertionError("a bounty that exists is not created again")
         chain, account = self.session.chain, self.session.account
-        is_sent_here = isinstance(self.session.signer, LocalSigner)
         with chain.prefetched(*calls_before_funding(chain, account)):
             path = self._chosen_path()
-            if is_sent_here and not CREATE.was_attempted(self.journal):
-                # before an authorization exists or is seen by an endpoint
+            if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
                 require_means(chain, account, CREATION_CALLS[path])
-        is_out = CREATE.was_attempted(self.journal) or (self.journal.get(GIVEN) is not None and not self.resend)
-        if path is FundingPath.ALLOWANCE and not is_sent_here and is_out:
-            raise self._given_before()
-        terms = self._terms(conditions, following)
-        calls: tuple[ContractCall, ...]
+        terms, summary = self._terms(conditions, following), self._summary(conditions)
         if path is FundingPath.AUTHORIZATION:
-            calls = (self._authorized(terms, conditions),)
-        elif is_sent_here:
-            calls = (self._allowed(terms, conditions),)
+            kept = self.journal.get(AUTHORIZATION)
+            if kept is None or not self._is_good(kept, terms):
+                kept = self._sign(terms, conditions, signing_time(chain))
+            call = kept.call(account, summary)
         else:
-            allowed = amount(terms.escrow_amount, conditions.constants.token)
-            approval = TokenApproval(chain.hub.address, terms.escrow_amount, f"allow the Hub {allowed}, once")
-            calls = (approval, HubCall("createBounty", [terms.as_tuple()], self._summary(conditions)))
-        is_noted = path is FundingPath.ALLOWANCE
-        return Plan(calls, self._expected(), CREATE, result, is_noted=is_noted)
+            self._allow(terms, conditions)
+            call = HubCall("createBounty", [terms.as_tuple()], summary)
+        return Plan(call, self._expected(), CREATE, result)
 
     def refusal_of_revert(self) -> CommandRefused:
         """What a revert of the creation means: the Hub names what it refuses, so it is the token's, the only other
         contract called."""
         chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
-        if not isinstance(self.session.signer, LocalSigner):
-            return self._not_moved(", or its signature is none that the token takes")
         is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
         if is_authorized and kept and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
             return self._outstanding(kept, "the token takes none of an account with code")
-        return self._not_moved("")
-
-    @property
-    def _sender(self) -> Session[LocalSigner]:
-        """This account with its key here, which alone sends."""
-        signer = self.session.signer
-        if not isinstance(signer, LocalSigner):
-            raise RuntimeError("only a key of this process sends")
-        return Session(self.session.chain, signer)
-
-    def _not_moved(self, or_else: str) -> CommandRefused:
-        message = (
-            f"The escrow token refuses to move {shown_amount(self.session.chain, self.page.escrow_amount)}{or_else}."
-        )
+        moved = shown_amount(chain, self.page.escrow_amount)
         next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
+        message = f"The escrow token refuses to move {moved}."
         return CommandRefused("token_transfer_failed", message, next_action=next_action)
-
-    def _given_before(self) -> CommandRefused:
-        message = "Calls that create this bounty by an allowance were given out or sent before, and none of them shows."
-        next_action = (
-            "See at who sends them what became of them: sent twice, they are two escrows. If they can never be mined, "
-            "prepare them again with resend=True."
-        )
-        return CommandRefused("creation_unknown", message, next_action=next_action)
 
     def _chosen_path(self) -> FundingPath:
         """The path of earlier runs while anything of it may still be used; else as the token has it now."""
         former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
         if former is FundingPath.ALLOWANCE:
-            journal = self.journal
-            is_given = journal.get(CREATE.given_up) is not None or journal.get(GIVEN) is not None
-            is_bound = CREATE.was_attempted(journal) or is_given
+            is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
         else:
             is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
         if former is not None and is_bound:
             return former
-        path = self.wanted or funding_path(self.session.chain, self.session.account)
+        path = funding_path(self.session.chain, self.session.account)
         if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
             self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
         self.journal.note(PATH, path)
@@ -310,17 +271,6 @@ class Funding:
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         return creation_of(self.session.account, self.commitment, self.journal)
-
-    def _authorization(self, terms: Terms, conditions: HubConditions) -> Authorization:
-        """The one of before while it is good for these terms, else a new one."""
-        kept = self.journal.get(AUTHORIZATION)
-        if kept is not None and self._is_good(kept, terms):
-            return kept
-        return self._sign(terms, conditions, signing_time(self.session.chain))
-
-    def _authorized(self, terms: Terms, conditions: HubConditions) -> HubCall:
-        signed = self._authorization(terms, conditions)
-        return signed.call(self.session.account, self._summary(conditions))
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
         """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
@@ -419,45 +369,33 @@ class Funding:
         next_action = "Run the command again after that time, once its block is final. Nothing else was signed."
         return CommandRefused("authorization_outstanding", message, next_action=next_action)
 
-    def _allowed(self, terms: Terms, conditions: HubConditions) -> HubCall:
-        """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again."""
-        if self.journal.get(GIVEN) is not None:
-            raise self._given_before()
-        if (allowed := allowance(self.session.chain, self.session.account)) != terms.escrow_amount:
-            sent = self.journal.get(CREATE.attempt)
-            last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
-            if last is None and self.journal.get(CREATE.given_up) is not None:
-                raise self._creation_unknown(allowed)  # by a release that kept no nonce
-            self._approve(terms, conditions, last, allowed)
-        return HubCall("createBounty", [terms.as_tuple()], self._summary(conditions))
+    def _allow(self, terms: Terms, conditions: HubConditions) -> None:
+        """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again.
 
-    def _creation_unknown(self, allowed: int) -> CommandRefused:
-        message = (
-            f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
-            "units instead of the escrow."
-        )
-        next_action = "Look at the account's transactions on chain before funding."
-        return CommandRefused("creation_unknown", message, next_action=next_action)
-
-    def _approve(self, terms: Terms, conditions: HubConditions, last_nonce: int | None, allowed: int) -> None:
-        """Beside a creation that was signed before, only with a nonce at which that one cannot be mined yet.
-
-        Then either the allowance is there when the creation is mined, or the creation had its place all along and the
-        allowance can never be mined, whatever an endpoint shows of both.
+        Beside a creation that was signed before, only with a nonce at which that one cannot be mined yet. Then either
+        the allowance is there when the creation is mined, or the creation had its place all along and the allowance can
+        never be mined, whatever an endpoint shows of both.
         """
-        hub = self.session.chain.hub.address
+        chain, account, hub = self.session.chain, self.session.account, self.session.chain.hub.address
+        if (allowed := allowance(chain, account)) == terms.escrow_amount:
+            return
+        sent = self.journal.get(CREATE.attempt)
+        last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
         summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
-        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last_nonce)
+        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last)
         try:
-            receipt = send(self._sender, approval, self.journal, APPROVE)
+            receipt = send(Session(chain, self.session.signer), approval, self.journal, APPROVE)
         except CommandRefused as error:
             if error.code != "nonce_used":
                 raise
-            raise self._creation_unknown(allowed) from error
+            message = (
+                f"A transaction that creates the bounty was sent before, and the Hub may now take {allowed} base "
+                "units instead of the escrow."
+            )
+            next_action = "Look at the account's transactions on chain before funding."
+            raise CommandRefused("creation_unknown", message, next_action=next_action) from error
         self.journal.forget(*APPROVE.entries)
-        account = self.session.account
-        approved = ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount)
-        emit(approved)
+        emit(ApprovedAllowance(receipt.tx_hash, receipt.block_number, account, hub, terms.escrow_amount))
 
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain

@@ -1,6 +1,6 @@
 """The path of every act: planned from what was read, then sent by a key here, or given to a wallet or to a program.
 
-A plan is all that an act would do: its calls, the event that proves them, and the result of the transaction that has
+A plan is all that an act would do: its call, the event that proves it, and the result of the transaction that has
 this event. A preview is the plan; nothing of it is signed. Each act has a journal, so that a run after a kill goes on
 with the very call that an earlier run signed or gave out, and checks nothing again that was decided then.
 """
@@ -11,19 +11,20 @@ from typing import Generic, TypeVar
 
 from service_cli.chain.journal import Journal, journal_in
 from service_cli.chain.outside import GIVEN, ExternalSigner, Given, done_by_wallet, note_given
-from service_cli.chain.prepared import (
-    PreparedAct,
-    ProgramSigner,
-    done_already,
-    newest_settled,
-    simulate_together,
-    unsent,
-)
+from service_cli.chain.prepared import ActCall, PreparedAct, ProgramSigner, done_already
 from service_cli.chain.receipts import Receipt
-from service_cli.chain.sender import send
+from service_cli.chain.sender import newest_settled, send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import ContractCall, DoneEvidence, HubCall, Transaction, TransactionStep
+from service_cli.chain.transactions import (
+    ContractCall,
+    DoneEvidence,
+    HubCall,
+    Transaction,
+    TransactionStep,
+    require_usual_gas,
+    simulate,
+)
 from service_cli.ui.event import Event
 from service_cli.ui.output import emit, say
 
@@ -37,9 +38,10 @@ def _nothing_changed() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[R_co]):
-    """What an act does now. Its last call brings about what ``expects`` shows; without that only a receipt does."""
+    """What an act does now. Its call brings about what ``expects`` shows; without that only a receipt does."""
 
-    calls: tuple[ContractCall, ...]
+    call: ContractCall | None
+    """None where nothing is left to be done."""
     expects: DoneEvidence | None
     step: TransactionStep
     result: Callable[[Receipt, Journal], R_co]
@@ -48,13 +50,13 @@ class Plan(Generic[R_co]):
     """The proving transaction, where the chain has it already."""
     check_anew: Callable[[], None] = _nothing_changed
     """Refuses what was right when it was planned, where it is to be signed with another nonce later."""
-    is_noted: bool = True
-    """Whether a call that was given to a program is remembered: one that anybody may send once is not."""
 
     @property
-    def call(self) -> ContractCall:
-        """The call that does it; those before it only prepare it."""
-        return self.calls[-1]
+    def planned(self) -> ContractCall:
+        """The call of an act that is not done."""
+        if self.call is None:
+            raise RuntimeError("nothing is left to be done")
+        return self.call
 
 
 def deliver(
@@ -75,7 +77,7 @@ def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
         raise RuntimeError("only a key of this process sends")
     receipt = plan.found
     if receipt is None:
-        transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
+        transaction = Transaction(plan.planned, plan.expects, check_anew=plan.check_anew)
         receipt = send(Session(session.chain, signer), transaction, journal, plan.step)
     return plan.result(receipt, journal)
 
@@ -84,11 +86,12 @@ def give(
     session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
 ) -> R | None:
     """Report what a wallet sent since an earlier run; else give it the call as an event, and ``ask`` for it: None."""
-    chain, call, receipt = session.chain, plan.call, plan.found
-    if receipt is None and plan.expects is not None and was_given(journal, call):
+    chain, receipt = session.chain, plan.found
+    if receipt is None and plan.expects is not None and was_given(journal, plan.planned):
         receipt = done_by_wallet(chain, plan.expects, journal)
     if receipt is not None:
         return plan.result(receipt, journal)
+    call = plan.planned
     if not isinstance(call, HubCall):
         raise TypeError("a wallet is given calls of the Hub alone")
     note_given(chain, call, journal)
@@ -98,16 +101,16 @@ def give(
 
 
 def prepare(session: Session[Signer], plan: Plan[R], journal: Journal) -> PreparedAct[R]:
-    """The calls for another program to send, simulated together; none where the chain has the act already."""
+    """The simulated call for another program to send; none where the chain has the act already."""
     chain, account, expects = session.chain, session.account, plan.expects
     if plan.found is not None:
         return done_already(chain, account, plan.result(plan.found, journal))
     if expects is None:
         raise ValueError("nothing shows that this act is done")
-    since = chain.latest().number
-    simulate_together(chain, account, plan.calls)
-    if plan.is_noted:
-        journal.note(GIVEN, Given(plan.call.data, since))
+    since, call = chain.latest().number, plan.planned
+    require_usual_gas(chain, account, call)
+    simulate(chain, account, call)
+    journal.note(GIVEN, Given(call.data, since))
 
     def find(later: ChainClient) -> R | None:
         if (receipt := newest_settled(later, expects, since)) is None:
@@ -115,7 +118,8 @@ def prepare(session: Session[Signer], plan: Plan[R], journal: Journal) -> Prepar
         with journal_in(journal.folder) as again:
             return plan.result(receipt, again)
 
-    return unsent(chain, account, plan.calls, since, find)
+    given = (ActCall(call.target(chain), call.data),)
+    return PreparedAct(chain.chain_id, chain.hub.address, account, given, call.summary, since, find)
 
 
 def was_given(journal: Journal, call: ContractCall) -> bool:
@@ -129,9 +133,9 @@ def resumed(session: Session[Signer], journal: Journal, plans: Iterable[Plan[R]]
     given = journal.get(GIVEN) if isinstance(session.signer, ExternalSigner) else None
     for plan in plans:
         kept = journal.get(plan.step.attempt) if isinstance(session.signer, LocalSigner) else None
-        if kept is not None and kept.data == plan.call.data:
+        if kept is not None and kept.data == plan.planned.data:
             return plan
-        if given is None or given.data != plan.call.data or plan.expects is None:
+        if given is None or given.data != plan.planned.data or plan.expects is None:
             continue
         if plan.expects.newest(session.chain, given.from_block) is not None:
             return plan

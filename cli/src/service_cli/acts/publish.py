@@ -37,14 +37,13 @@ from service_cli.acts.fund import (
     what_may_create,
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
-from service_cli.acts.pipeline import Plan, carry_out, prepare
+from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
-from service_cli.chain.prepared import PreparedAct
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
@@ -100,27 +99,6 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
             return _funded(session, commitment, receipt, journal)
 
 
-def prepare_funding(
-    settings: Settings, page: bytes, signer: Signer, consent: FundingConsent, *, authorization: bool, resend: bool
-) -> PreparedAct[FundedBounty]:
-    """The calls of ``publish_and_fund``, once the page is published; none where the bounty is there.
-
-    The escrow comes in by an allowance, unless with ``authorization`` by a signature that the token takes.
-    """
-    challenge, commitment = _checked_page(settings, page)
-    session = ApiSession.open(settings, signer)
-    wanted = FundingPath.AUTHORIZATION if authorization else FundingPath.ALLOWANCE
-    with _journal(session, commitment, consent) as journal:
-        funding = Funding(session, challenge, commitment, journal, wanted, resend)
-        plan = _plan(funding, page, None, consent)
-        try:
-            return prepare(session, plan, journal)
-        except CommandRefused as error:
-            if error.code != "reverted":
-                raise
-            raise funding.refusal_of_revert() from error
-
-
 def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> Plan[FundedBounty]:
     """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
     same run."""
@@ -134,7 +112,7 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
             return _there(session, commitment, done)
         say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
     if (receipt := funding.created()) is not None:
-        return Plan((), None, CREATE, result, receipt)
+        return Plan(None, None, CREATE, result, receipt)
     since = session.chain.latest().number
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
@@ -158,8 +136,7 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
 def _publish_on_terms(
     funding: Funding, page: bytes, path: str | None, conditions: HubConditions, consent: FundingConsent
 ) -> None:
-    """Check the page's terms and the account's means, publish the page, and ask before real money moves. Only who
-    sends needs ether."""
+    """Check the page's terms and the account's means, publish the page, and ask before real money moves."""
     session, challenge, token = funding.session, funding.page, conditions.constants.token
     chain, account = session.chain, session.account
     require_same_token(deployment(session.settings, session.api), token)
@@ -168,25 +145,23 @@ def _publish_on_terms(
     with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
         check_tokens(chain, account, challenge, token)
         funded_by = funding_path(chain, account)
-        if isinstance(session.signer, LocalSigner):
-            require_means(chain, account, CREATION_CALLS[funded_by])
-    explained = path_explained(chain, account, funded_by)
-    if explained is not None and funding.wanted is None:
+        require_means(chain, account, CREATION_CALLS[funded_by])
+    if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
     _publish(session, page, funding.commitment, challenge, conditions)
     confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
-def _there(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
+def _there(session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
     """The bounty that exists already: nothing is left to be sent."""
 
     def result(_: Receipt, journal: Journal) -> FundedBounty:
         return _report(session, commitment, done, journal)
 
-    return Plan((), None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
+    return Plan(None, None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
 
 
-def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
+def _funded(session: ApiSession[LocalSigner], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
     """The bounty that the transaction created, remembered as funded."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
@@ -195,7 +170,9 @@ def _funded(session: ApiSession[Signer], commitment: Bytes32, receipt: Receipt, 
     return _report(session, commitment, done, journal)
 
 
-def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty, journal: Journal) -> FundedBounty:
+def _report(
+    session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty, journal: Journal
+) -> FundedBounty:
     """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
     try:
         view = session.chain.bounty(done.bounty_id)
@@ -209,7 +186,7 @@ def _report(session: ApiSession[Signer], commitment: Bytes32, done: FundedBounty
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _is_there(session: ApiSession[Signer], done: FundedBounty) -> bool:
+def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
 
     def has(chain: ChainClient) -> bool:
@@ -336,7 +313,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
     """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -347,7 +324,7 @@ def _journal(session: ApiSession[Signer], commitment: Bytes32, consent: FundingC
 
 
 def _publish(
-    session: ApiSession[Signer],
+    session: ApiSession[LocalSigner],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
@@ -371,7 +348,7 @@ def _publish(
 
 
 def _expected(
-    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))

@@ -138,7 +138,7 @@ def recording(
         _require_unsent(work, call, proof, commitment, journal)
     elif was_given(journal, call):
         say("it was prepared before: if it was sent, wait; sent twice, it moves the Submission to a later place")
-    return Plan((call,), proof, step, partial(_result, work, envelope), found)
+    return Plan(call, proof, step, partial(_result, work, envelope), found)
 
 
 def _require_unsent(

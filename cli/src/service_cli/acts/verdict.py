@@ -21,7 +21,7 @@ from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
 from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei, to_bytes
 
-from service_cli.acts.pipeline import Plan, carry_out, prepare
+from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.acts.verdict_checks import (
     VerdictOptions,
     await_pending,
@@ -44,12 +44,11 @@ from service_cli.chain.journal import (
     journals_below,
     was_opened,
 )
-from service_cli.chain.outside import GIVEN, ExternalSigner
-from service_cli.chain.prepared import PreparedAct, ProgramSigner
+from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, Signer, local_signer
+from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
     TransactionStep,
@@ -142,21 +141,6 @@ def record_verdict(
         return carry_out(session, _plan(session, verdict, body.decode(), options, journal), journal)
 
 
-def prepare_verdict(
-    settings: Settings,
-    signer: ProgramSigner,
-    bounty_id: BountyId,
-    choice: Choice | None,
-    body: bytes,
-    options: VerdictOptions,
-) -> PreparedAct[AnchoredVerdict]:
-    """The call of ``record_verdict``, once the reasons are published; none where it is this Guardian's Verdict."""
-    session = ApiSession.open(settings, signer)
-    verdict = _written(session, bounty_id, choice, body, options)
-    with _journal(session, verdict, verdict.report_commitment) as journal:
-        return prepare(session, _plan(session, verdict, body.decode(), options, journal), journal)
-
-
 @dataclass(frozen=True, slots=True)
 class VerdictPreview:
     """A Verdict that could be recorded now. ``gas_cost`` is the most that recording it may cost, in wei;
@@ -235,7 +219,7 @@ def _plan(
         return _show(chain, verdict, done)
 
     plan = Plan(
-        (verdict.call(),),
+        verdict.call(),
         verdict.expected(),
         _STEP,
         result,
@@ -248,41 +232,24 @@ def _plan(
     if reported is not None:
         require_judging(chain, verdict.state)
         _leave(chain, journal, verdict, reported, replace=options.replace)
-    if options.replace:
-        _warn_of_given(session, verdict)
     if _STEP.was_attempted(journal):
         if not options.replace:
             _refuse_beside_another(session, verdict)
         _hand_out(session, verdict, options, journal, is_signed=True)
         return plan
-    if (found := _done_meanwhile(session, verdict, verdict.state, options)) is not None:
-        _hand_out(session, verdict, options, journal, is_signed=True)
-        return replace(plan, found=found)
+    _require_alone(session, verdict, verdict.state, options)
     with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
         simulate(chain, session.account, verdict.call())
-        if isinstance(session.signer, LocalSigner):
-            require_affordable(chain, session.account, verdict.call())
+        require_affordable(chain, session.account, verdict.call())
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
     confirm_reasons(reasons)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour
     _hand_out(session, later, options, journal, is_signed=False)
-    return replace(plan, found=_done_meanwhile(session, later, read_again(chain, later.state), options))
+    _require_alone(session, later, read_again(chain, later.state), options)
+    return plan
 
 
 # --- beside other Verdicts
-
-
-def _done_meanwhile(
-    session: ApiSession[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions
-) -> Receipt | None:
-    """This very Verdict, where a wallet that an earlier run gave it to has recorded it; else it is to be signed."""
-    try:
-        _require_alone(session, verdict, state, options)
-    except CommandRefused as refused:
-        if refused.code == "verdict_already_recorded" and (done := _on_record(session.chain, verdict, None)):
-            return done
-        raise
-    return None
 
 
 def _require_alone(session: ApiSession[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions) -> None:
@@ -315,34 +282,15 @@ def _others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[str]:
             yield report
 
 
-def _unseen_others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[tuple[str, bool]]:
-    """The reasons of those that were not seen recorded, and whether each was given out."""
+def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
+    """Refuse another Verdict while one that was signed here may still be recorded: the last one counts."""
     for report in _others(session, verdict):
         with _journal(session, verdict, report) as journal:
-            is_given, is_signed = journal.get(GIVEN) is not None, _STEP.was_attempted(journal)
-            is_seen = journal.get(RECORDED) is not None
-        if (is_given or is_signed) and not is_seen:
-            yield report, is_given
-
-
-def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
-    """Refuse another Verdict while one that was signed or given out may still be recorded: the last one counts."""
-    for report, is_given in _unseen_others(session, verdict):
-        done = "given out" if is_given else "signed"
-        message = f"Another Verdict of yours, with the reasons {report}, was {done} before and may still be recorded."
+            if not _STEP.was_attempted(journal) or journal.get(RECORDED) is not None:
+                continue
+        message = f"Another Verdict of yours, with the reasons {report}, was signed before and may still be recorded."
         next_action = "Wait until it is recorded, or replace it on purpose with --replace: of two, the last one counts."
         raise CommandRefused("verdict_already_recorded", message, next_action=next_action)
-
-
-def _warn_of_given(session: ApiSession[Signer], verdict: Verdict) -> None:
-    """A Verdict that a wallet has may come after the one that is to take its place."""
-    for report, is_given in _unseen_others(session, verdict):
-        if is_given:  # what was signed here has a nonce, which is looked at
-            warn(
-                f"warning: another Verdict of yours, with the reasons {report}, was given to a wallet before. "
-                "If it is recorded after this one, it counts instead: watch for it (service-cli "
-                f"bounty:watch {verdict.bounty_id}), and run this command again then"
-            )
 
 
 def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:

@@ -95,21 +95,13 @@ def done_by_wallet(chain: ChainClient, proof: DoneEvidence, journal: Journal) ->
     given = journal.get(GIVEN)
     if given is None or proof.newest(chain, given.from_block) is None:
         return None
-    look = partial(_settled, chain, proof, given)
+    look = partial(sender.newest_settled, chain, proof, given.from_block)
     found, _ = sender.keep_looking(look, "what your wallet sent is remembered", _POLL_SECONDS)
     if found is not None:
         return found
     message = "What your wallet sent has not enough blocks on top yet."
     next_action = "Run the command again later: it looks for the same transaction. Do not send it a second time."
     raise CommandFailed("transaction_pending", message, next_action=next_action)
-
-
-def _settled(chain: ChainClient, proof: DoneEvidence, given: Given) -> Receipt | None:
-    """Check the chain once; the conclusion holds for a single tip block with enough confirmations."""
-    head = chain.latest()
-    deep = sender.settled_block(chain, head)
-    found = proof.newest(chain, given.from_block)
-    return found if found is not None and found.block_number <= deep and sender.is_part(chain, head) else None
 
 
 def _answered_line() -> str:

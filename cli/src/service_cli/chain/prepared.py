@@ -6,19 +6,16 @@ of the calls is found by the Hub's event, by any sender and in any transaction, 
 multisig and a plain transaction are found alike.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Final, Generic, TypeVar
 
-from bounty_protocol.chain.rpc import RpcRefused, hex_bytes, mapping, quantity
 from bounty_protocol.types import Address, BlockNumber, ChainId
 
-from service_cli.chain.receipts import Receipt
-from service_cli.chain.sender import is_part, keep_looking, settled_block
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.sender import keep_looking
+from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer, with_integers
-from service_cli.chain.transactions import ContractCall, DoneEvidence, require_usual_gas, simulate
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import say
 
@@ -27,8 +24,6 @@ R_co = TypeVar("R_co", covariant=True)
 SignTypedData = Callable[[Mapping[str, object]], bytes]
 """A wallet of the calling program: EIP-712 typed data, as ``eth_signTypedData_v4`` takes it, to its signature."""
 _POLL_SECONDS: Final = 1.0
-_NO_METHOD: Final = frozenset({-32601, -32600, -32602, -32004})
-"""Codes of an endpoint that has no such method, or not in this form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +37,10 @@ class ActCall:
 
 @dataclass(frozen=True, slots=True)
 class PreparedAct(Generic[R_co]):
-    """The calls of one act by ``account``, and how its result is found; its type is that of the call that sends.
+    """The call of one act by ``account``, and how its result is found; its type is that of the call that sends.
 
-    ``calls`` are to be made in this order, several of them best by one transaction or none. There are none where the
-    act is done already: its result is there then. ``summary`` is the act in a sentence for people. ``from_block`` was
-    the newest block when it was prepared: what the calls do is later.
+    ``calls`` is that call, or empty where the act is done already: its result is there then. ``summary`` is the act in
+    a sentence for people. ``from_block`` was the newest block when it was prepared: what the call does is later.
     """
 
     chain_id: ChainId
@@ -89,33 +83,10 @@ def _by_program(sign: SignTypedData, typed_data: Mapping[str, object], summary: 
     return sign(with_integers(typed_data))
 
 
-def unsent(
-    chain: ChainClient,
-    account: Address,
-    calls: Sequence[ContractCall],
-    since: BlockNumber,
-    find: Callable[[ChainClient], R | None],
-) -> PreparedAct[R]:
-    """Calls that were simulated; ``find`` looks once for what they do."""
-    given = tuple(ActCall(call.target(chain), call.data) for call in calls)
-    return PreparedAct(
-        chain.chain_id, chain.hub.address, account, given, "; ".join(call.summary for call in calls), since, find
-    )
-
-
 def done_already(chain: ChainClient, account: Address, result: R) -> PreparedAct[R]:
     """An act that the chain has: nothing is left to be sent."""
     hub, since = chain.hub.address, chain.latest().number
     return PreparedAct(chain.chain_id, hub, account, (), "it is done already", since, lambda _: result)
-
-
-def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) -> Receipt | None:
-    """The newest transaction since that block which did it, once it has enough blocks on top: from one look."""
-    head = chain.latest()
-    found = proof.newest(chain, since)
-    if found is None or found.block_number > settled_block(chain, head) or not is_part(chain, head):
-        return None
-    return found
 
 
 def result_of(chain: ChainClient, act: PreparedAct[R]) -> R | None:
@@ -135,33 +106,3 @@ def wait_for(chain: ChainClient, act: PreparedAct[R], seconds: float) -> R:
     message = f"This is not {what} on the chain yet: {act.summary}."
     next_action = "See at who sends them what became of them, then look again; do not send them a second time."
     raise CommandFailed(code, message, next_action=next_action)
-
-
-def simulate_together(chain: ChainClient, account: Address, calls: Sequence[ContractCall]) -> None:
-    """Run the calls one after the other without sending them; a revert is refused with its sentence.
-
-    Several are tried by ``eth_simulateV1``, each on what the ones before it did. An endpoint without it tries the
-    first alone: what the others rest on has been read and compared before.
-    """
-    require_usual_gas(chain, account, calls[0])
-    simulate(chain, account, calls[0])
-    if len(calls) == 1:
-        return
-    wanted = [{"from": account, "to": call.target(chain), "data": call.data} for call in calls]
-    with chain_errors():
-        try:
-            answer = chain.rpc.call("eth_simulateV1", {"blockStateCalls": [{"calls": wanted}]}, "latest")
-        except RpcRefused as refusal:
-            if refusal.code not in _NO_METHOD:
-                raise
-            say("the endpoint cannot try several calls together; each was checked by what it rests on")
-            return
-        blocks = answer if isinstance(answer, list) else []
-        results = mapping(blocks[0]).get("calls") if blocks else None
-        if not isinstance(results, list) or len(results) != len(calls):
-            raise ValueError("an endpoint answered other calls than those that were tried")
-        for result in map(mapping, results):
-            if quantity(result.get("status")) != 1:
-                error = mapping(result.get("error") or {})
-                data = hex_bytes(error.get("data") or result.get("returnData") or "0x")
-                raise RpcRefused(3, f"execution reverted: {error.get('message')}", data)

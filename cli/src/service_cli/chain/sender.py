@@ -28,6 +28,7 @@ from service_cli.chain.receipts import Receipt, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
+    DoneEvidence,
     SignedStep,
     Transaction,
     TransactionStep,
@@ -228,6 +229,15 @@ def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
         return head.number
     with chain_errors():
         return block_before(chain.rpc, head, _CONFIRMED_SECONDS).number
+
+
+def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) -> Receipt | None:
+    """The newest transaction since that block which did it, once it has enough blocks on top: from one look."""
+    head = chain.latest()
+    found = proof.newest(chain, since)
+    if found is None or found.block_number > settled_block(chain, head) or not is_part(chain, head):
+        return None
+    return found
 
 
 class _Sending:

@@ -55,11 +55,11 @@ def claim(
 
     wallet = None if claimant_address is None else external_signer(settings, claimant_address)
     if bounty_id is None:
-        from service_cli.acts.claim_all import claim_all, claim_all_by_wallet
+        from service_cli.acts.claim_all import claim_all, claimant_of_all
 
-        claim_all(settings) if wallet is None else claim_all_by_wallet(settings, wallet)
+        claim_all(settings, wallet or claimant_of_all(settings))
         return
     from service_cli.acts.claims import claim as claim_one
-    from service_cli.acts.claims import claim_by_wallet
+    from service_cli.acts.claims import claimant
 
-    claim_one(settings, bounty_id) if wallet is None else claim_by_wallet(settings, bounty_id, wallet)
+    claim_one(settings, bounty_id, wallet or claimant(settings, bounty_id))

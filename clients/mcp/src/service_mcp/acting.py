@@ -368,6 +368,7 @@ class Acting:
                 return self._submitted(client, plan_id, kept, content)
             case "verdict":
                 verdict = client.record_verdict(_bounty(request), str(request.text), request.submission)
+                words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
                 paid = client.claim(_bounty(request), account=kept.exact.account)
