@@ -17,10 +17,8 @@ __all__ = [
     "ServiceError",
     "ToBeSigned",
     "__version__",
-    "collecting",
     "parse_address",
     "parse_bounty_id",
-    "settings_of",
     "sign_request",
 ]
 
@@ -30,7 +28,7 @@ if TYPE_CHECKING:
 
     from service_cli.chain.prepared import ActCall, PreparedAct
     from service_cli.client import Client, Failed, ProgressReport, Refused, ToBeSigned
-    from service_cli.library import collecting, settings_of, sign_request
+    from service_cli.library import sign_request
 
 
 def __getattr__(name: str) -> object:

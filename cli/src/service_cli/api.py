@@ -25,8 +25,7 @@ from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import COHERENT, MALFORMED, CommandFailed, CommandRefused
-from service_cli.ui.local_stack import ended_stack
-from service_cli.ui.output import clock_while, say, warn
+from service_cli.ui.output import say, warn
 from service_cli.ui.text import DATE_SECONDS, clock_off, printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
@@ -273,15 +272,9 @@ class ApiClient:
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
-            with clock_while(f"waiting for {self.peer.named_within}"):
-                return self._http.exchange(
-                    method,
-                    url,
-                    most_bytes=MAX_ANSWER_BYTES,
-                    body=body or None,
-                    headers=headers,
-                    timeout=timeout,
-                )
+            return self._http.exchange(
+                method, url, most_bytes=MAX_ANSWER_BYTES, body=body or None, headers=headers, timeout=timeout
+            )
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
@@ -361,7 +354,7 @@ class ApiClient:
                     raise in_its_place
             except _NotThere as away:
                 restart.begin()
-                returns = restart.has_time_for(RESTART_PAUSE_SECONDS) and ended_stack() is None
+                returns = restart.has_time_for(RESTART_PAUSE_SECONDS)
                 if (once and away.was_sent) or not returns:
                     raise
                 if not is_said:
@@ -394,11 +387,6 @@ def _hub_of(settings: "Settings") -> str | None:
 def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     """The public read of one bounty, once."""
     return api.get(f"/api/bounties/{bounty_id}")
-
-
-def is_page_withheld(detail: Mapping[str, object]) -> bool:
-    """Whether a bounty's detail has no page since the operator withholds it."""
-    return detail.get("challenge") is None and isinstance(detail.get("withheld"), dict)
 
 
 def withheld_verdict(api: ApiClient, signer: "Signer", path: str, summary: str) -> bytes:

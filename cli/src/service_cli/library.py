@@ -1,12 +1,9 @@
-"""The client for programs: a deployment's values from a mapping, events as objects, and one signed request.
+"""One signed request for programs: ``sign_request`` makes its header and sends nothing.
 
-``settings_of`` and ``collecting`` read neither the process's environment nor a ``.env`` file, and write nothing to
-stdout or stderr. ``sign_request`` makes the header of one protected request and sends nothing: use the HTTP client of
-your choice, with the bytes and the URL that were signed.
+Use the HTTP client of your choice, with the bytes and the URL that were signed.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
@@ -20,42 +17,8 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, parse_address, parse_bounty_id
 
 from service_cli.api import audience_of
-from service_cli.config.environment import Environment
-from service_cli.config.settings import CHAIN_AND_API, Settings, load_settings
-from service_cli.ui.output import OutputSink, redirected
 
-__all__ = ["BountyId", "ServiceError", "collecting", "parse_address", "parse_bounty_id", "settings_of", "sign_request"]
-
-Event = dict[str, object]
-
-
-def settings_of(
-    values: Mapping[str, str],
-    network: str | None = None,
-    needs: Sequence[str] | None = CHAIN_AND_API,
-    *,
-    max_cost: int | None = None,
-) -> Settings:
-    """The deployment that ``values`` select, by the names of the client's variables (keys included).
-
-    ``max_cost`` is what each transaction may cost for gas, in wei; without it 0.003 ether, and more is refused.
-
-    Raises ``ServiceError`` where a value is missing or malformed.
-    """
-    with redirected(OutputSink(lambda _event: None, lambda _words: None)):
-        environment = Environment(dict(values), {})
-        return load_settings(network, None, needs, environment=environment, max_cost=max_cost)
-
-
-@contextmanager
-def collecting(words: Callable[[str], None] = lambda _: None) -> Iterator[list[Event]]:
-    """The events of what is called inside, as they come, each with its name under ``event`` (the reference of events).
-
-    ``words`` gets each sentence that a person would read.
-    """
-    events: list[Event] = []
-    with redirected(OutputSink(lambda event: events.append({"event": event.name_of_event(), **event.json()}), words)):
-        yield events
+__all__ = ["BountyId", "ServiceError", "parse_address", "parse_bounty_id", "sign_request"]
 
 
 SignTypedData = Callable[[Mapping[str, object]], bytes]

@@ -45,6 +45,6 @@ def _shell(environment: Path, folder: Path, state: Path) -> str:
         "for name in $(env | sed -n 's/^\\(SERVICE_[A-Z_]*PRIVATE_KEY[A-Z_]*\\)=.*/\\1/p'); do unset \"$name\"; done\n"
         f"set -a; . {shlex.quote(str(environment))}; set +a\n"
         f'export PATH={programs}:"$PATH"\n'
-        f"export XDG_STATE_HOME={shlex.quote(str(state))} SERVICE_LOCAL_STACK={shlex.quote(str(environment))}\n"
+        f"export XDG_STATE_HOME={shlex.quote(str(state))}\n"
         f'cd {shlex.quote(str(folder))} && exec "${{SHELL:-/bin/sh}}" "$@"\n'
     )

@@ -1,7 +1,5 @@
 """Verdicts: published, read back, recorded once, replaced only on request; and reasons written in an editor."""
 
-import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -223,21 +221,6 @@ def test_verdict_on_record__that_the_first_endpoint_hides__is_replaced_only_on_r
 def test_verdict__without_a_file_and_without_a_terminal__is_a_usage_error(judging: tuple[Terminal, str]) -> None:
     home, bounty = judging
     assert ran(home, "guardian:verdict", bounty, "no_valid_submission")[0] == 2
-
-
-def test_template__printed_and_filled_in__is_recorded_without_its_comment(
-    api: ApiTwin, judging: tuple[Terminal, str]
-) -> None:
-    home, bounty = judging
-    words = ("guardian:verdict", bounty, "awarded", "--submission", "1", "--unopened")
-    keyless = replace(home, environment={k: v for k, v in home.environment.items() if "PRIVATE_KEY" not in k})
-    text = keyless.run(*words, "--template").stdout
-    (home.home / "why.md").write_text(text)
-    assert home.run(*words, "why.md", code=1).last["code"] == "reasons_unfinished"
-    (home.home / "why.md").write_text(re.sub(r"<[^!][^>]*>", "Yes.", text))
-    home.run(*words, "why.md")
-    (document,) = api.verdicts.values()
-    assert b"<!--" not in document
 
 
 @pytest.mark.attack

@@ -100,12 +100,3 @@ def test_list_of_the_api_that_is_another_is_not_the_list(
     assert award(guardian, judged_twice, "2", code=1).last["code"] == "sources_disagree"
     api.lies.clear()
     assert award(guardian, judged_twice, "2").last["submission_commitment"] == judged_twice.commitments[1]
-
-
-def test_number_without_an_api_stands_for_what_was_opened_under_it(
-    api: ApiTwin, guardian: Terminal, judged_twice: Judged
-) -> None:
-    guardian.run("guardian:open", judged_twice.bounty, "--submission", "2")
-    api.scripts["detail"] = lambda _request: refusal(500, "internal_error", "Not now.")
-    words = ("guardian:verdict", judged_twice.bounty, "awarded", "--submission", "2", "--template")
-    assert judged_twice.commitments[1] in guardian.run(*words).stdout

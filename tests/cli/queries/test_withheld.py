@@ -42,15 +42,6 @@ def test_show__of_a_page_that_is_withheld__says_why_since_when_and_shows_the_res
     assert all(each in text for each in ("Escrow", "Guardians", spec_commitment(page)))
 
 
-def test_template__of_a_withheld_page__has_its_criteria_for_a_guardian_alone(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
-) -> None:
-    home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
-    ran = home.run("guardian:verdict", str(withheld[0]), "no_valid_submission", "--template")
-    assert "the operator withholds the page" in ran.words
-    assert api.approvals() == []
-
-
 def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_recorded(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
 ) -> None:

@@ -3,7 +3,6 @@
 import pytest
 from demo.examples import EXAMPLES
 
-from tests.cli.api_twin import ApiTwin
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -67,16 +66,3 @@ def test_check__of_a_page_with_a_key_or_of_a_silent_hub__is_no_success(poster: T
     assert key not in ran.stdout + ran.words
     rpc.before = lambda _method, _params: {"error": {"code": -32005, "message": "too many requests"}}
     assert poster.run("poster:check", "-", stdin=EXAMPLE.encode(), code=1).last["code"] == "chain_unavailable"
-
-
-def test_check__by_the_service__sends_the_page_unsigned_and_shows_what_it_finds(poster: Terminal, api: ApiTwin) -> None:
-    page = EXAMPLE + "\nThe format is TBD.\n"
-    (poster.home / "page.md").write_text(page)
-    ran = poster.run("poster:check", "--service", "page.md", code=1)
-    (sent,) = api.server.requests
-    assert (sent.path, sent.body) == ("/api/bounty-challenge-specs/check", page.encode())
-    assert ran.event("poster_check.issue")["line"] == number_of("The format is TBD", page)
-    assert (ran.event("poster_check.finished")["hub_checked"], ran.last["code"]) == (True, "page_not_ready")
-    assert "is sent to" in ran.words
-    ready = poster.run("poster:check", "--service", "-", stdin=EXAMPLE.encode())
-    assert (ready.names, ready.last["issues"]) == (["poster_check.finished"], 0)

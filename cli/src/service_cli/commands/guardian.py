@@ -149,7 +149,6 @@ def guardian_open(
 @click.option(
     "--submission", type=SUBMISSION, help="With awarded, instead of both names: its number, or 0x… as it begins."
 )
-@click.option("--template", is_flag=True, help="Print the template of the reasons, and do nothing else.")
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
 @click.option(
@@ -162,7 +161,6 @@ def guardian_verdict(
     kind: str,
     rest: tuple[str, ...],
     submission: "SubmissionChoice | None",
-    template: bool,
     replace: bool,
     unopened: bool,
     unpublished: Path | None,
@@ -181,7 +179,7 @@ def guardian_verdict(
         [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
-    --template prints one made of the page's criteria. An award of work that was not opened on this machine, no award
+    An award of work that was not opened on this machine, no award
     while some was not, and reasons that look like a mistake are recorded only after a typed yes at a terminal; the
     first two also with --unopened.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
@@ -190,36 +188,27 @@ def guardian_verdict(
     until the same command without it publishes them.
 
     \b
-    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), but for --template
+    Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Refuses:  a body that holds a private key, that is empty, or that is a template not filled in; an account that is
+    Refuses:  a body that holds a private key or is empty; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace; without consent a
               Verdict on unopened work, and reasons that are HTML or hold no word
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
-              service-cli guardian:verdict 7 awarded --submission 1 --template
+              service-cli guardian:verdict 7 awarded --submission 1 why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
-    from bounty_protocol.domain.lifecycle import VerdictKind
-
     from service_cli.config.settings import CHAIN, load_settings
 
     choice, path = _named(kind, rest, submission)
-    if path is None and not template:
-        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons; --template prints how to begin it.")
+    if path is None:
+        raise argument_error("VERDICT_BODY_PATH", "Name the file of your reasons.")
     settings = load_settings(network, api_base_url, None if unpublished is None else CHAIN, max_cost=max_cost)
-    if template:
-        from service_cli.work.reasons import print_template
+    body = read_document(path)
+    from service_cli.acts.verdict import record_verdict
+    from service_cli.acts.verdict_checks import VerdictOptions
 
-        print_template(settings, bounty_id, VerdictKind(kind), choice)
-    elif path is not None:
-        body = read_document(path)
-        from service_cli.acts.verdict import record_verdict
-        from service_cli.acts.verdict_checks import VerdictOptions
-        from service_cli.work.reasons import filled_in
-
-        options = VerdictOptions(replace, unopened, unpublished)
-        record_verdict(settings, bounty_id, choice, filled_in(body), options)
+    record_verdict(settings, bounty_id, choice, body, VerdictOptions(replace, unopened, unpublished))
 
 
 def _named(

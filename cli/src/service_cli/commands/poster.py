@@ -125,37 +125,31 @@ def poster_new(
     emit(written, f"service-cli poster:check {argument(str(path), 'PAGE')}")
 
 
-@command("poster:check", "poster_check", api=True)
+@command("poster:check", "poster_check")
 @click.option("--offline", is_flag=True, help="Check the page alone, also where a Hub is configured.")
-@click.option("--service", is_flag=True, help="Send the page to the service, unsigned, and show what it finds.")
 @click.argument("page", type=DOCUMENT, metavar="BOUNTY_CHALLENGE_MD_PATH")
-def poster_check(page: str, offline: bool, service: bool, network: str | None, api_base_url: str | None) -> None:
+def poster_check(page: str, offline: bool, network: str | None) -> None:
     """Review a challenge page on this machine, line by line, before you publish it.
 
     The rules are those of the service's readiness review; the Hub's bounds are checked where its values are known.
     Each finding has its line, its field, what is wrong and what to do. A page that
-    passes may still be refused by a review that reads, and only publishing charges a review. With --service the text
-    leaves this machine, to be read by the rules and bounds that the service has now; it keeps nothing of it.
+    passes may still be refused by a review that reads, and only publishing charges a review.
     BOUNTY_CHALLENGE_MD_PATH may be - for stdin.
 
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
-              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known; with --service SERVICE_API_BASE_URL
+              SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known
     Refuses:  a page that would be refused: exit code 1; a page that holds a private key
     Examples: service-cli poster:check bounty_challenge.md
               service-cli poster:check --offline bounty_challenge.md
-              service-cli poster:check --service bounty_challenge.md
     """
     from service_cli.config.settings import load_settings
     from service_cli.work.checking import STDIN, check_page_file
 
-    if offline and service:
-        raise argument_error("--service", "--offline is given already; name one of the two.")
     name = STDIN if page == "-" else page
     content = read_document(page)
-    settings = load_settings(network, api_base_url, ("SERVICE_API_BASE_URL",) if service else None)
-    check_page_file(settings, content, name, offline=offline, service=service)
+    check_page_file(load_settings(network, None, None), content, name, offline=offline)
 
 
 @command("poster:publish-fund", "publish_fund", api=True, sends=True)

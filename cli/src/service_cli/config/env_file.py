@@ -30,8 +30,6 @@ class EnvFile:
     path: Path
     """In its directory's real place."""
     values: Mapping[str, str] = field(repr=False)
-    others: frozenset[str] = frozenset()
-    """The names of what else it sets: one of them may be mistyped."""
 
 
 def read_env_file(path: Path) -> EnvFile | None:
@@ -47,13 +45,10 @@ def read_env_file(path: Path) -> EnvFile | None:
     from dotenv.parser import parse_stream  # takes a while, and most runs have no such file
 
     values: dict[str, str] = {}
-    others = set[str]()
     lines = text.removeprefix(_MARK)
     for binding in parse_stream(StringIO(_BLANKS.sub(" " * 64, lines))):  # it takes square time over blanks
         name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
         if own is None or not (binding.error or name.startswith("SERVICE_")):
-            if name and value:
-                others.add(name)
             continue
         if binding.error or value is None or not _is_text(name + value):  # with what a quote left open above took in
             number = binding.original.line + binding.original.string[: own.start()].count("\n")
@@ -65,7 +60,7 @@ def read_env_file(path: Path) -> EnvFile | None:
     if exposed and keys:
         warn(f"warning: {path} holds {', '.join(keys)} and can be read by other users; chmod 600 it")
     place = path.absolute().parent.resolve() / path.name
-    return EnvFile(place, values, frozenset(others))
+    return EnvFile(place, values)
 
 
 def _read_text(path: Path) -> tuple[str, bool] | None:

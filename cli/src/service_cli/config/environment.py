@@ -3,7 +3,7 @@
 A key is set by a variable, a file, or a keystore. What is exported wins in any form, and two forms at one level are
 refused. Of ``.env`` only ``SERVICE_`` variables are used; a malformed line of one is refused by its number. What
 ``.env`` decides is shown in one line; before a key works for what it chose, the person confirms the Hub
-(``env_consent``), since somebody else may have put it there. A variable that looks mistyped is named. No message quotes
+(``env_consent``), since somebody else may have put it there. No message quotes
 a key, a command, the credential in an address, or a value of unexpected form.
 """
 
@@ -20,7 +20,6 @@ from urllib.parse import urlsplit
 from service_cli.config.env_file import EnvFile, read_env_file
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
-from service_cli.ui.local_stack import STACK_VARIABLE
 from service_cli.ui.output import warn
 from service_cli.ui.text import printable
 
@@ -232,35 +231,22 @@ KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
-    GAS_PRICE_VARIABLE, LOCAL_TIME_VARIABLE, STACK_VARIABLE,
+    GAS_PRICE_VARIABLE, LOCAL_TIME_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
     GAS_PRICE_VARIABLE: "since the file may be somebody else's",
     LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
-    STACK_VARIABLE: "since it is about the shell that exports it",
 }
-_OF_OTHER_PROGRAMS: Final = {
-    "SERVICE_SETTLER_PRIVATE_KEY",
-    "SERVICE_SETTLER_PRIVATE_KEY_FILE",
-    "SERVICE_REPORT_ADDRESS",
-    "SERVICE_REPORT_ADDRESS_FILE",
-}
-"""The services' own variables that are close to one of this client."""
-_CLOSE: Final = 0.9
 
 
 def tell_sources(environment: Environment) -> None:
-    """Name what ``.env`` decides, and what looks mistyped."""
+    """Name what ``.env`` decides."""
     decided = [name for name in environment.fallback if _decides(environment, name)]
     if decided:
         warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
     for name, reason in _EXPORTED_ONLY.items():
         if environment.fallback.get(name):
             warn(f"warning: {name} of .env is not used, {reason}; export it")
-    named = {name for name in (*environment.exported, *environment.fallback) if environment.get(name)}
-    for name in sorted(named | (environment.file.others if environment.file else frozenset())):
-        if (meant := _meant(name)) is not None:
-            warn(f"warning: {printable(name, 80)} is not read by this client; did you mean {meant}?")
 
 
 def without_credentials(url: str) -> str:
@@ -290,11 +276,3 @@ def _shown(environment: Environment, name: str) -> str:
         return f"{name}={','.join(without_credentials(url) for url in value.split(','))}"
     form = _ACCOUNT if name in _ACCOUNTS else _NETWORK if name == "SERVICE_CHAIN_ID" else None
     return printable(name, 80) if form is None else f"{name}={value if form.fullmatch(value) else 'malformed'}"
-
-
-def _meant(name: str) -> str | None:
-    if not name.upper().startswith("SERV") or name in KNOWN or name in _OF_OTHER_PROGRAMS:
-        return None
-    from difflib import get_close_matches
-
-    return next(iter(get_close_matches(name.upper(), KNOWN, n=1, cutoff=_CLOSE)), None)

@@ -314,12 +314,8 @@ class UnexpectedError(ServiceError):
 
 
 def _end(prefix: str, error: ServiceError) -> None:
-    from service_cli.ui.local_stack import ended_stack
-
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
-    if isinstance(error, CommandFailed) and (next_action := ended_stack()) is not None:
-        error = CommandFailed(error.code, "The local stack of this shell has ended.", next_action=next_action)
     finish()
     if not is_text():  # there it is the text on stderr
         _emit_ending(prefix, error, is_refusal=is_refusal)

@@ -277,36 +277,6 @@ class Waiting:
             draw(f"{self._label}: {duration(int(time.monotonic() - self._started))} so far")
 
 
-CLOCK_AFTER_SECONDS: Final = 2.0
-"""How long a wait is silent before it shows how long it has lasted."""
-
-
-@contextmanager
-def clock_while(label: str) -> Iterator[None]:
-    """On a terminal, how long what is done inside has lasted, once that is long; elsewhere nothing."""
-    if not on_terminal():
-        yield
-        return
-    from threading import Event, Thread
-
-    ended = Event()
-
-    def show() -> None:
-        waiting, pause = Waiting(label), CLOCK_AFTER_SECONDS
-        while not ended.wait(pause):
-            waiting.tick()
-            pause = 1.0
-
-    clock = Thread(target=show, daemon=True)
-    clock.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        clock.join()
-        clear()
-
-
 def bar(label: str, done: int, total: int, seconds: float, already: int = 0) -> str:
     """One line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
     from service_cli.ui.text import size  # with all that it takes to show an amount

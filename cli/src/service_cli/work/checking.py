@@ -1,9 +1,8 @@
-"""``poster:check``: a page reviewed on this machine or, where that is wanted, by the service, as a linter shows it.
+"""``poster:check``: a page reviewed on this machine, as a linter shows it.
 
 The rules are those of the service's own readiness review, of the same release as this client; the Hub's bounds are
-checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent to the
-API unless ``--service`` is given: then the page is, unsigned, and the rules are those that the service has now. No key
-is needed.
+checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent and no
+key is needed.
 """
 
 import re
@@ -25,7 +24,7 @@ from service_cli.config.keys import check_document
 from service_cli.config.settings import CHAIN, Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.conditions import HubConditions, read_conditions
-from service_cli.ui.output import emit, say, warn
+from service_cli.ui.output import emit, warn
 from service_cli.ui.text import argument, counted, duration, moment, printable
 from service_cli.work.events import CheckedPage, PageIssue
 from service_cli.work.template import leftovers
@@ -55,22 +54,20 @@ class PageReview:
     online: bool
 
 
-def review_page(settings: Settings, page: bytes, *, offline: bool = False, service: bool = False) -> PageReview:
-    """The reasons against publishing a page: by this release's rules, or with ``service`` by the service's own."""
+def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> PageReview:
+    """The reasons against publishing a page, by this release's rules."""
     check_document(settings.environment, page, "The page")
-    online = service or (not offline and all(settings.knows(value) for value in CHAIN))
+    online = not offline and all(settings.knows(value) for value in CHAIN)
     conditions, now = None, UnixSeconds(int(time.time()))
-    if online and not service:
+    if online:
         chain = ChainClient.checked(settings)
         conditions, now = read_conditions(chain), chain.latest().time
-    return PageReview(tuple(dict.fromkeys(_served(settings, page) if service else find(page, now, conditions))), online)
+    return PageReview(tuple(dict.fromkeys(find(page, now, conditions))), online)
 
 
-def check_page_file(
-    settings: Settings, page: bytes, name: str, *, offline: bool = False, service: bool = False
-) -> CheckedPage:
+def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> CheckedPage:
     """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
-    review = review_page(settings, page, offline=offline, service=service)
+    review = review_page(settings, page, offline=offline)
     found, online = review.findings, review.online
     for one in found:
         emit(PageIssue(one.line, one.field, one.message))
@@ -124,18 +121,6 @@ def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
         issues = counted(count, "issue")
         check = f"service-cli poster:check {argument(path, 'PAGE')}"
         warn(f"the service's review would refuse this page for {issues}: {check}")
-
-
-def _served(settings: Settings, page: bytes) -> Iterator[Finding]:
-    """The issues that the service finds: its release of the rules, its Hub's bounds."""
-    from bounty_protocol.wire.publication import PageFindings
-
-    from service_cli.api import api_of
-
-    api = api_of(settings)
-    say(f"the page is sent to {api.peer.host}, which keeps nothing of it before you publish it")
-    answer = api.post("/api/bounty-challenge-specs/check", page, "text/markdown")
-    return _placed(page.decode("utf-8", "replace"), answer.read(PageFindings).issues)
 
 
 def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
