@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 from bounty_protocol.chain import rpc as layer
 from local_stack import anvil
-from service_cli import api as api_module
 from service_cli.chain import agreement, sender
 from service_cli.ui.output import set_quiet
 
@@ -69,7 +68,6 @@ def second(ledger: Ledger) -> Iterator[RpcProxy]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits that are minutes for people are moments here."""
-    monkeypatch.setattr(api_module, "RESTART_SECONDS", 0.0)
     monkeypatch.setattr(agreement, "LAG_SECONDS", 0.01)
     monkeypatch.setattr(layer, "LIMIT_WAITS", (0.01, 0.02, 0.04))
     for name, seconds in (

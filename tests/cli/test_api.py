@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
-from typing import Final
+from time import monotonic
 
 import pytest
 from bounty_protocol.auth.header import parse_header
@@ -30,8 +30,8 @@ def page(ledger: Ledger, poster: Terminal) -> Path:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
     monkeypatch.setattr(api_module, "pause", waited.append)
+    monkeypatch.setattr(api_module, "monotonic", lambda: monotonic() + sum(waited))
     monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 5.0)
-    monkeypatch.setattr(api_module, "RESTART_SECONDS", 3.0)
 
 
 def script(api: ApiTwin, *replies: Reply) -> None:
@@ -64,23 +64,6 @@ def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert len(api.approvals()) == len(set(api.approvals())) == 3
-
-
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_signed_request__while_the_api_starts_anew__is_signed_anew_and_sent_again(
-    api: ApiTwin, poster: Terminal, page: Path, moment: str
-) -> None:
-    away = [Lost(), Lost()]
-
-    def watch(when: str) -> None:
-        if when == moment and away and api.paths()[-1].endswith("/prepare-publication"):
-            raise away.pop()
-
-    api.server.watch = watch
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert len(api.approvals()) == len(set(api.approvals())) == 3
-    assert ran.words.count("It may be starting anew: it is asked again for 3 s") == 1
 
 
 @pytest.mark.parametrize("reply", FINAL, ids=lambda reply: str(reply[0]))
@@ -226,24 +209,6 @@ def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster
     poster.run("verification-record", "7", code=1)
     assert [(request.method, request.path) for request in seen] == [("GET", "/api/bounties/7")]
     assert not api.approvals()
-
-
-BARE: Final = {
-    "502": (502, b"", {}),
-    "504 with a page": (504, b"<html>gateway time-out</html>", {"Content-Type": "text/html"}),
-    "the entrance of Compose": refusal(502, "api_unreachable", "The API does not answer behind its entrance."),
-}
-
-
-@pytest.mark.parametrize("reply", BARE.values(), ids=BARE)
-def test_proxy__that_answers_for_an_api_that_starts_anew__is_asked_again_until_the_api_answers(
-    api: ApiTwin, poster: Terminal, page: Path, reply: Reply
-) -> None:
-    script(api, reply)
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert "It may be starting anew: it is asked again for" in ran.words
-    assert len(api.approvals()) == len(set(api.approvals())) == 2, "it is signed again"
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 A protected request is signed again for each attempt and never sent twice; no redirect is followed. Only 401, 503 and,
 on publication, 502 with Retry-After are retried. Everything else is the API's answer, its error shown as it came.
-Answers are bounded in length and time and must have the shape of the route. An API that is not there, as while it
-starts anew, is asked again for a minute, also where a proxy before it says so.
+Answers are bounded in length and time and must have the shape of the route.
 """
 
 import json
@@ -13,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:  # public reads need none of it, and start in half the time wi
     from service_cli.config.settings import Settings
 
 
-_NOT_THERE: Final = frozenset({502, 504})
-"""What a proxy answers in the place of an API that is not there; a 503 is waited for as the API's own."""
 _TOO_LARGE: Final = 413
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
@@ -53,9 +51,6 @@ def audience_of(url: str) -> str:
 
 MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
-RESTART_SECONDS: Final = 60.0
-"""For how long an API that is not there is asked again: as long as one takes to start anew."""
-RESTART_PAUSE_SECONDS: Final = 2.0
 MAX_UNAUTHORIZED: Final = 3
 MAX_WAIT_SECONDS: Final = 600
 """Of what Retry-After may name."""
@@ -100,15 +95,8 @@ class Peer:
             raise self.malformed(f" answered what the interface does not have: {error}.") from error
 
 
-class _NotThere(CommandFailed):
-    """Nobody answered, as while a server starts anew."""
-
-    was_sent = True
-    """Whether the request may have been carried out."""
-
-
 class _Patience:
-    """Whether there is time for another attempt: from the first answer, or the first failure, on.
+    """Whether there is time for another attempt: from the first answer on.
 
     The time that a wallet or a person takes to sign is no time of the service's.
     """
@@ -117,20 +105,17 @@ class _Patience:
         self._seconds, self._ends = seconds, 0.0
 
     def begin(self) -> None:
-        self._ends = self._ends or time.monotonic() + self._seconds
-
-    def end(self) -> None:
-        self._ends = 0.0
+        self._ends = self._ends or monotonic() + self._seconds
 
     def has_time_for(self, wait: float) -> bool:
-        return time.monotonic() + wait <= self._ends
+        return monotonic() + wait <= self._ends
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        began = time.monotonic()
+        began = monotonic()
         yield
         if self._ends:
-            self._ends += time.monotonic() - began
+            self._ends += monotonic() - began
 
 
 API: Final = Peer("The API", "SERVICE_API_BASE_URL")
@@ -159,7 +144,7 @@ class Answer:
 class ApiClient:
     """Calls of one deployment's API.
 
-    One that is not needed, since its answers are hints, is not waited for while it starts anew. ``hub`` is the Hub of
+    One that is not needed, since its answers are hints, is not waited for. ``hub`` is the Hub of
     this run (``caip_10``): an answer of an API that names another one is refused, since the same number is another
     bounty there.
     """
@@ -189,7 +174,7 @@ class ApiClient:
         return int(time.time()) + self._ahead
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
-        """A public read; unless ``patient``, an API that is not ready, or not there, is not asked again."""
+        """A public read; unless ``patient``, an API that is not ready is not asked again."""
         return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
     def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
@@ -202,9 +187,7 @@ class ApiClient:
         return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
 
     def _read(self, attempt: Callable[[], HttpAnswer], patient: bool) -> Answer:
-        patient = patient and self._is_needed
-        patience, restart = _Patience(PATIENCE_SECONDS), _Patience(RESTART_SECONDS if patient else 0.0)
-        return self._settle(attempt, (503,) if patient else (), patience, restart)
+        return self._settle(attempt, (503,) if patient and self._is_needed else (), _Patience(PATIENCE_SECONDS))
 
     def signed(
         self,
@@ -217,12 +200,8 @@ class ApiClient:
         media_type: str | None = None,
         summary: str,
         retry: tuple[int, ...] = (503,),
-        once: bool = False,
     ) -> Answer:
-        """A protected request; signed again for every attempt, over another block each time.
-
-        What is carried out ``once`` is not repeated where it may have been, though nobody answered.
-        """
+        """A protected request; signed again for every attempt, over another block each time."""
         from bounty_protocol.auth.sign import RequestToSign
 
         from service_cli.chain.outside import ExternalSigner
@@ -230,18 +209,17 @@ class ApiClient:
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
         patience = _Patience(PATIENCE_SECONDS)
-        restart = _Patience(RESTART_SECONDS if self._is_needed else 0.0)
 
         def attempt() -> HttpAnswer:
             if used and isinstance(signer, ExternalSigner):
                 say("the wallet is asked for another signature: each is good for one attempt, and moves nothing")
-            with patience.paused(), restart.paused():
+            with patience.paused():
                 headers = {"Authorization": self._approve(signer, request, used, summary)}
             if media_type is not None:
                 headers["Content-Type"] = media_type
             return self._request(method, path, query or {}, body, headers)
 
-        return self._settle(attempt, (401, *retry), patience, restart, once=once)
+        return self._settle(attempt, (401, *retry), patience)
 
     def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
         from bounty_protocol.auth.sign import approval_header
@@ -278,26 +256,9 @@ class ApiClient:
         except AnswerRefused as error:
             raise self.peer.malformed(f" gave {error}.") from error
         except urllib3.exceptions.HTTPError as error:
-            raise self._unreachable(error) from error
-
-    def _unreachable(self, error: urllib3.exceptions.HTTPError) -> CommandFailed:
-        code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
-        next_action = f"Check {self.peer.setting}, then run it again."
-        may_return = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ProtocolError)
-        if not isinstance(error, may_return) or isinstance(error, urllib3.exceptions.NameResolutionError):
-            return CommandFailed(code, message, next_action=next_action)
-        away = _NotThere(code, message, next_action=next_action)
-        away.was_sent = not isinstance(error, urllib3.exceptions.NewConnectionError)
-        return away
-
-    def _answered_in_its_place(self, response: HttpAnswer) -> _NotThere | None:
-        """What a proxy before the API says of one that is not there; None where the API answered."""
-        if response.status not in _NOT_THERE:
-            return None
-        error = _error(response.status, response.body, self.peer)
-        if error.code not in {"api_unreachable", f"{self.peer.code}_unreachable"}:
-            return None
-        return _NotThere(error.code, error.message, next_action=error.next_action)
+            code, message = f"{self.peer.code}_unreachable", f"{self.peer.named} did not answer: {unreachable(error)}."
+            next_action = f"Check {self.peer.setting}, then run it again."
+            raise CommandFailed(code, message, next_action=next_action) from error
 
     def _name_clock(self, response: HttpAnswer) -> None:
         """Keep the peer's time, and report once where this machine's clock is far from it."""
@@ -318,18 +279,10 @@ class ApiClient:
             message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."
             raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
 
-    def _settle(
-        self,
-        attempt: Callable[[], HttpAnswer],
-        retry: tuple[int, ...],
-        patience: _Patience,
-        restart: _Patience,
-        *,
-        once: bool = False,
-    ) -> Answer:
+    def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...], patience: _Patience) -> Answer:
         refused = 0
         while True:
-            response = self._answered(attempt, restart, once=once)
+            response = attempt()
             patience.begin()
             self._require_hub(response)
             self._name_clock(response)
@@ -337,34 +290,13 @@ class ApiClient:
                 return Answer(response.status, response.body, self.peer)
             error = _error(response.status, response.body, self.peer)
             refused += response.status == 401
-            wait = _wait(response)
+            seconds = response.retry_after
+            wait = None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
             retriable = response.status in retry and (response.status != 502 or wait is not None)
             if not retriable or refused >= MAX_UNAUTHORIZED or not patience.has_time_for(wait or 1):
                 raise error
             say(f"{self.peer.name} answers {error.code}: {error.message} Trying again in {wait or 1} s.")
             pause(wait or 1)
-
-    def _answered(self, attempt: Callable[[], HttpAnswer], restart: _Patience, *, once: bool) -> HttpAnswer:
-        """The answer, within the seconds that a restart may take; each attempt signs anew what is signed."""
-        is_said = False
-        while True:
-            try:
-                response = attempt()
-                if (in_its_place := self._answered_in_its_place(response)) is not None:
-                    raise in_its_place
-            except _NotThere as away:
-                restart.begin()
-                returns = restart.has_time_for(RESTART_PAUSE_SECONDS)
-                if (once and away.was_sent) or not returns:
-                    raise
-                if not is_said:
-                    again = f"it is asked again for {RESTART_SECONDS:.0f} s"
-                    say(f"{away} It may be starting anew: {again}. Ctrl-C ends that.")
-                is_said = True
-                pause(RESTART_PAUSE_SECONDS)
-            else:
-                restart.end()
-                return response
 
 
 def api_of(settings: "Settings", chain: "ChainClient | None" = None, *, is_needed: bool = True) -> ApiClient:
@@ -408,11 +340,6 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def _wait(response: HttpAnswer) -> int | None:
-    seconds = response.retry_after
-    return None if seconds is None else min(seconds, MAX_WAIT_SECONDS)
-
-
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
     from bounty_protocol.wire.errors import Error
@@ -443,7 +370,7 @@ def _wordless(status: int, peer: Peer) -> CommandRefused | CommandFailed:
         message = f"{peer.named} was not reached: a proxy before it refuses a request of this length (status 413)."
         next_action = "Send less at once, or ask the operator to have the proxy take 512 KiB."
         return CommandRefused("payload_too_large", message, next_action=next_action)
-    if status in {503, *_NOT_THERE}:
+    if status in {502, 503, 504}:
         message = f"{peer.named} does not answer: a proxy before it does, with {status}."
         next_action = "Try again in a minute: it may be starting anew."
         return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)
