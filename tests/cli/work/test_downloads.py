@@ -17,7 +17,7 @@ from local_stack import gcs
 from service_api.storage.gcs import GcsStore
 from service_cli.errors import CommandFailed
 from service_cli.work import storage
-from service_cli.work.downloads import Download, download_file, kept_downloads
+from service_cli.work.downloads import Download, download_file
 from service_cli.work.storage import download
 from service_common.storage_settings import StorageSettings
 
@@ -187,7 +187,7 @@ def test_download__continued_by_whatever_the_storage_answers__ends_with_the_comm
     finally:
         server.close()
     assert [request.headers.get("range") for request in server.requests] == [f"bytes={HALF}-", None][:requests]
-    assert kept_downloads() == []
+    assert not OF.path.exists()
 
 
 def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> None:

@@ -26,7 +26,7 @@ from service_cli.chain.transactions import HubCall, TransactionStep, simulate
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching
 from service_cli.ui.output import emit, say, warn
-from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, SPARE, Work, drop_spare
+from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, Work, drop_former
 
 _PUT_IT_THERE: Final = "To put this one in its place, add --replace."
 
@@ -165,11 +165,11 @@ def _result(work: Work, envelope: Envelope, receipt: Receipt, journal: Journal) 
 
 
 def drop_replaced(work: Work, journal: Journal) -> None:
-    """Remove the spare copies of what every endpoint shows replaced. No command fails for it: what cannot be done now
-    is left to a later run."""
+    """Remove the bytes of what every endpoint shows replaced. No command fails for it: what cannot be done now is left
+    to a later run."""
     with suppress(ServiceError):
-        if journal.get(SPARE):
-            drop_spare(journal, active(work))
+        if journal.get(MADE):
+            drop_former(journal, active(work))
 
 
 def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:

@@ -59,7 +59,6 @@ from service_cli.work.sealing import (
     fingerprint,
     fits,
     is_held,
-    looks_like_sealed,
     seal,
     sealed_before,
     set_aside,
@@ -125,13 +124,10 @@ def _plan(
     earlier = sealed_before(journal, content)
     if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
         _require_permitted(work)
-    is_decided = options.replace or options.in_place_of is not None
-    if earlier is None and not options.replace and looks_like_sealed(journal, selection):
-        content, is_asked = _content_meant(work, api, journal, content)
-        earlier, is_decided = sealed_before(journal, content), is_decided or is_asked
     former = require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
     if earlier is not None and _is_settled(work, earlier, journal, options):
         return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    is_decided = options.replace or options.in_place_of is not None
     if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
         _confirm_replacing(work, former, journal)
     with _hint_without_api():
@@ -188,26 +184,6 @@ def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
     require_consent(message, "replace it", refusal, is_given=False)
 
 
-def _content_meant(work: Work, api: ApiClient | None, journal: Journal, content: str) -> tuple[str, bool]:
-    """Of files that look like those that are recorded, before they replace them in a later place: as a person decides,
-    and whether one did. Where the service lacks the bytes of what is recorded, those come first, whatever these files
-    are."""
-    kept, sealed = journal.get(SEALED), journal.get(CONTENT)
-    if kept is None or active(work) != kept.commitment():
-        return content, False
-    if api is not None and sealed is not None and not is_held(journal, kept):
-        warn("these files look like those sealed, but the system has seen a change: those that were are uploaded")
-        return sealed, False
-    message = (
-        f"Your Submission {kept.commitment()} is recorded, and these files have the names, sizes and modification times"
-        " of those that were sealed for it. The system has seen a change since; a backup or other rights make one, too."
-    )
-    next_action = "If their bytes are others, add --replace: they count from their own, later block. Else leave it so."
-    refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
-    require_consent(message, "seal them in its place", refusal, is_given=False)
-    return content, True
-
-
 def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
     """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
     if isinstance(work.session.signer, LocalSigner) or options.without_api:
@@ -256,10 +232,9 @@ def _finish_late(
 
 
 def _are_those_sealed(journal: Journal, directory: Path) -> bool:
-    """Whether these files are, or look like, those of the journal; what could not be sealed at all is none of them."""
+    """Whether these files are those of the journal; what could not be sealed at all is none of them."""
     try:
-        selection = select(directory)
-        return fingerprint(selection) == journal.get(CONTENT) or looks_like_sealed(journal, selection)
+        return fingerprint(select(directory)) == journal.get(CONTENT)
     except SealedDataError:
         return False
 

@@ -8,8 +8,6 @@ folder. It is removed once the work is open or was refused, and by the next down
 
 import fcntl
 import os
-import re
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator
@@ -26,9 +24,6 @@ from service_cli.disk import open_private_data, open_regular, private_folder, st
 from service_cli.errors import CommandFailed
 
 KEPT_DAYS: Final = 7
-_NAME: Final = re.compile(
-    r"([1-9][0-9]{0,18})-(0x[0-9a-f]{40})-([1-9][0-9]{0,18})-(0x[0-9a-f]{40})-(0x[0-9a-f]{64})\.age"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +41,6 @@ class Download:
         name = f"{self.chain_id}-{self.hub}-{self.bounty_id}-{self.solver}-{self.commitment}.age"
         return _folder() / name
 
-    def remove(self) -> bool:
-        """Whether it is gone; not while another run holds it, or where the file system refuses."""
-        try:
-            with open_regular(self.path) as file:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self.path.unlink()
-        except FileNotFoundError:
-            return True
-        except OSError:
-            return False
-        return True
-
-
-def kept_downloads() -> list[Download]:
-    """Every one on this machine."""
-    try:
-        names = sorted(path.name for path in _folder().iterdir())
-    except OSError:
-        return []
-    found = (_NAME.fullmatch(name) for name in names)
-    return [
-        Download(ChainId(int(one[1])), Address(one[2]), BountyId(int(one[3])), Address(one[4]), Bytes32(one[5]))
-        for one in found
-        if one is not None
-    ]
-
 
 @contextmanager
 def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
@@ -80,8 +49,8 @@ def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
         kept = _hold(of.path)
         if kept is not None:
             opened.enter_context(kept)
-            _remove_old(of)
-        file = kept if kept is not None and _fits(kept, byte_length) else opened.enter_context(_unnamed(byte_length))
+            _remove_old(of.path)
+        file = kept if kept is not None else opened.enter_context(_unnamed(byte_length))
         done = False
         try:
             yield file
@@ -130,15 +99,6 @@ def _hold(path: Path) -> FileIO | None:
     return None
 
 
-def _fits(kept: FileIO, byte_length: int) -> bool:
-    """Whether what is missing has room; also where it has none in the temporary folder either."""
-    with suppress(OSError):
-        missing = byte_length - os.fstat(kept.fileno()).st_size
-        if shutil.disk_usage(_folder()).free < missing:
-            return shutil.disk_usage(tempfile.gettempdir()).free < byte_length
-    return True
-
-
 def _unnamed(byte_length: int) -> FileIO:
     try:
         return tempfile.TemporaryFile(prefix="service-cli-", buffering=0)
@@ -146,9 +106,13 @@ def _unnamed(byte_length: int) -> FileIO:
         raise not_kept(byte_length, Path(tempfile.gettempdir()), error) from None
 
 
-def _remove_old(current: Download) -> None:
+def _remove_old(current: Path) -> None:
+    """Remove what nobody has continued for days and no other run holds."""
     oldest = time.time() - KEPT_DAYS * 86_400
-    for one in kept_downloads():
+    for path in _folder().glob("*.age"):
         with suppress(OSError):
-            if one != current and one.path.stat().st_mtime < oldest:
-                one.remove()
+            if path == current or path.stat().st_mtime >= oldest:
+                continue
+            with open_regular(path) as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()

@@ -10,7 +10,6 @@ import os
 import shutil
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from enum import Enum
 from pathlib import Path
 from typing import Final
 
@@ -25,7 +24,7 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import latest_moment
-from service_cli.disk import sync_file
+from service_cli.disk import open_regular, sync_file
 from service_cli.errors import CommandFailed
 from service_cli.queries.state import BountyState
 from service_cli.ui.output import Progress, say
@@ -33,33 +32,18 @@ from service_cli.ui.text import moment
 from service_cli.work.selection import Selection, summary
 
 
-class FileTimes(Enum):
-    """Which times of files a fingerprint has."""
-
-    SYSTEM = "modified and changed"
-    """Also when the system saw its last change, which nobody sets: not even a build that is made to be repeated."""
-    MODIFIED = "modified"
-    """As they are also after a backup, or a change of rights."""
-
-
-def fingerprint(selection: Selection, times: FileTimes = FileTimes.SYSTEM) -> str:
-    """Names, sizes and times of everything that is sealed, hashed; contents are not read."""
+def fingerprint(selection: Selection) -> str:
+    """Names, modes and contents of everything that is sealed, hashed."""
     directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
     for entry in sorted(selection.entries, key=lambda one: directory / one.path):
-        status = (directory / entry.path).lstat()
-        line = f"{Path(entry.path)}\0{status.st_mode}\0"
+        path = directory / entry.path
+        line = f"{Path(entry.path)}\0{path.lstat().st_mode}\0"
         if not entry.directory:
-            line += f"{status.st_size}\0{status.st_mtime_ns}\0"
-            if times is FileTimes.SYSTEM:
-                line += f"{status.st_ctime_ns}\0"
+            with suppress(OSError), open_regular(path) as file:  # sealing it reports why
+                line += f"{hashlib.file_digest(file, 'sha256').hexdigest()}\0"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
-
-
-def looks_like_sealed(journal: Journal, selection: Selection) -> bool:
-    """Whether these files have the names, sizes and modification times of those that were sealed."""
-    return journal.get(LOOKS) == fingerprint(selection, FileTimes.MODIFIED)
 
 
 CIPHERTEXT: Final = "ciphertext.age"
@@ -67,8 +51,6 @@ ENVELOPE: Final = "envelope.json"
 
 CONTENT: Final = JournalEntry.of("content", str)
 """The fingerprint of the files that were sealed."""
-LOOKS: Final = JournalEntry.of("looks", str)
-"""Their fingerprint without the times that the system keeps."""
 SEALED: Final = JournalEntry(
     "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(read(str, text).encode())
 )
@@ -80,9 +62,6 @@ PREPARED: Final = JournalEntry.of("prepared", str)
 """The commitment that the API prepared a transaction for."""
 MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 """The commitments of everything that was sealed here before the newest, in the order in which it was."""
-
-SPARE: Final = JournalEntry.of("spare", tuple[Bytes32, ...])
-"""Those of them whose bytes the service said that it holds; a copy stays until something newer is recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,14 +129,13 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal) -> En
     until = moment(work.state.bounty.reveal_at, latest_moment(work.chain))  # a node alone could make it look far away
     guardians = len(work.state.roster.members)
     say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
-    looks = fingerprint(selection, FileTimes.MODIFIED)  # before, as ``content`` is
     try:
         envelope = _sealed(work, selection, file)
         _put_on_disk(envelope, journal.folder)  # before a journal that survives says that they are there
     except OutputFailed as error:
-        raise _no_room(error, journal) from error
+        next_action = f"Make room in {journal.folder} or check its rights, then run the command again."
+        raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from error
     journal.note(SEALED, envelope)
-    journal.note(LOOKS, looks)
     journal.note(CONTENT, content)
     return envelope
 
@@ -170,26 +148,20 @@ def _set_aside(journal: Journal) -> None:
     """
     if (kept := journal.get(SEALED)) is not None:
         commitment = kept.commitment()
-        journal.note(MADE, _with(journal.get(MADE), commitment))
-        if is_held(journal, kept):
-            journal.note(SPARE, _with(journal.get(SPARE), commitment))
-        _move(journal.folder, set_aside(journal, commitment))
+        journal.note(MADE, (*(one for one in journal.get(MADE) or () if one != commitment), commitment))
+        target = set_aside(journal, commitment)
+        target.mkdir(mode=0o700, exist_ok=True)
+        for name in (ENVELOPE, CIPHERTEXT):  # what an earlier run moved before it was killed is not there any more
+            with suppress(FileNotFoundError):
+                (journal.folder / name).replace(target / name)
     journal.forget(CONTENT, SEALED)
 
 
-def _with(former: tuple[Bytes32, ...] | None, newest: Bytes32) -> tuple[Bytes32, ...]:
-    return (*(one for one in former or () if one != newest), newest)
-
-
-def drop_spare(journal: Journal, recorded: Bytes32) -> None:
-    """Remove the spare copies that are older than the recorded Submission; none where that was not made here."""
-    kept, made, spare = journal.get(SEALED), journal.get(MADE) or (), journal.get(SPARE) or ()
-    if kept is not None:
-        made = _with(made, kept.commitment())
-    older = set(made[: made.index(recorded)]) if recorded in made else set()
-    for commitment in older.intersection(spare):
+def drop_former(journal: Journal, recorded: Bytes32) -> None:
+    """Remove the sealed bytes that are older than the recorded Submission; none where that was not made here."""
+    made = [*(journal.get(MADE) or ()), *([kept.commitment()] if (kept := journal.get(SEALED)) is not None else [])]
+    for commitment in made[: made.index(recorded)] if recorded in made else ():
         shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
-    journal.note(SPARE, tuple(one for one in spare if one not in older))
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
@@ -198,15 +170,8 @@ def is_held(journal: Journal, envelope: Envelope) -> bool:
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:
-    """Where the bytes of a former Submission are; of one that the service holds, until a newer one is recorded."""
+    """Where the bytes of a former Submission are until a newer one is recorded."""
     return journal.folder / commitment
-
-
-def _move(folder: Path, target: Path) -> None:
-    target.mkdir(mode=0o700, exist_ok=True)
-    for name in (ENVELOPE, CIPHERTEXT):  # what an earlier run moved before it was killed is not there any more
-        with suppress(FileNotFoundError):
-            (folder / name).replace(target / name)
 
 
 def _put_on_disk(envelope: Envelope, folder: Path) -> None:
@@ -220,16 +185,6 @@ def _put_on_disk(envelope: Envelope, folder: Path) -> None:
         from bounty_protocol.crypto.archive_read import writing_failed
 
         raise writing_failed(error) from error
-
-
-def _no_room(error: OutputFailed, journal: Journal) -> CommandFailed:
-    """Names what need not be on this disk: copies of what the service holds."""
-    next_action = f"Make room in {journal.folder} or check its rights, then run the command again."
-    folders = [folder for one in journal.get(SPARE) or () if (folder := set_aside(journal, one)).exists()]
-    if folders:
-        named = ", ".join(map(str, folders))
-        next_action += f" Copies of Submissions that the service holds can be moved to another disk: {named}."
-    return CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action)
 
 
 def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
