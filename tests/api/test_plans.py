@@ -60,7 +60,6 @@ CLIENT_QUERIES = [
     client_queries.ROSTERS,
     client_queries.JUDGEABLE,
     client_queries.submissions_query(1),
-    client_queries.SEALED,
     client_queries.OWED,
 ]
 

@@ -51,37 +51,6 @@ COMMANDS: Final[dict[str, tuple[str, str]]] = {
 """Each command's module, which has it as a function of the command's name, and its line of help."""
 
 
-HABITS: Final = {
-    "balance": "status",
-    "check": "poster:check",
-    "create": "poster:new",
-    "deliver": "guardian:deliver-key",
-    "fund": "poster:publish-fund",
-    "heartbeat": "guardian:heartbeat",
-    "init": "poster:new",
-    "judge": "guardian:verdict",
-    "keygen": "guardian:new-key",
-    "lint": "poster:check",
-    "list": "bounty:list",
-    "ls": "bounty:list",
-    "new": "poster:new",
-    "open": "guardian:open or poster:open-winning-submission",
-    "publish": "poster:publish-fund",
-    "refund": "claim",
-    "search": "bounty:list --search",
-    "show": "bounty:show",
-    "submit": "solver:submit",
-    "todo": "status",
-    "upload": "solver:submit",
-    "verdict": "guardian:verdict",
-    "version": "--version",
-    "view": "bounty:show",
-    "watch": "bounty:watch",
-    "whoami": "status",
-    "withdraw": "claim",
-}
-"""Names that people type by habit, with the command they mean."""
-
 EPILOG: Final = """\b
 Without --network and SERVICE_CHAIN_ID it is mainnet. A terminal shows text;
 a pipe or a file gets events, one JSON object a line. Exit: 0 done, 1 refused
@@ -136,7 +105,7 @@ class LazyGroup(Program, click.Group):
         if args and not known and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
-            meant = HABITS.get(args[0]) or next(iter(get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7)), None)
+            meant = next(iter(get_close_matches(args[0], COMMANDS, n=1, cutoff=0.7)), None)
             hint = f" Did you mean {meant}?" if meant else ""
             ctx.fail(f"No such command {args[0][:60]!r}.{hint}")
         return super().resolve_command(ctx, args)

@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from eth_utils.crypto import keccak
-from service_cli.main import COMMANDS, HABITS
+from service_cli.main import COMMANDS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.kill import CLIENT, spawn
@@ -131,7 +131,6 @@ def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell:
         ("claims", "claim"),
         ("guardian:judgable", "guardian:judgeable"),
         ("spec-comitment", "spec-commitment"),
-        *HABITS.items(),
     ],
 )
 def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str, meant: str) -> None:

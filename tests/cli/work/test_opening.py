@@ -90,11 +90,10 @@ def test_killed_opening_leaves_no_ciphertext(
 @pytest.mark.attack
 @pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age"])
 def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
-    api: ApiTwin, guardian: Terminal, judged: Submitted, name: str
+    guardian: Terminal, judged: Submitted, name: str
 ) -> None:
-    load(api, judged)
-    folder = guardian.home / "got"
-    folder.mkdir()
+    folder = bundle(guardian.home / "got", judged)
+    (folder / name).unlink()
     os.mkfifo(folder / name)
     ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
     assert (ran.last["code"], name in str(ran.last["message"])) == ("file_unreadable", True)

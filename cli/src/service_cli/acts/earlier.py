@@ -74,8 +74,7 @@ def _of_file(session: ApiSession[Signer], commitment: Bytes32, path: str | None)
     if path is None:
         return []
     chain = session.chain
-    noted = journals_below(chain.chain_id, chain.hub.address, *_names("file", session.account, path))
-    found = {BountyId(int(number)) for *_, number in noted}  # by a release that noted the bounty, once it was there
+    found = set[BountyId]()
     for *_, text in journals_below(chain.chain_id, chain.hub.address, *_names("text", session.account, path)):
         if text != commitment:
             found |= set(_of_text(session, Bytes32(text)))

@@ -4,19 +4,14 @@ Only ciphertext leaves this machine. The API's locator, commitment and transacti
 an earlier run uploaded is uploaded again only where the storage does not hold it any more.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.types import Address
 
 from service_cli.acts.recording import submit_call, unsent_submission
 from service_cli.acts.submit_events import CheckedEnvelope, UploadedCiphertext
 from service_cli.api import ApiClient
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
-from service_cli.chain.signer import Signer
 from service_cli.errors import CommandRefused
 from service_cli.queries.state import require_agreement, require_closed
 from service_cli.ui.output import emit, say
@@ -47,35 +42,13 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
 
 def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
     """Only the storage itself knows whether it has the bytes: it takes them, or not."""
-    signer = _ObservedSigner(work.session.signer)
     try:
-        if not _upload(replace(work, session=ApiSession(work.chain, signer)), api, envelope, ciphertext):
+        if not _upload(work, api, envelope, ciphertext):
             say("the storage holds the sealed bytes already")
     except CommandRefused as refusal:
-        if not signer.signed:
-            message = f"Your Submission is recorded. The service was not asked for its bytes: {refusal.message}"
-            next_action = f"{refusal.next_action} Nothing else is left to do."
-            raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
-        message = f"Your Submission is recorded, and the service does not take its bytes: {refusal.message}"
+        message = f"Your Submission is recorded. Its bytes were not uploaded: {refusal.message}"
         next_action = f"Pass the folder {ciphertext.parent} on to a Guardian, who opens it with guardian:open --from."
         raise CommandRefused(refusal.code, message, issues=refusal.issues, next_action=next_action) from refusal
-
-
-@dataclass(slots=True)
-class _ObservedSigner:
-    """A signer that knows whether it has signed."""
-
-    inner: Signer
-    signed: bool = False
-
-    @property
-    def address(self) -> Address:
-        return self.inner.address
-
-    def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        signature = self.inner.sign_typed_data(typed_data, summary)
-        self.signed = True
-        return signature
 
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:

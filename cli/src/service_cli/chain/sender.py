@@ -8,14 +8,14 @@ that it cannot be mined any more. A lost connection is resolved by looking at th
 What is concluded is concluded from one look: everything was read while one block was the tip, and is deep enough below
 it. A reorg during the look, or after it, makes the next look start from what the chain holds then.
 
-    Kept ──offer──▶ Offered ◀──retry──▶ Contended          any of them ──▶ Receipt: mined, or done by another
-                       │ no block takes it: higher fees      any of them ──▶ Missing ──▶ NonceLost, or back
-                       └──▶ Offered
+    kept ──offer──▶ offered ◀──retry──▶ contended          any of them ──▶ Receipt: mined, or done by another
+                       │ no block takes it: higher fees      any of them ──▶ missing ──▶ NonceLost, or back
+                       └──▶ offered
 """
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, TypeVar
 
@@ -68,65 +68,6 @@ class Reach(Enum):
     """Signed by an earlier run, which may have sent it before it was killed."""
     NODE = auto()
     """A node took it, or may have: the connection broke before it answered."""
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """Signed, in the journal, and not offered by this run.
-
-    Survives a kill between signing and sending, and one right after sending: this run looks for it on chain first, and
-    then offers the same bytes, which a node takes only once.
-    """
-
-    attempt: SignedStep
-    reach: Reach
-
-
-@dataclass(frozen=True, slots=True)
-class Offered:
-    """Sent to a node at ``at``, and no block has it yet.
-
-    Survives a lost answer and a node that drops it: a replacement with higher fees keeps the nonce and is in the
-    journal before it is sent, so a kill in between loses neither of the two.
-    """
-
-    attempt: SignedStep
-    reach: Reach
-    at: float
-    replacements: int
-
-
-@dataclass(frozen=True, slots=True)
-class Contended:
-    """Offered, but another pending transaction of this account has the nonce and pays more.
-
-    It is not outbid, since it may be a person's own; it is waited for, and ours is offered again now and then.
-    """
-
-    attempt: SignedStep
-    reach: Reach
-    at: float
-    replacements: int
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """The account's nonce is used, and neither a receipt of ours nor the event shows, in every look since ``since``.
-
-    Survives a receipt that lags behind the nonce, and a reorg that takes the nonce's transaction out again, ours or the
-    other one: a look that finds the nonce free, or ours mined, goes back to the state before.
-    """
-
-    before: Kept | Offered | Contended
-    since: float
-
-    @property
-    def attempt(self) -> SignedStep:
-        return self.before.attempt
-
-    @property
-    def reach(self) -> Reach:
-        return self.before.reach
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +182,7 @@ def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) 
 
 
 class _Sending:
-    """One attempt: its state, and what moves it."""
+    """One attempt: what is signed for it, how far that may have come, and what moves it."""
 
     def __init__(
         self, session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: TransactionStep
@@ -250,17 +191,25 @@ class _Sending:
         self.transaction, self.call = transaction, transaction.call
         self.journal, self.step = journal, step
         self.searched_at = time.monotonic()
-        self.is_warned = False
-        self.state: Kept | Offered | Contended | Missing
+        self.is_warned = self.is_contended = False
+        """Contended: another pending transaction of this account has the nonce and pays more. It is not outbid, since
+        it may be a person's own; it is waited for, and ours is offered again now and then."""
+        self.replacements = 0
+        self.offered_at: float | None = None
+        """None while this run has not offered it: a kill may have come before the sending, or right after it, so it is
+        looked for on chain first, and then the same bytes are offered, which a node takes only once."""
+        self.missing_since: float | None = None
+        """Since when every look shows the nonce as used, and neither a receipt of ours nor the event. A receipt may lag
+        behind the nonce, and a reorg may take the nonce's transaction out again: then nothing is missing."""
         if (kept := journal.get(step.attempt)) is not None:
-            self.state = Kept(kept, Reach.EARLIER_RUN)
+            self.attempt, self.reach = kept, Reach.EARLIER_RUN
             return
         account = self.signer.address
         with account_lock(self.chain.chain_id, account):  # so that the next command sees the nonce taken
             with self.chain.prefetched(*calls_before_sending(self.chain, account, self.call)):
                 simulate(self.chain, account, self.call)
-                self.state = Kept(self._sign(None), Reach.THIS_RUN)
-            self._offer(self.state.attempt, 0)
+                self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
+            self._offer()
 
     def run(self) -> Receipt | None:
         """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
@@ -270,7 +219,14 @@ class _Sending:
         ending, unanswered = found
         if ending is None:
             raise self._impatience(unanswered)
-        return self._end(ending)
+        if isinstance(ending, Receipt):
+            return ending
+        if not isinstance(ending, NonceLost):
+            raise ending
+        self.step.give_up(self.journal, self.attempt)
+        if ending.reason is None:
+            return None
+        raise ending.reason
 
     def _look_once(self) -> Ending | None:
         """One look, which counts while its tip is part of the chain; what did not answer shows nothing missing."""
@@ -279,48 +235,41 @@ class _Sending:
             ending = self._look(head)
             return ending if ending is not None and is_part(self.chain, head) else None
         except CommandFailed:
-            self._not_missing()
+            self.missing_since = None
             raise
 
     def _look(self, head: Header) -> Ending | None:
         """The result on the chain below ``head``: how this ended, or None while it has not."""
-        for tx_hash in self.state.attempt.hashes:
+        for tx_hash in self.attempt.hashes:
             if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._is_hollow(receipt):
-                self._not_missing()
+                self.missing_since = None
                 return self._mined(receipt, head) if self._is_deep(receipt, head) else None
         if self._nonce_used("latest"):
             if (found := self._event()) is None:
                 return self._missing(head)
-            self._not_missing()
+            self.missing_since = None
             return found if self._is_deep(found, head) else None
-        self._not_missing()  # never used, or free again: a reorg took out the transaction that had it
+        self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
-        except CommandRefused as refused:
+        except CommandRefused as refused:  # it may be refused because it has happened
             if (found := self._event()) is None:
                 return refused
-            return found if self._is_deep(found, head) else None  # refused because it has happened
-        return self._done_by_another(head)
-
-    def _end(self, ending: Ending) -> Receipt | None:
-        """Give up what can never be mined, then report."""
-        if isinstance(ending, Receipt):
-            return ending
-        if not isinstance(ending, NonceLost):
-            raise ending
-        self.step.give_up(self.journal, self.state.attempt)
-        if ending.reason is None:
-            return None
-        raise ending.reason
+        else:
+            if time.monotonic() - self.searched_at < _LOOK_SECONDS:
+                return None
+            self.searched_at = time.monotonic()  # somebody else may have relayed the call
+            found = self._event()
+        return found if found is not None and self._is_deep(found, head) else None
 
     def _impatience(self, unanswered: bool) -> CommandFailed:
         """Why the wait ended; the transaction stays in the journal."""
-        if isinstance(self.state, Contended):
+        if self.is_contended:
             message = "Another transaction of this account waits for its block, and this one can only follow it."
             next_action = "Wait until it is mined, then run the command again."
             return CommandFailed("nonce_contended", message, next_action=next_action)
         code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
-        message = f"Transaction {self.state.attempt.hashes[-1]} is not {what} yet."
+        message = f"Transaction {self.attempt.hashes[-1]} is not {what} yet."
         return CommandFailed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
     def _is_hollow(self, receipt: Receipt) -> bool:
@@ -337,7 +286,7 @@ class _Sending:
             return receipt
         if (found := self._event()) is not None:
             return found if self._is_deep(found, head) else None
-        if not self._nonce_used(self._depth(head)):
+        if not self._nonce_used(settled_block(self.chain, head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
         next_action = "See with service-cli bounty:show what changed, then run the command again."
@@ -345,55 +294,40 @@ class _Sending:
 
     def _missing(self, head: Header) -> NonceLost | CommandFailed | None:
         """The nonce is used and nothing of ours shows: decided once that has been so for long and deep enough."""
-        state = self.state
-        if state.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
-            if not isinstance(state, Missing):
-                self.state = state = Missing(state, time.monotonic())
-            if time.monotonic() - state.since < MISSING_SECONDS or not self._nonce_used(self._depth(head)):
+        if self.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
+            if self.missing_since is None:
+                self.missing_since = time.monotonic()
+            is_early = time.monotonic() - self.missing_since < MISSING_SECONDS
+            if is_early or not self._nonce_used(settled_block(self.chain, head)):
                 return None
         if self._is_known():
-            sent = state.attempt.hashes[-1]
+            sent = self.attempt.hashes[-1]
             message = f"Transaction {sent} or another in its place was mined, but the endpoint does not show which."
             next_action = "Run the command again later, or use another RPC endpoint."
             return CommandFailed("transaction_unknown", message, next_action=next_action)
-        if state.reach is not Reach.NODE:
+        if self.reach is not Reach.NODE:
             return NonceLost(None)
         message = "Another transaction of this account took the place of this one, which can never be mined now."
         return NonceLost(CommandRefused("transaction_replaced", message, next_action="Run the command again."))
 
-    def _not_missing(self) -> None:
-        if isinstance(self.state, Missing):
-            self.state = self.state.before
-
-    def _done_by_another(self, head: Header) -> Receipt | None:
-        """The event without our transaction, looked for now and then: somebody else may have relayed the call."""
-        if time.monotonic() - self.searched_at < _LOOK_SECONDS:
-            return None
-        self.searched_at = time.monotonic()
-        found = self._event()
-        return found if found is not None and self._is_deep(found, head) else None
-
     def _event(self) -> Receipt | None:
         """The call's intended effect, as the chain shows it now."""
         expects = self.transaction.expects
-        return None if expects is None else expects.newest(self.chain, self.state.attempt.from_block)
+        return None if expects is None else expects.newest(self.chain, self.attempt.from_block)
 
     def _is_deep(self, receipt: Receipt, head: Header) -> bool:
         """Whether it has enough blocks on top; until then the next look decides."""
-        return receipt.block_number <= self._depth(head)
-
-    def _depth(self, head: Header) -> BlockNumber:
-        return settled_block(self.chain, head)
+        return receipt.block_number <= settled_block(self.chain, head)
 
     def _nonce_used(self, at: BlockNumber | str) -> bool:
         with chain_errors():
             tag = hex(at) if isinstance(at, int) else at
-            return nonce_of(account_nonce(self.chain, self.signer.address, tag)) > self.state.attempt.nonce
+            return nonce_of(account_nonce(self.chain, self.signer.address, tag)) > self.attempt.nonce
 
     def _is_known(self) -> bool:
         """Whether the node knows any of the attempt's transactions, mined or not."""
         with chain_errors():
-            return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.state.attempt.hashes)
+            return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.attempt.hashes)
 
     def _sign(self, replaces: SignedStep | None) -> SignedStep:
         """Sign, and keep it in the journal before anything of it is sent."""
@@ -403,90 +337,76 @@ class _Sending:
 
     def _keep_offering(self) -> None:
         """Offer at first, again where another transaction has the nonce, with higher fees when no block takes it."""
-        match self.state:
-            case Kept():
-                self._renew(self.state)
-                self._offer(self.state.attempt, 0)
-            case Contended(attempt=attempt, at=at, replacements=count) if time.monotonic() - at > _LOOK_SECONDS:
-                self._offer(attempt, count)
-            case Offered(at=at, replacements=count) as state if (
-                time.monotonic() - at > STUCK_SECONDS and count < MAX_REPLACEMENTS
-            ):
-                self.state = replace(state, at=time.monotonic(), replacements=count + 1)
-                self._raise_fees(self.state)
+        waited = 0.0 if self.offered_at is None else time.monotonic() - self.offered_at
+        if self.offered_at is None:
+            self._renew()
+            self._offer()
+        elif self.is_contended and waited > _LOOK_SECONDS:
+            self._offer()
+        elif not self.is_contended and waited > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
+            self.offered_at, self.replacements = time.monotonic(), self.replacements + 1
+            say("no block took the transaction; raising its fees")
+            simulate(self.chain, self.signer.address, self.call)
+            try:
+                self.attempt = self._sign(self.attempt)
+            except CommandRefused as refusal:
+                say(f"its fees are not raised: {refusal.message} The transaction that is sent is waited for.")
+            else:
+                self._offer()
 
-    def _raise_fees(self, state: Offered) -> None:
-        """Sign it anew with higher fees, and offer that; where those are refused, what is sent is still waited for."""
-        say("no block took the transaction; raising its fees")
-        simulate(self.chain, self.signer.address, self.call)
-        try:
-            raised = self._sign(state.attempt)
-        except CommandRefused as refusal:
-            say(f"its fees are not raised: {refusal.message} The transaction that is sent is waited for.")
-            return
-        self.state = replace(state, attempt=raised)
-        self._offer(raised, state.replacements)
-
-    def _renew(self, state: Kept) -> None:
+    def _renew(self) -> None:
         """Before an earlier run's transaction is sent again: it must still make sense, and do what is meant now."""
-        same, nonce = state.attempt.data == self.call.data, next_nonce(self.chain, self.signer.address)
-        is_ahead = state.attempt.nonce > nonce  # a node may know it, and no block can take it yet
+        same, nonce = self.attempt.data == self.call.data, next_nonce(self.chain, self.signer.address)
+        is_ahead = self.attempt.nonce > nonce  # a node may know it, and no block can take it yet
         if same and not is_ahead and self._is_known():
             return
         simulate(self.chain, self.signer.address, self.call)
         if is_ahead:
-            self.state = self._at_nonce(state, nonce)
-        elif not same or self._is_too_little(state.attempt):
-            self.state = Kept(self._sign(state.attempt), state.reach)
-
-    def _is_too_little(self, attempt: SignedStep) -> bool:
-        """Whether the price or the gas of an earlier run, which are an endpoint's word, do not suffice now."""
+            self._sign_at(nonce)
+            return
         cost = gas_cost(self.chain, self.signer.address, self.call)
-        return cost.price.cap > attempt.price.cap or (attempt.gas is not None and attempt.gas < cost.gas)
+        is_too_little = cost.price.cap > self.attempt.price.cap or self.attempt.gas < cost.gas
+        if not same or is_too_little:  # the price and the gas of an earlier run were an endpoint's word
+            self.attempt = self._sign(self.attempt)
 
-    def _at_nonce(self, state: Kept, nonce: int) -> Kept:
-        """The same with the nonce that the account has: the one of an earlier run was another endpoint's word.
+    def _sign_at(self, nonce: int) -> None:
+        """Sign the same with the nonce that the account has: the one of an earlier run was another endpoint's word.
 
         That one can still be mined once the account has come so far, so only what does no more twice than once is
         signed again, or what is so far ahead that the account does not come there; its hashes stay in the journal, to
         be looked for.
         """
-        signed = state.attempt.nonce
+        signed = self.attempt.nonce
         if not self.call.is_repeatable and signed <= nonce + _NEAR:
             raise _ahead("this", signed, nonce, "Signed again it could be mined twice")
         self.transaction.check_anew()
         say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
-        self.step.give_up(self.journal, state.attempt)
-        return Kept(self._sign(None), Reach.THIS_RUN)
+        self.step.give_up(self.journal, self.attempt)
+        self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
 
-    def _offer(self, attempt: SignedStep, replacements: int) -> None:
-        """Send the newest transaction to the node."""
-        offered = Offered(attempt, self.state.reach, time.monotonic(), replacements)
-        self.state = offered  # before the node answers: with any answer it may have it
+    def _offer(self) -> None:
+        """Send the newest transaction to the node, and take what its refusal means; nothing is forgotten here."""
+        self.offered_at, self.is_contended = time.monotonic(), False
         try:
-            self.chain.rpc.call("eth_sendRawTransaction", attempt.raws[-1])
-            self.state = replace(offered, reach=Reach.NODE)
+            self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])
+            self.reach = Reach.NODE
         except ChainUnavailable:
-            self.state = replace(offered, reach=Reach.NODE)  # perhaps: from here on only the chain shows it
+            self.reach = Reach.NODE  # perhaps: from here on only the chain shows it
         except RpcRefused as refusal:
-            self._judge(offered, refusal.message.lower())
-        say(f"sent transaction {attempt.hashes[-1]}; waiting for its block")
-
-    def _judge(self, offered: Offered, answer: str) -> None:
-        """The meaning of a node's refusal of a transaction; nothing is forgotten here."""
-        if "nonce too low" in answer:
-            return  # the next look at the account's nonce decides
-        if "already known" in answer or "already imported" in answer or self._is_known():
-            self.state = replace(offered, reach=Reach.NODE)
-        elif "underpriced" in answer:
-            self.state = Contended(offered.attempt, offered.reach, offered.at, offered.replacements)
-        elif "insufficient funds" in answer:
-            message = f"{self.signer.address} cannot pay for gas."
-            raise CommandRefused(
-                "gas_insufficient", message, next_action="Add ether to this account, then run it again."
-            )
-        else:
-            message = "The RPC endpoint did not accept the transaction; it stays in the journal."
-            next_action = "Run the command again, or use another endpoint."
-            raise CommandRefused("transaction_refused", message, next_action=next_action)
+            answer = refusal.message.lower()
+            if "nonce too low" in answer:
+                pass  # the next look at the account's nonce decides
+            elif "already known" in answer or "already imported" in answer or self._is_known():
+                self.reach = Reach.NODE
+            elif "underpriced" in answer:
+                self.is_contended = True
+            elif "insufficient funds" in answer:
+                message = f"{self.signer.address} cannot pay for gas."
+                next_action = "Add ether to this account, then run it again."
+                raise CommandRefused("gas_insufficient", message, next_action=next_action) from refusal
+            else:
+                message = "The RPC endpoint did not accept the transaction; it stays in the journal."
+                next_action = "Run the command again, or use another endpoint."
+                raise CommandRefused("transaction_refused", message, next_action=next_action) from refusal
+        say(f"sent transaction {self.attempt.hashes[-1]}; waiting for its block")

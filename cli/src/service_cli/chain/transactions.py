@@ -12,7 +12,7 @@ agreed to.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Annotated, Final, Protocol
+from typing import Final, Protocol
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
@@ -20,7 +20,6 @@ from bounty_protocol.chain.rpc import Call, RpcRefused, block_number, mapping, q
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.shapes import OMITTED
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
@@ -193,8 +192,7 @@ class SignedStep:
     fee_cap: Wei
     fee_tip: Wei
     raws: tuple[str, ...]
-    gas: Annotated[int | None, OMITTED] = None
-    """Of the newest; None where a release before signed it and did not note it."""
+    gas: int
 
     @property
     def price(self) -> GasPrice:

@@ -66,7 +66,7 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 )  # fmt: skip
 @click.option(
     "--from", "source", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
-    help="Take what DIR holds of envelope.json and ciphertext.age.",
+    help="Take envelope.json and ciphertext.age from DIR.",
 )  # fmt: skip
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
 @click.option("--limit", type=click.IntRange(1), metavar="COUNT", help="Open at most this many in this run.")
@@ -102,7 +102,7 @@ def guardian_open(
     .git is laid out as inert_.git_. --original-names keeps the names.
 
     Bytes of one Submission may also come from anywhere else, with --from: each is checked against the commitment on
-    chain, and the API is asked, with a signed request, only for an envelope or ciphertext that DIR does not hold.
+    chain.
 
     Checks the Solver and the Submission against the contract, reads the ciphertext with a signed request, and opens
     it with the beacon's signature and your encryption key.

@@ -91,34 +91,10 @@ class Settings:
     chain_id: ChainId
     record: DeploymentRecord | None
     api_override: str | None
-    network_source: str = "default"
     max_cost: int | None = None
     """Wei that one transaction may cost for gas, as the person decided beforehand."""
     before_signing: Callable[[ToBeSigned], None] = lambda _: None
     """Called before a transaction or an authorization of the token is signed here; what it raises keeps it unsigned."""
-
-    def origin(self, name: str) -> tuple[str | None, str]:
-        """A plain value as text, unchecked, and where it came from."""
-        if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
-            return self.api_override, "--api-base-url"
-        if name == GAS_PRICE_VARIABLE and not self.environment.exported.get(name):
-            return str(MAX_FEE_WEI // GWEI), "default"
-        for level, source in ((self.environment.exported, "environment"), (self.environment.fallback, ".env")):
-            if level.get(name):
-                return level[name], source
-        known = self.recorded(name)
-        return (None, "unset") if known is None else (known, "network")
-
-    def recorded(self, name: str) -> str | None:
-        """Settings from the network's record, as text."""
-        beacon = self.record.beacon if self.record else None
-        recorded = {
-            "SERVICE_BEACON_URLS": ",".join(beacon.urls) if beacon else None,
-            "SERVICE_BEACON_CHAIN_HASH": beacon.chain_hash if beacon else None,
-            "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key if beacon else None,
-        }
-        known = recorded.get(name) or (getattr(self.record, _RECORDED[name], None) if name in _RECORDED else None)
-        return None if known is None else str(known)
 
     def knows(self, name: str) -> bool:
         """Whether a value is set, given as an option, or part of the network's record."""
@@ -289,9 +265,7 @@ def load_settings(
         chain_id = NETWORKS["mainnet"]
     else:
         chain_id = _checked("--network" if network else "SERVICE_CHAIN_ID", parse_network, chosen)
-    exported = environment.exported.get("SERVICE_CHAIN_ID")
-    source = "--network" if network else "default" if chosen is None else "environment" if exported else ".env"
-    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, source, max_cost)
+    settings = Settings(environment, chain_id, deployment_of(chain_id), api_base_url, max_cost)
     if needs is None:
         return settings
     if chain_id == LOCAL_CHAIN_ID:

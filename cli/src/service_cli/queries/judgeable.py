@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import TypeVar
 
 from bounty_protocol.domain.roster import MAX_MEMBERS
-from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds, parse_bounty_id
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
@@ -25,7 +25,6 @@ from service_cli.queries.judgeable_events import (
 from service_cli.queries.listing import lags, present_time, require_deployment
 from service_cli.queries.next_steps import judging, watching
 from service_cli.ui.output import emit, say, warn
-from service_cli.ui.text import moment
 
 T = TypeVar("T")
 K = TypeVar("K", int, str)
@@ -50,13 +49,6 @@ query Judgeable($guardian: String!, $versions: [Integer!]!, $time: Integer!, $fr
     bounty_id reveal_at judging_deadline
     verdicts(where: {guardian_address: $guardian}) { kind solver_address submission_commitment report_commitment }
   }
-}
-"""
-SEALED = """
-query Sealed($versions: [Integer!]!, $time: Integer!) {
-  bounties(
-    where: {status: "open", reveal_at_gt: $time, roster_version_in: $versions}, orderBy: reveal_at, first: 1
-  ) { bounty_id reveal_at }
 }
 """
 _META = "{ _meta { block { timestamp } hasIndexingErrors } }"
@@ -145,7 +137,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     owed = _print_owed(api, subgraph, path, versions)
     if not bounties and not owed:
         known = "that the index knows of; look again once it has caught up" if lags(settings, now, indexed) else "now"
-        say(f"nothing waits for this Guardian {known}{_next_reveal(subgraph, path, versions, now)}")
+        say(f"nothing waits for this Guardian {known}")
     return Judgeable(judged, owed)
 
 
@@ -215,13 +207,6 @@ def _replacements(
         for n, bounty_id in enumerate(some):
             found[bounty_id] = tuple(_read(VerdictReplacement, each) for each in _list(data, f"r{n}"))
     return found
-
-
-def _next_reveal(subgraph: ApiClient, path: str, versions: list[object], now: int) -> str:
-    """When the next of its sealed bounties can be opened, as text; nothing where there is none."""
-    for bounty in _list(_ask(subgraph, path, SEALED, {"versions": versions, "time": now}), "bounties"):
-        return f"; bounty {_bounty_id(bounty)} is sealed until {moment(_whole(bounty, 'reveal_at'), now)}"
-    return ""
 
 
 def _print_bounty(
@@ -309,13 +294,6 @@ def _read(shape: type[T], value: dict[str, object]) -> T:
         return read(shape, value)
     except ValueError as error:
         raise _malformed(str(error).partition(" ")[0]) from None
-
-
-def _bounty_id(bounty: dict[str, object]) -> BountyId:
-    try:
-        return parse_bounty_id(str(bounty.get("bounty_id")))
-    except ValueError:
-        raise _malformed("bounty_id") from None
 
 
 def _whole(value: dict[str, object], name: str) -> int:

@@ -22,7 +22,7 @@ from typing import Any, Final, NoReturn, TypeVar
 import click
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, ServiceError
 
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import CommandFailed
 from service_cli.ui.arguments import BASE_URL, ETHER, NETWORK_NAME, key_in_arguments, redacting
 from service_cli.ui.output import (
     OutputLost,
@@ -348,11 +348,6 @@ def read_option(name: str, reader: Callable[[str], int], text: str | None) -> in
         return None if text is None else reader(text)
     except ValueError as error:
         raise argument_error(name, f"must be {error}") from None
-
-
-def refuse(code: str, message: str, next_action: str) -> CommandRefused:
-    """A refusal of this client's own."""
-    return CommandRefused(code, message, next_action=next_action)
 
 
 def _silence_stdout() -> None:

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
-from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
-from bounty_protocol.types import ChainId, UnixSeconds
+from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
 from service_cli.config.keys import check_document
@@ -25,7 +23,7 @@ from service_cli.config.settings import CHAIN, Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.conditions import HubConditions, read_conditions
 from service_cli.ui.output import emit, warn
-from service_cli.ui.text import argument, counted, duration, moment, printable
+from service_cli.ui.text import argument, counted, moment, printable
 from service_cli.work.events import CheckedPage, PageIssue
 from service_cli.work.template import leftovers
 
@@ -80,30 +78,7 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
         if any(one.field == "document" and "carriage return" not in one.message for one in found):
             next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
-    for advice in outage_advice(page, UnixSeconds(int(time.time())), settings.chain_id):
-        warn(f"advice: {advice}")
     return checked
-
-
-def outage_advice(page: bytes, now: UnixSeconds, chain_id: ChainId) -> Iterator[str]:
-    """A sentence for each window that an outage of the network's sequencer could take; advice, and no issue.
-
-    ``page`` is one that the rules have no issue with. Nothing is known of the local network, which has no sequencer.
-    """
-    if (seen := STATED_OUTAGES.get(chain_id)) is None:
-        return
-    challenge, longest = parse_challenge(page), duration(LONGEST_INCLUSION_SECONDS)
-    windows = (
-        ("submission_deadline", challenge.submission_deadline - now, "a Solver"),
-        ("judging_window_seconds", challenge.judging_window_seconds, "a Guardian"),
-    )
-    for field, seconds, who in windows:
-        if seconds <= LONGEST_INCLUSION_SECONDS:
-            outage = duration(seen)
-            yield (
-                f"{field} leaves {duration(max(0, seconds))}. Its chain may stand still, as Base did for {outage}, and "
-                f"{who} may then need up to {longest} to be in a block by way of the settlement layer: leave more"
-            )
 
 
 def require_ready(page: bytes, path: str | None, now: UnixSeconds, conditions: HubConditions) -> None:

@@ -8,9 +8,8 @@ is the Hub's own log, so the API cannot leave a Submission out. One that cannot 
 the others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
-from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -58,39 +57,23 @@ from service_cli.work.submission import (
     write_artifact,
 )
 
-_NAMES: Final = "envelope.json, ciphertext.age"
-
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """The parts of a Submission that another person passed on: envelope, ciphertext, or only one of them.
+    """Envelope and ciphertext of a Submission that another person passed on.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """
 
     path: Path
 
-    @property
-    def envelope(self) -> Path:
-        return self.path / "envelope.json"
-
-    @property
-    def ciphertext(self) -> Path:
-        return self.path / "ciphertext.age"
-
-    def submission(self, bounty_id: BountyId, pair: Pair, fetch: Callable[[], Submission]) -> Submission:
-        """The Submission; ``fetch`` reads it only where envelope or ciphertext is not here."""
-        if not any(path.exists() for path in (self.envelope, self.ciphertext)):
-            message = f"{self.path} holds none of {_NAMES}."
-            raise CommandRefused("file_unreadable", message, next_action="Give the files these names.")
-        if self.ciphertext.exists():
-            _read(self.ciphertext, 1)
-        if not self.envelope.exists():
-            fetched = fetch()
-            return replace(fetched, source=self.ciphertext) if self.ciphertext.exists() else fetched
-        content = _read(self.envelope, MAX_ENVELOPE_BYTES + 1)
-        found = checked_submission(content, bounty_id, pair, lambda: self.ciphertext)
-        return found if self.ciphertext.exists() else replace(found, source=fetch().source)
+    def submission(self, bounty_id: BountyId, pair: Pair) -> Submission:
+        """The Submission, if both are here."""
+        ciphertext = self.path / "ciphertext.age"
+        content = _read(self.path / "envelope.json", MAX_ENVELOPE_BYTES + 1)
+        found = checked_submission(content, bounty_id, pair, lambda: ciphertext)
+        _read(ciphertext, 1)
+        return found
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -98,7 +81,7 @@ def _read(path: Path, most: int) -> bytes:
         with open_regular(path) as file:
             return file.read(most)
     except OSError:
-        raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its rights.") from None
+        raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its path.") from None
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
@@ -121,7 +104,7 @@ class SealedBounty:
     keyring: tuple[Identity, ...]
     api: ApiClient | None
     folder: Folder | None = None
-    """Where another person passed the files on; what it lacks is read from the API, with a signed request."""
+    """Where another person passed the files on."""
     _signatures: dict[int, Beacon] = field(default_factory=dict)
     """The beacon's signatures that were read, by round: those of one bounty are sealed for the same."""
     _agreeing: set[ApiClient] = field(default_factory=set)
@@ -152,17 +135,12 @@ class SealedBounty:
         """The checked Submission and its content key."""
         self.require_recorded(*pair)
         if self.folder is None:
-            submission = self._fetched(pair)
+            api = self.api or api_of(self.chain.settings, self.chain)
+            submission = fetch_submission(api, self.signer, self.state.bounty_id, pair)
         else:
-            submission = self.folder.submission(self.state.bounty_id, pair, lambda: self._fetched(pair))
+            submission = self.folder.submission(self.state.bounty_id, pair)
         self.check(submission)
         return submission, self.unlock(submission)
-
-    def _fetched(self, pair: Pair) -> Submission:
-        """Read it from the API; where most of it is in a folder, an API that is away is not waited for."""
-        api = self.api if self.folder is None else None
-        api = api or api_of(self.chain.settings, self.chain, is_needed=False)
-        return fetch_submission(api, self.signer, self.state.bounty_id, pair)
 
     def write(self, pair: Pair, output_dir: Path, *, original_names: bool) -> OpenedSubmission:
         """Open one Submission below ``output_dir``; names that tools obey are laid out as others unless

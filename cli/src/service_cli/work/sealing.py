@@ -40,12 +40,16 @@ def fingerprint(selection: Selection) -> str:
         path = directory / entry.path
         line = f"{Path(entry.path)}\0{path.lstat().st_mode}\0"
         if not entry.directory:
+            content = hashlib.sha256()
             with suppress(OSError), open_regular(path) as file:  # sealing it reports why
-                line += f"{hashlib.file_digest(file, 'sha256').hexdigest()}\0"
+                while chunk := file.read(_CHUNK):
+                    content.update(chunk)
+            line += f"{content.hexdigest()}\0"
         digest.update(line.encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
 
 
+_CHUNK: Final = 1024 * 1024
 CIPHERTEXT: Final = "ciphertext.age"
 ENVELOPE: Final = "envelope.json"
 

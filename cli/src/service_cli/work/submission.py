@@ -170,8 +170,6 @@ _THE_SOLVERS: Final = {
     Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
     Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
 }
-OF_ITS_CONTENT: Final = frozenset({_NOT_SERVED, "envelope_malformed", "envelope_refused", *_THE_SOLVERS})
-"""Codes that say why no Guardian can open a Submission, and nothing of this machine, its keys or this moment."""
 _EVIDENCE: Final = (
     "All of it hashes to the commitment on chain, so the Solver alone can have caused it: this is evidence for a "
     "Verdict. Compare with another Guardian, and quote it."

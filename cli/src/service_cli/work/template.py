@@ -13,7 +13,6 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import TokenAmount, UnixSeconds
 
 from service_cli.errors import CommandRefused
-from service_cli.ui.output import warn
 
 _ESCROW: Final = TokenAmount(25_000_000)
 _SUBMISSION_SECONDS: Final = 14 * 86_400
@@ -76,12 +75,8 @@ def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
 
 
 def require_filled(page: bytes) -> None:
-    """Refuse a page on which something of the template is left, naming each; note what only looks like it."""
+    """Refuse a page on which something of the template is left, naming each."""
     issues = [Issue(f"line {number}", message) for number, message in leftovers(page)]
-    for number, line in enumerate(_lines(page), 1):
-        for found in _IN_BRACKETS.findall(line):
-            if not _is_left(found, line) and " " in found and not set(found) & set("=/@`"):
-                warn(f"note: line {number} holds {found[:80]}; is that still to be filled in?")
     if issues:
         message = "The page is not filled in: something of the template still stands on it."
         raise CommandRefused(
