@@ -236,7 +236,7 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
     opened = cast.person("guardian-3").run(
         "guardian:open", bounty.bounty_id, work.solver, work.commitment, "opened-of-the-safe"
     )
-    assert opened.event("guardian_open.submission_verified").text("solver") == safe.address
+    assert opened.event("guardian_open.artifact_opened").text("solver") == safe.address
     words = ("guardian:open", bounty.bounty_id, stage.early_copier, work.commitment, "copied")
     copied = cast.person("guardian-3").run(*words, code=1).event("guardian_open.refused")
     assert copied.text("code") == "envelope_refused"

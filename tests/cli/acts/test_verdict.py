@@ -30,7 +30,7 @@ def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on
     before = ledger.nonce(account)
     words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment, "--unopened")
     ran = guardian.run(*words, verdict_body(guardian))
-    assert ran.names == ["guardian_verdict.published", "guardian_verdict.read_back", "guardian_verdict.recorded"]
+    assert ran.names == ["guardian_verdict.published", "guardian_verdict.recorded"]
     assert set(ran.last) == {
         "event", "bounty_id", "guardian", "kind", "solver", "submission_commitment", "report_commitment", "tx_hash",
         "block_number",

@@ -1,6 +1,6 @@
 """Generated plays: every act against what a hostile node, API or operator of both can forge, over several runs.
 
-Each is judged by the true chain alone. More than 300 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact
+Each is judged by the true chain alone. More than 150 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact
 forged by each party in each command that rests on it, and some with one, two or three forgeries of
 anything. In a campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown
 again, with all that its runs printed, by ``python -m tests.cli.plays SEED``.
@@ -18,10 +18,10 @@ from tests.cli.plays.forgeries import FORGERIES, SUBJECTS
 from tests.cli.plays.play import Play, Run, draw_kill, drawn, of_seed, paired, pairs, perform, single, singles
 from tests.cli.plays.world import World
 
-PARTS = 10
-SINGLES = some("single forgeries", singles(), 80)
-PAIRS = some("pairs of subjects", pairs(), 90)
-DRAWN = [f"{SEED}.{number}" for number in range(size(90, 1_400))]
+PARTS = 5
+SINGLES = some("single forgeries", singles(), 40)
+PAIRS = some("pairs of subjects", pairs(), 40)
+DRAWN = [f"{SEED}.{number}" for number in range(size(40, 1_400))]
 
 
 def assert_nothing_found(world: World, plays: list[Play]) -> None:
@@ -44,7 +44,7 @@ def test_each_fact_forged_gets_nothing(world: World, rule: ForgedFact) -> None:
             if rule.fact in SUBJECTS[forged.forgery.subject].bears_on
         ]
         assert found or by not in rule.by, f"{by.value} in {command}"
-        plays += [single(*each) for each in dice.sample(found, min(len(found), 2))]
+        plays += [single(*each) for each in dice.sample(found, min(len(found), 1))]
     assert_nothing_found(world, plays)
 
 

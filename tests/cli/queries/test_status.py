@@ -1,8 +1,13 @@
 """``status``: accounts, and what waits for them by the contract."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, BountyId
+from bounty_protocol.wire.deployment import DeploymentStatus
+from bounty_protocol.wire.values import IndexState
 from service_cli.client import Client
 
 from tests.cli.api_twin import ApiTwin, refusal
@@ -174,3 +179,14 @@ def test_status_shows_lost_work_with_its_command(api: ApiTwin, solver: Terminal,
     assert "reupload" not in {task for _, task, _ in tasks_of(away)}
     known = Client(solver.environment).status([Address(won.solver)]).unknown
     assert f"whether sealed work of {won.solver} was lost" in known
+
+
+def test_status_counts_what_the_service_lost(api: ApiTwin, solver: Terminal) -> None:
+    hub = api.hub.address
+    status = DeploymentStatus(IndexState.FOLLOWING, api.chain_id, hub, "0.1.0", None, None, None)
+    shown: list[Reply] = []
+    api.scripts["index"] = lambda _request: shown[-1]
+    for lost, said in ((None, False), (0, False), (2, True)):
+        shown.append((200, json.dumps(to_json(replace(status, lost_submission_count=lost))).encode(), {}))
+        words = solver.run("status").words
+        assert ("lacks sealed bytes of 2 recorded Submissions" in words) is said

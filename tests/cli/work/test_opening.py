@@ -38,7 +38,7 @@ def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_direct
 ) -> None:
     load(api, judged)
     ran = guardian.run("guardian:open", *judged.names)
-    assert ran.names == ["guardian_open.submission_verified", "guardian_open.artifact_opened"]
+    assert ran.names == ["guardian_open.artifact_opened"]
     assert len(api.approvals()) == 1
     assert ran.last["output_dir"] == f"submissions/{judged.bounty}/{judged.commitment}"
     assert files_below(guardian.home / str(ran.last["output_dir"])) == judged.files
@@ -261,7 +261,7 @@ def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_mo
     load(api, judged)
     ran = guardian.run("guardian:open", judged.bounty)
     assert ran.names == [
-        "guardian_open.submission_listed", "guardian_open.submission_verified", "guardian_open.artifact_opened",
+        "guardian_open.submission_listed", "guardian_open.artifact_opened",
         "guardian_open.finished",
     ]  # fmt: skip
     target = guardian.home / f"submissions/{judged.bounty}" / f"1-{judged.commitment[:8]}"

@@ -25,7 +25,7 @@ def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
     stored = guardian.run("guardian:deliver-key", *won.names)
     assert stored.last["event"] == "guardian_deliver_key.stored"
     ran = poster.run("poster:open-winning-submission", won.bounty, "--original-names")
-    assert ran.names == ["open_winning_submission.key_retrieved", "open_winning_submission.artifact_opened"]
+    assert ran.names == ["open_winning_submission.artifact_opened"]
     assert ran.last["output_dir"] == f"winning-submission/{won.bounty}/{won.commitment}"
     assert files_below(poster.home / str(ran.last["output_dir"])) == won.files
     again = poster.run("poster:open-winning-submission", won.bounty, code=1).last

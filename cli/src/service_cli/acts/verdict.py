@@ -32,7 +32,7 @@ from service_cli.acts.verdict_checks import (
     require_judging,
     require_seat,
 )
-from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict, ReadBackVerdict
+from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict
 from service_cli.api import ApiClient, withheld_verdict
 from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
@@ -394,7 +394,6 @@ def _publish(session: ApiSession[Signer], verdict: Verdict) -> None:
         media_type="text/markdown",
         summary=f"publish the written Verdict {verdict.report_commitment} of bounty {verdict.bounty_id}",
     )
-    emit(PublishedVerdict(*verdict.names()))
     try:
         stored = api.get(path).body
     except CommandRefused as refused:
@@ -405,7 +404,7 @@ def _publish(session: ApiSession[Signer], verdict: Verdict) -> None:
     if stored != verdict.document:
         message = "The written Verdict reads back differently from what was sent."
         raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")
-    emit(ReadBackVerdict(*verdict.names()))
+    emit(PublishedVerdict(*verdict.names()))
 
 
 def _keep_unpublished(path: Path, document: bytes) -> None:

@@ -11,11 +11,11 @@ from service_cli.ui.event import Event
 
 @dataclass(frozen=True, slots=True)
 class PublishedVerdict(Event):
-    """The written Verdict is stored."""
+    """The written Verdict is stored, and reads back byte for byte."""
 
     EVENT: ClassVar[str] = "guardian_verdict.published"
     HIDES: ClassVar[tuple[str, ...]] = ("guardian", "kind", "solver", "submission_commitment")
-    SAYS: ClassVar[str] = "Your written Verdict on bounty {bounty_id} is published. Anyone can read it."
+    SAYS: ClassVar[str] = "Your written Verdict on bounty {bounty_id} is published, and reads back byte for byte."
     bounty_id: BountyId
     guardian: Address
     kind: VerdictKind
@@ -25,40 +25,12 @@ class PublishedVerdict(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ReadBackVerdict(Event):
-    """It reads back byte for byte."""
-
-    EVENT: ClassVar[str] = "guardian_verdict.read_back"
-    HIDES: ClassVar[tuple[str, ...]] = (
-        "bounty_id",
-        "guardian",
-        "kind",
-        "solver",
-        "submission_commitment",
-        "report_commitment",
-    )
-    SAYS: ClassVar[str] = "It reads back byte for byte."
-    bounty_id: BountyId
-    guardian: Address
-    kind: VerdictKind
-    solver: Address | None
-    submission_commitment: Bytes32 | None
-    report_commitment: Bytes32
-
-
-@dataclass(frozen=True, slots=True)
-class AnchoredVerdict(Event):
+class AnchoredVerdict(PublishedVerdict):
     """The same Verdict is on chain."""
 
     EVENT: ClassVar[str] = "guardian_verdict.recorded"
     HIDES: ClassVar[tuple[str, ...]] = ("guardian", "report_commitment")
     SAYS: ClassVar[str] = "Done. Your Verdict on bounty {bounty_id} is recorded on chain: {kind}."
-    bounty_id: BountyId
-    guardian: Address
-    kind: VerdictKind
-    solver: Address | None
-    submission_commitment: Bytes32 | None
-    report_commitment: Bytes32
     tx_hash: Bytes32
     block_number: BlockNumber
 

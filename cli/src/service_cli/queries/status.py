@@ -5,6 +5,7 @@ that shows less than there is can only hide work, never invent any. A key is rea
 """
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -16,6 +17,7 @@ from service_cli.config.settings import Settings
 from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
 from service_cli.ui.output import emit, warn
 from service_cli.ui.progress import Step, next_step
+from service_cli.ui.text import counted
 
 if TYPE_CHECKING:
     from bounty_protocol.chain.hub import BountyView
@@ -104,6 +106,7 @@ def show_status(
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     unknown = _Unknown()
+    _warn_of_lost(api)
     now, tasks, deliveries = chain.latest().time, list[Task](), _Deliveries(api, unknown)
     bounties = _Bounties(chain, api, most_bounties)
     held = []
@@ -155,6 +158,18 @@ class _Unknown:
     def add(self, what: str, reason: str) -> None:
         self.found.append(what)
         warn(f"{what} is not known: {reason}")
+
+
+def _warn_of_lost(api: "ApiClient") -> None:
+    """One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing."""
+    from bounty_protocol.errors import ServiceError
+    from bounty_protocol.wire.deployment import DeploymentStatus
+
+    with suppress(ServiceError):
+        if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
+            warn(
+                f"the service lacks sealed bytes of {counted(lost, 'recorded Submission')}: each Solver can upload them"
+            )
 
 
 class _Deliveries:

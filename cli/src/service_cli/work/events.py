@@ -27,23 +27,11 @@ class ListedSubmission(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class VerifiedSubmission(Event):
-    """Envelope, commitment and contract agree, and the key fits."""
-
-    EVENT: ClassVar[str] = "guardian_open.submission_verified"
-    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
-    SAYS: ClassVar[str] = "The Submission of {solver} is the one on chain, and your key opens it."
-    bounty_id: BountyId
-    solver: Address
-    submission_commitment: Bytes32
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedSubmission(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "guardian_open.artifact_opened"
-    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
-    SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
+    SAYS: ClassVar[str] = "Done. The work of {solver} is in {output_dir}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,23 +141,11 @@ class CheckedPage(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class FittingKey(Event):
-    """The content key came and is the envelope's."""
-
-    EVENT: ClassVar[str] = "open_winning_submission.key_retrieved"
-    HIDES: ClassVar[tuple[str, ...]] = ("solver", "submission_commitment")
-    SAYS: ClassVar[str] = "The key of the winning work of bounty {bounty_id} is here, and it fits."
-    bounty_id: BountyId
-    solver: Address
-    submission_commitment: Bytes32
-
-
-@dataclass(frozen=True, slots=True)
 class OpenedWinningWork(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "open_winning_submission.artifact_opened"
-    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "solver", "submission_commitment")
-    SAYS: ClassVar[str] = "Done. The work is in {output_dir}."
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
+    SAYS: ClassVar[str] = "Done. The work of {solver} is in {output_dir}."
 
 
 @dataclass(frozen=True, slots=True)

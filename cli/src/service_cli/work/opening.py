@@ -46,7 +46,6 @@ from service_cli.work.events import (
     OpenedBounty,
     OpenedSubmission,
     UnopenedSubmission,
-    VerifiedSubmission,
 )
 from service_cli.work.submission import (
     Submission,
@@ -146,7 +145,6 @@ class SealedBounty:
         """Open one Submission below ``output_dir``; names that tools obey are laid out as others unless
         ``original_names`` is set."""
         submission, identity = self.open(pair)
-        emit(VerifiedSubmission(*submission.names()))
 
         def remember(_directory: Path) -> None:
             name = opened_name(str(self.state.bounty_id), *pair)

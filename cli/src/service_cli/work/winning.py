@@ -20,8 +20,7 @@ from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, for_poster
 from service_cli.queries.state import BountyState, read_state, require_same
 from service_cli.ui.arguments import require_new
-from service_cli.ui.output import emit
-from service_cli.work.events import FittingKey, OpenedWinningWork
+from service_cli.work.events import OpenedWinningWork
 
 if TYPE_CHECKING:  # ciphers, which only a winner's work needs
     from bounty_protocol.crypto.x25519 import Identity
@@ -68,7 +67,6 @@ def open_winning_submission(
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
     check_envelope(chain, submission, state, None)
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
-    emit(FittingKey(*submission.names()))
     done = write_artifact(
         submission, identity, target, OpenedWinningWork, original_names=original_names, following=STATUS
     )
