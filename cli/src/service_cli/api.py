@@ -25,8 +25,8 @@ from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
 
 from service_cli.errors import COHERENT, MALFORMED, CommandFailed, CommandRefused
-from service_cli.ui.output import say, warn
-from service_cli.ui.text import DATE_SECONDS, clock_off, printable
+from service_cli.ui.output import say
+from service_cli.ui.text import printable
 
 if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
     from bounty_protocol.auth.sign import RequestToSign
@@ -160,7 +160,6 @@ class ApiClient:
     ) -> None:
         self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
-        self._clock_named = False
         self._ahead = 0
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
@@ -260,17 +259,11 @@ class ApiClient:
             next_action = f"Check {self.peer.setting}, then run it again."
             raise CommandFailed(code, message, next_action=next_action) from error
 
-    def _name_clock(self, response: HttpAnswer) -> None:
-        """Keep the peer's time, and report once where this machine's clock is far from it."""
-        if not (date := response.headers.get("Date", "")[:40]):
-            return
-        with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
-            there, now = int(parsedate_to_datetime(date).timestamp()), int(time.time())
-            self._ahead = there - now
-            off = clock_off(there, now, f"that of {self.peer.named_within}", DATE_SECONDS)
-            if off is not None and not self._clock_named:
-                self._clock_named = True
-                warn(f"warning: {off}; set it, or times are shown wrong")
+    def _keep_time(self, response: HttpAnswer) -> None:
+        """Keep the peer's time by the ``Date`` of its answer."""
+        if date := response.headers.get("Date", "")[:40]:
+            with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
+                self._ahead = int(parsedate_to_datetime(date).timestamp()) - int(time.time())
 
     def _require_hub(self, response: HttpAnswer) -> None:
         """Refuse what an API of another Hub answers, errors included; a proxy before it names none."""
@@ -285,7 +278,7 @@ class ApiClient:
             response = attempt()
             patience.begin()
             self._require_hub(response)
-            self._name_clock(response)
+            self._keep_time(response)
             if 200 <= response.status < 300:
                 return Answer(response.status, response.body, self.peer)
             error = _error(response.status, response.body, self.peer)

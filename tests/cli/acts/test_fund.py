@@ -8,6 +8,7 @@ import pytest
 from bounty_protocol.chain.abi import hub_abi
 from eth_abi.abi import decode
 
+from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -134,6 +135,21 @@ def test_creation__by_an_account_whose_code_a_node_hid__names_when_the_authoriza
     ledger.node.mine(3)
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert spent() == (ESCROW, 1)
+
+
+@pytest.mark.attack
+def test_creation_signed_ahead_is_not_signed_twice(rpc: RpcProxy, poster: Terminal, page: str, delegated: str) -> None:
+    """The Hub takes a creation as often as it is allowed to: once the account has come so far, the first is mined."""
+
+    def ahead(method: str, params: Params, found: object) -> object:
+        is_next = method == "eth_getTransactionCount" and params == [delegated, "pending"] and rpc.sent() == 1
+        return hex(int(str(found), 16) + 2) if is_next else found
+
+    run_killed(
+        poster, rpc, "poster:publish-fund", page, method="eth_sendRawTransaction", count=2, forward=False, also=ahead
+    )
+    refused = poster.run("poster:publish-fund", page, code=1).last
+    assert (refused["code"], rpc.sent()) == ("nonce_ahead", 2)
 
 
 BY_ALLOWANCE = "it allows the Hub exactly the escrow and then creates the bounty, in two transactions"

@@ -52,7 +52,6 @@ from service_cli.chain.token import (
     has_code,
     shown_amount,
     takes_authorizations,
-    token_of,
 )
 from service_cli.chain.transactions import (
     AUTHORIZED,
@@ -288,7 +287,7 @@ class Funding:
                 raise CommandFailed("roster_changing", message, next_action="Run the command again after that time.")
             say(f"another Guardian roster takes effect at {moment(until, now)}: this authorization is good until then")
             valid_before = until
-        token = token_of(chain)
+        token = chain.token
         typed = authorization_typed_data(
             token,
             chain.chain_id,

@@ -15,7 +15,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import say
-from service_cli.ui.text import DATE_SECONDS, clock_off, duration, moment
+from service_cli.ui.text import clock_off, moment
 
 WAIT_SECONDS: Final = 10
 """A round due within this time is waited for: the beacon and this machine may differ by seconds."""
@@ -46,17 +46,10 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
             message = f"Nobody can open this before the reveal point; the beacon's round {number} is due at {due}."
             next_action = "Run the command again after that time."
             if found.due_at <= now:  # the relays contradict this machine's clock
-                late = duration(now - int(found.due_at))
-                message = (
-                    f"The beacon's round {number} is not out, though by this machine's clock it was due {late} ago."
-                )
-                off = None if chain_time is None else clock_off(chain_time, now, "the newest block", DATE_SECONDS)
+                message = f"The beacon's round {number} is not out, though it was due by this machine's clock."
                 next_action = "Check this machine's clock; if it is right, the relays are late: run the command again."
-                if off is not None:
-                    message, next_action = f"{message} Indeed {off}.", "Set the clock, then run the command again."
             elif chain_time is not None and (off := clock_off(chain_time, now, "the newest block")) is not None:
-                message = f"{message} But {off}."
-                next_action = "Set this machine's clock, then run the command again."
+                message, next_action = f"{message} But {off}.", "Set this machine's clock, then run the command again."
             raise CommandRefused("reveal_point_not_reached", message, next_action=next_action)
         if not shown:
             say(f"waiting for the beacon's round {number}")

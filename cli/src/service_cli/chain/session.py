@@ -4,7 +4,6 @@ Before anything is signed, the RPC's chain id, the Hub's code, its token and its
 configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
 """
 
-import time
 from collections.abc import Container, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
@@ -33,19 +32,14 @@ from service_cli.chain.prefetch import PrefetchingRpc
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
-from service_cli.ui.output import show_by, warn
-from service_cli.ui.text import clock_off, printable
+from service_cli.ui.output import show_by
+from service_cli.ui.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from bounty_protocol.chain.hub_constants import EscrowToken
     from bounty_protocol.domain.roster import Roster
 
 
-_BLOCK = "the newest block"
-_STANDS_STILL = (
-    "if the clock is right, the chain stands still, or this RPC endpoint does not keep up: what you send now counts "
-    "only in a later block, perhaps after a deadline"
-)
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
 _OTHER_RELEASE = "Use the release of the client that its operator names for this Hub; bounties on it stay as they are."
@@ -60,7 +54,6 @@ class ChainClient:
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
-        self._clock_named = False
         self.rpc = PrefetchingRpc(self.url)
         show_by(token=lambda: self.token)
         self.hub = Hub(self.rpc, settings.hub_address())
@@ -137,14 +130,10 @@ class ChainClient:
             raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {self.settings.reveal_delay()}.")
 
     def latest(self) -> Header:
-        """The newest block. Where its time and this machine's are far apart, that is reported once."""
+        """The newest block; amounts and moments are shown by its time."""
         with chain_errors():
             header = header_at(self.rpc, "latest")
         show_by(now=header.time)
-        now = int(time.time())
-        if not (self.is_local or self._clock_named) and (off := clock_off(header.time, now, _BLOCK)):
-            self._clock_named = True
-            warn(f"warning: {off}; {_STANDS_STILL if header.time < now else 'set it'}")
         return header
 
     @property

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
-from bounty_protocol.chain.deployment import NETWORKS
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.types import Address, parse_address
 
@@ -97,7 +96,6 @@ def _key_holder(settings: Settings, variable: str) -> LocalSigner:
         instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
         next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
         raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
-    mention_plain_key(settings, source)
     return _signer_of(environment, variable, source)
 
 
@@ -125,12 +123,6 @@ def _signer_of(environment: Environment, variable: str, source: KeySource) -> Lo
         message = f"{source.variable} gives no private key."
         next_action = f"Set {variable} to 32 bytes in hexadecimal digits, or {variable}_FILE to a file that holds them."
         raise CommandRefused("key_malformed", message, next_action=next_action) from None
-
-
-def mention_plain_key(settings: Settings, source: KeySource) -> None:
-    """One line where a key of real money is in the environment itself."""
-    if source.form is KeyForm.VARIABLE and settings.chain_id == NETWORKS["mainnet"]:
-        say(f"note: {source.variable} holds a plain key of real money; a keystore keeps it safer")
 
 
 def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:

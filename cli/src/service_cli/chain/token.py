@@ -4,12 +4,11 @@ An authorization counts as cancelled only when the token logged it. Whether the 
 account at all is decided by asking it, before anything is signed.
 """
 
-from collections.abc import Callable
 from enum import Enum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
-from bounty_protocol.chain.hub_constants import EscrowToken, read_token, token_calls
+from bounty_protocol.chain.hub_constants import read_token, token_calls
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
@@ -33,28 +32,12 @@ class AuthorizationState(Enum):
     CANCELLED = "cancelled"
 
 
-def token_of(chain: ChainClient) -> EscrowToken:
-    """How the token describes itself."""
-    return chain.token
-
-
-def base_units(value: int) -> str:
-    """An amount of a token that does not describe itself."""
-    return f"{value} base units"
-
-
-def amount_shown(chain: ChainClient) -> Callable[[int], str]:
-    """How amounts of the escrow token are shown to people; the token is queried once."""
-    try:
-        token = token_of(chain)
-    except ServiceError:
-        return base_units
-    return lambda value: amount(value, token)
-
-
 def shown_amount(chain: ChainClient, value: int) -> str:
-    """One amount of the escrow token for people."""
-    return amount_shown(chain)(value)
+    """An amount of the escrow token for people; base units of one that does not describe itself."""
+    try:
+        return amount(value, chain.token)
+    except ServiceError:
+        return f"{value} base units"
 
 
 def allowance(chain: ChainClient, owner: Address) -> TokenAmount:

@@ -9,7 +9,6 @@ a key, a command, the credential in an address, or a value of unexpected form.
 
 import os
 import re
-import stat
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -138,12 +137,11 @@ class Environment:
         return _only(self._passphrase_sources(name))
 
     def problem(self, name: str) -> tuple[str, str] | None:
-        """What is wrong with how a key is set, or the passphrase of its keystore, and what to do; None where nothing is
-        that shows without reading them."""
+        """What is wrong with how a key is set, or the passphrase of its keystore, and what to do, as far as it shows
+        without reading them."""
         for found in (self.sources(name), self._passphrase_sources(name)):
-            wrong = _contradiction(found) if len(found) > 1 else _missing_file(found[0]) if found else None
-            if wrong is not None:
-                return wrong
+            if len(found) > 1:
+                return _contradiction(found)
         return None
 
     def secret(self, name: str) -> str | None:
@@ -193,21 +191,6 @@ def _contradiction(found: list[KeySource]) -> tuple[str, str]:
     where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
     both, rest = ("both", "of the two") if len(found) == 2 else ("all", "of them")
     return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
-
-
-def _missing_file(source: KeySource) -> tuple[str, str] | None:
-    """The refusal of a file that is not there or cannot be read, which is not read here; None for any other form."""
-    if source.form not in {KeyForm.FILE, KeyForm.KEYSTORE}:
-        return None
-    try:
-        mode = Path(source.value).stat().st_mode
-    except (OSError, ValueError):
-        mode = 0
-    is_file = stat.S_ISREG(mode) or (stat.S_ISFIFO(mode) and source.form is KeyForm.FILE)
-    if is_file and os.access(source.value, os.R_OK):
-        return None
-    reason = "cannot be read" if is_file or not mode else "is no regular file"
-    return f"The file named by {source.variable} {reason}.", _CHECK_PATH
 
 
 def _read_secret(source: KeySource) -> str:

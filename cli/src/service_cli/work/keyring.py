@@ -19,7 +19,7 @@ from bounty_protocol.types import Bytes32
 
 from service_cli.config.environment import DOTENV, Environment, KeyForm, KeySource
 from service_cli.config.small_files import Unusable, read_small
-from service_cli.disk import sync_folder
+from service_cli.disk import replace_private
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import emit, say, warn
 from service_cli.work.events import EncryptionKey, NewEncryptionKey
@@ -105,20 +105,9 @@ def _parsed(text: str, source: str) -> tuple[Identity, ...]:
 
 
 def _replace(target: Path, keys: Sequence[Identity]) -> None:
-    draft = target.with_name(f".{target.name}.new")
     try:
-        with open(draft, "w", encoding="utf-8", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
-            os.fchmod(file.fileno(), 0o600)
-            json.dump([key.to_text() for key in keys], file, indent=1)
-            file.write("\n")
-            file.flush()
-            os.fsync(file.fileno())
-        if parse_keyring(draft.read_text(encoding="utf-8")) != tuple(keys):
-            raise OSError("it reads back differently")
-        draft.replace(target)
-        sync_folder(target.parent)
+        replace_private(target, json.dumps([key.to_text() for key in keys], indent=1) + "\n")
     except OSError as error:
-        draft.unlink(missing_ok=True)
         message = f"{target} cannot be written: {error.strerror or error}."
         raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
 

@@ -29,7 +29,7 @@ from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.chain.signer import LocalSigner, local_signer, mention_plain_key
+from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
@@ -90,7 +90,6 @@ def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     if source is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
         raise CommandRefused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
-    mention_plain_key(settings, source)
     return parse_keyring(settings.environment.read_source(source).strip())
 
 

@@ -4,7 +4,6 @@ Nothing is signed here unless a policy permits exactly that; otherwise a person 
 pages. What came of it is read from the chain, whoever signed it.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -18,11 +17,12 @@ from pydantic import Field
 from service_cli.client import Client, ToBeSigned
 from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
+from service_cli.work.sealing import fingerprint
 from service_cli.work.selection import select
 
 from service_mcp import answers, plans
 from service_mcp.answers import CarriedOut, Money, Plan, money
-from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, Signer, plan_id_of
+from service_mcp.plans import ROLE_OF, Content, Exact, KeptPlan, Request, plan_id_of
 from service_mcp.policy import ROLES, Policy, Role, Spending, charge, require_room, require_within
 from service_mcp.reading import Id, Reading
 from service_mcp.refusals import Refusal
@@ -30,7 +30,6 @@ from service_mcp.untrusted import shown
 from service_mcp.work_dir import OPENED, WINNING, WorkDir
 
 MOST_NAMES: Final = 50
-_CHUNK: Final = 1024 * 1024
 _RECORDED: Final = "The work is recorded; it counts until this account records other work."
 CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 """The roles to which the Hub pays something that ``prepare_claim`` claims."""
@@ -123,27 +122,27 @@ class Acting:
         actor = self._actor(request)
         if actor.account != exact.account:
             raise _of_another(exact)
-        signer: Signer = "policy" if self._signs(actor.role) else "wallet"
-        if (content := plans.begun(plan_id, request, signer)) is None:
-            content = self._begun(plan_id, kept, actor, signer)
-        if signer == "wallet":
-            return self._by_pages(plan_id, kept, content)
+        if not self._signs(actor.role):
+            with plans.content_of(request, self._work_dir) as content:
+                plans.require_same(plan_id, request, self._derived(request, content, actor).exact)
+                return self._by_pages(plan_id, kept, content)
+        if (content := plans.begun(plan_id, request)) is None:
+            content = self._begun(plan_id, kept, actor)
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
 
-    def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount, signer: Signer) -> Content:
+    def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
         request = kept.request
         with plans.content_of(request, self._work_dir) as content:
-            if (before := plans.begun(plan_id, request, signer)) is not None:
+            if (before := plans.begun(plan_id, request)) is not None:
                 return before  # by another call while this one waited
             derived = self._derived(request, content, actor)
             plans.require_same(plan_id, request, derived.exact)
-            if signer == "policy":
-                spending = Spending(plan_id, kept.exact.spends, derived.gas)
-                require_room(self._permitting(actor.role, spending, kept), spending)
-            return plans.begin(plan_id, request, content, signer)
+            spending = Spending(plan_id, kept.exact.spends, derived.gas)
+            require_room(self._permitting(actor.role, spending, kept), spending)
+            return plans.begin(plan_id, request, content)
 
     # --- work
 
@@ -223,7 +222,8 @@ class Acting:
             next_action = "Take them out, or name them in .bountyignore; a policy may allow them."
             message = f"What looks like secrets would be sealed: {named}."
             raise Refusal("secrets_found", message, next_action=next_action)
-        names, digest = _files_of(directory)
+        selection = select(directory)
+        names, digest = [entry.path for entry in selection.files], fingerprint(selection)
         words = (
             f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
             f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
@@ -395,56 +395,15 @@ class Acting:
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
     def _by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
-        """On the service's own pages; what came of it is read from the chain."""
-        match kept.request.action:
-            case "fund":
-                return self._fund_by_pages(plan_id, kept, content)
-            case "submit":
-                return self._submit_by_pages(plan_id, kept)
-            case "verdict":
-                return self._judge_by_pages(plan_id, kept)
-            case "claim":
-                return self._claim_by_pages(plan_id, kept)
-
-    def _fund_by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+        """On the service's own pages; whether it was done there before, deriving the plan has shown but for a page."""
         account = kept.exact.account
-        if before := self._client.preview_funding(content.page, account).funded_as:
+        if kept.request.action != "fund":
+            address = f"{self._pages}/bounties/{_bounty(kept.request)}"
+        elif before := self._client.preview_funding(content.page, account).funded_as:
             return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
-        words = f"{account} publishes and funds this page there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/publish")
-
-    def _submit_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        active = {each.solver_address: each for each in self._client.bounty(bounty_id).active_submissions}
-        if account in active and active[account].submission_commitment != kept.exact.replaces:
-            words = f"A Submission of {account} is recorded since; its person knows whether it is this work."
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        words = f"{account} submits these files there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-
-    def _claim_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        if self._client.prepare_claim(bounty_id, account).calls:
-            words = f"{account} claims there, with the wallet's approval."
-            return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
-        return self._noted(plan_id, CarriedOut(plan_id, "recorded", "The amount is paid.", bounty_id=bounty_id))
-
-    def _page_of(self, bounty_id: BountyId) -> str:
-        return f"{self._pages}/bounties/{bounty_id}"
-
-    def _judge_by_pages(self, plan_id: str, kept: KeptPlan) -> CarriedOut:
-        bounty_id, account = _bounty(kept.request), kept.exact.account
-        recorded = [each for each in self._client.verdicts(bounty_id) if each.guardian_address == account]
-        # The document names all that it decides.
-        if any(each.report_commitment == kept.exact.content for each in recorded):
-            words = "This Verdict is recorded; get_bounty shows what became of the bounty."
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", words, bounty_id=bounty_id))
-        if recorded:
-            message = f"{account} has a Verdict on record whose decision or reasons are not those of this plan."
-            next_action = "See get_bounty; its person replaces it there: --replace of service-cli guardian:verdict."
-            raise Refusal("verdict_differs", message, next_action=next_action)
-        words = f"{account} records this Verdict there, with the wallet's approval."
-        return CarriedOut(plan_id, "needs_wallet", words, self._page_of(bounty_id))
+        else:
+            address = f"{self._pages}/publish"
+        return CarriedOut(plan_id, "needs_wallet", f"{account} does this there, with the wallet's approval.", address)
 
     # --- what is done
 
@@ -469,19 +428,6 @@ class Acting:
         if done.state == "finalized":
             plans.forget_content(plan_id)
         return done
-
-
-def _files_of(directory: Path) -> tuple[list[str], str]:
-    """The names of the files that would be sealed, and a digest of names and contents."""
-    digest, names = hashlib.sha256(), []
-    for entry in sorted(select(directory).files, key=lambda each: each.path):
-        names.append(entry.path)
-        content = hashlib.sha256()
-        with (directory / entry.path).open("rb") as file:
-            while chunk := file.read(_CHUNK):
-                content.update(chunk)
-        digest.update(f"{entry.path}\0{content.hexdigest()}\0".encode("utf-8", "surrogateescape"))
-    return names, digest.hexdigest()
 
 
 def _not_opened() -> Refusal:

@@ -186,7 +186,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class CarriedOut:
-    """``needs_wallet``: a person approves at ``address``; call again to see what came of it."""
+    """``needs_wallet``: a person approves at ``address``; my_status and get_bounty show it then."""
 
     plan_id: str
     state: Literal["needs_wallet", "sent", "recorded", "finalized"]

@@ -28,7 +28,6 @@ from service_mcp.policy import Role
 from service_mcp.refusals import Refusal
 from service_mcp.work_dir import WorkDir
 
-Signer = Literal["policy", "wallet"]
 Action = Literal["fund", "submit", "verdict", "claim"]
 ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
@@ -152,7 +151,7 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
         yield Content()
 
 
-def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> Content:
+def begin(plan_id: str, request: Request, content: Content) -> Content:
     """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
     page, directory = _kept_content(plan_id)
     if request.action == "fund":
@@ -161,24 +160,18 @@ def begin(plan_id: str, request: Request, content: Content, signer: Signer) -> C
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    replace_private(file_of(plan_id, "begun"), signer)
+    replace_private(file_of(plan_id, "begun"), "")
     return Content(content.page, directory)
 
 
-def begun(plan_id: str, request: Request, signer: Signer) -> Content | None:
-    """What an earlier call began a plan with, unless long ago. A policy was not asked about what a wallet was to
-    approve."""
-    file = file_of(plan_id, "begun")
+def begun(plan_id: str, request: Request) -> Content | None:
+    """What an earlier call began a plan with, unless long ago."""
+    file, (page, directory) = file_of(plan_id, "begun"), _kept_content(plan_id)
     try:
-        began, is_old = file.read_text(), file.stat().st_mtime < time.time() - _BEGUN_SECONDS
-    except FileNotFoundError:
-        return None
-    if is_old:
-        return None
-    page, directory = _kept_content(plan_id)
-    if began not in {signer, "policy"} or (request.action == "submit" and not directory.is_dir()):
-        return None
-    try:
+        if file.stat().st_mtime < time.time() - _BEGUN_SECONDS or (
+            request.action == "submit" and not directory.is_dir()
+        ):
+            return None
         return Content(page.read_bytes() if request.action == "fund" else b"", directory)
     except FileNotFoundError:
         return None
