@@ -246,7 +246,7 @@ def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_ou
         exact = replace(kept.exact, **other)
         plan_id = plans.plan_id_of(kept.request, exact)
         plans.keep(plan_id, kept.request, exact)
-        plans.begin(plan_id, kept.request, plans.Content((found.case.home.home / "page.md").read_bytes()), "policy")
+        plans.begin(plan_id, kept.request, plans.Content((found.case.home.home / "page.md").read_bytes()))
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan_id)
     assert (refused.value.code, stage.ledger.nonce(found.case.account)) == ("plan_of_another", before)
@@ -388,9 +388,9 @@ def test_submission__that_another_call_has_begun_meanwhile__goes_on_with_its_fil
     files.with_suffix(".done").unlink()
     before, looks, look = files.with_suffix(".files").stat().st_ino, list[str](), plans.begun
 
-    def begun(plan_id: str, request: plans.Request, signer: plans.Signer) -> plans.Content | None:
+    def begun(plan_id: str, request: plans.Request) -> plans.Content | None:
         looks.append(plan_id)
-        return None if len(looks) == 1 else look(plan_id, request, signer)  # it looked before the other had begun
+        return None if len(looks) == 1 else look(plan_id, request)  # it looked before the other had begun
 
     monkeypatch.setattr(plans, "begun", begun)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id

@@ -14,7 +14,7 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
-from service_cli.chain.agreement import AskedParty, Fact, agreed, disagreement, reconciled
+from service_cli.chain.agreement import Fact, agreed, disagreement, reconciled
 from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
@@ -71,8 +71,8 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
     def fits(logged: tuple[Escrow, ...], shown: _Listed) -> bool:
         return set(shown) <= {(escrow.bounty_id, escrow.nonce) for escrow in logged}
 
-    of_api = AskedParty(api.peer.named, lambda: _listed(api, poster, page))
-    found = reconciled(Fact.UNFUNDED, AskedParty(chain.named, ask), of_api, fits)
+    names = (chain.named, api.peer.named)
+    found = reconciled(Fact.UNFUNDED, names, ask, lambda: _listed(api, poster, page), fits)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
             note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)

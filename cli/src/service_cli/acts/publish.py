@@ -20,7 +20,7 @@ from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.acts.earlier import note_text, require_no_open_one
 from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
@@ -123,7 +123,12 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
         require_all_seen(session.chain, session.api, session.account, commitment, known)
         if known:
             is_over = session.chain.latest().time >= funding.page.submission_deadline
-            raise _already_funded(session.account, known[-1].bounty_id, is_over=is_over)
+            message = f"{session.account} has funded this page before: bounty {known[-1].bounty_id}. "
+            message += "A second escrow would be another bounty."
+            once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
+            see = f"See service-cli bounty:show {known[-1].bounty_id}"
+            next_action = f"{see}; to fund the same page once more {once_more}."
+            raise CommandRefused("already_funded", message, next_action=next_action)
         # an earlier run that signed came past this question
         if what_may_create(session.chain, journal) is None:
             require_no_open_one(session, funding.page, commitment, path)
@@ -218,47 +223,30 @@ def check_page(
         require_balance(chain, poster, cost)
     if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
         say(explained)
-    found = _preview(chain, conditions, challenge, commitment, byte_length=len(page), gas_cost=cost, funded_as=before)
-    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
-    warn_of_issues(page, path, chain.latest().time)
-    return found
-
-
-def _preview(
-    chain: ChainClient,
-    conditions: HubConditions,
-    page: ChallengePage,
-    commitment: Bytes32,
-    *,
-    byte_length: int,
-    gas_cost: Wei,
-    funded_as: tuple[BountyId, ...] | None,
-) -> FundingPreview:
-    """The terms that funding the page would fix, and its costs, for ``--check``."""
-    fees = fees_of(page.escrow_amount, conditions)
-    reveal_at = UnixSeconds(page.submission_deadline + conditions.constants.reveal_delay)
-    return FundingPreview(
-        byte_length=byte_length,
+    fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster
+    reveal_at = UnixSeconds(challenge.submission_deadline + conditions.constants.reveal_delay)
+    found = FundingPreview(
+        byte_length=len(page),
         spec_commitment=commitment,
         chain_id=chain.chain_id,
         hub_address=chain.hub.address,
-        escrow_amount=page.escrow_amount,
+        escrow_amount=challenge.escrow_amount,
         escrow_token=conditions.constants.token.symbol,
         protocol_fee=fees.protocol,
         guardian_fee=fees.guardian,
         winner_award=fees.award,
-        submission_deadline=page.submission_deadline,
+        submission_deadline=challenge.submission_deadline,
         reveal_at=reveal_at,
-        judging_deadline=UnixSeconds(reveal_at + page.judging_window_seconds),
-        guardian_roster_hash=conditions.roster.guardian_roster_hash,
-        quorum=conditions.roster.quorum,
-        guardians=tuple(
-            ActiveGuardian(member.guardian_address, member.last_active_at or None)
-            for member in conditions.roster.members
-        ),
-        gas_cost_at_most=gas_cost,
-        funded_as=funded_as,
+        judging_deadline=UnixSeconds(reveal_at + challenge.judging_window_seconds),
+        guardian_roster_hash=roster.guardian_roster_hash,
+        quorum=roster.quorum,
+        guardians=tuple(ActiveGuardian(each.guardian_address, each.last_active_at or None) for each in roster.members),
+        gas_cost_at_most=cost,
+        funded_as=before,
     )
+    emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
+    warn_of_issues(page, path, chain.latest().time)
+    return found
 
 
 def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, token: Token) -> None:
@@ -283,14 +271,6 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
         raise CommandRefused(
             "not_confirmed", "Nothing was signed.", next_action="Run it again and type yes, or add --yes."
         )
-
-
-def _already_funded(poster: Address, bounty_id: BountyId, *, is_over: bool) -> CommandRefused:
-    """The Hub holds a bounty of this account on this page already."""
-    message = f"{poster} has funded this page before: bounty {bounty_id}. A second escrow would be another bounty."
-    once_more = f"its deadline has passed, so take its text: service-cli {ANEW}" if is_over else "add --again"
-    next_action = f"See service-cli bounty:show {bounty_id}; to fund the same page once more {once_more}."
-    return CommandRefused("already_funded", message, next_action=next_action)
 
 
 def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:

@@ -6,9 +6,8 @@ who has to agree on each fact; where two differ, both are named and nothing is s
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Generic, TypeVar
+from typing import Final, TypeVar
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.types import BlockNumber
@@ -39,14 +38,6 @@ class Fact(Enum):
     WINNER = "the outcome of a bounty and its winner"
     DELIVERY_KEY = "the key to which a winning key is sealed"
     DONE = "what an earlier run reported as done"
-
-
-@dataclass(frozen=True, slots=True)
-class AskedParty(Generic[T]):
-    """Who is asked, as messages name it, and the question."""
-
-    named: str
-    ask: Callable[[], T]
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
@@ -81,15 +72,17 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
     raise CommandFailed("chain_unavailable", message, next_action=next_action)
 
 
-def reconciled(fact: Fact, one: AskedParty[T], other: AskedParty[S], fits: Callable[[T, S], bool]) -> T:
+def reconciled(
+    fact: Fact, names: tuple[str, str], one: Callable[[], T], other: Callable[[], S], fits: Callable[[T, S], bool]
+) -> T:
     """Return the answer of ``one`` once the other's fits it; both are asked again for a few blocks, then refused."""
     for look in range(LAG_LOOKS):
         if look:
             time.sleep(LAG_SECONDS)
-        mine = one.ask()
-        if fits(mine, other.ask()):
+        mine = one()
+        if fits(mine, other()):
             return mine
-    raise disagreement(fact, one.named, other.named)
+    raise disagreement(fact, *names)
 
 
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:

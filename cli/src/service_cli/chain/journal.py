@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Final, Generic, Protocol, TypeVar
+from typing import IO, Any, Final, Generic, TypeVar
 
 from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
@@ -49,13 +49,6 @@ class JournalEntry(Generic[R]):
         return JournalEntry(name, partial(to_json_as, kind), partial(read, kind))
 
 
-class _NamedEntry(Protocol):
-    """An entry of any type."""
-
-    @property
-    def name(self) -> str: ...
-
-
 class Journal:
     """One piece of work's folder: what it has done so far, and files that belong to it."""
 
@@ -82,7 +75,7 @@ class Journal:
         self._entries[entry.name] = entry.write(value)
         self._save()
 
-    def forget(self, *entries: _NamedEntry) -> None:
+    def forget(self, *entries: JournalEntry[Any]) -> None:
         """Drop what turned out void."""
         for entry in entries:
             self._entries.pop(entry.name, None)
@@ -123,7 +116,9 @@ def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journ
 def journal_in(folder: Path) -> Iterator[Journal]:
     """The same, by the folder of a journal that was open before."""
     with private_file(folder, "lock") as lock:
-        _take(lock)
+        if not _is_taken(lock):
+            message = "The same command is already running."
+            raise CommandRefused("already_running", message, next_action="Wait for it, or stop it.")
         yield Journal(folder)
 
 
@@ -131,24 +126,24 @@ def journal_in(folder: Path) -> Iterator[Journal]:
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
     """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
     with private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
-        _wait_for(lock)
+        ends = time.monotonic() + ACCOUNT_SECONDS
+        with Waiting("waiting for another command of this account") as waiting:
+            while not _is_taken(lock):  # the command that has it may be asking its person something
+                if time.monotonic() > ends:
+                    message = "Another command of this account is about to sign a transaction, or asks whether to."
+                    next_action = "Answer it or stop it, then run this one again."
+                    raise CommandRefused("already_running", message, next_action=next_action)
+                waiting.tick()
+                time.sleep(0.1)
         yield
 
 
-def _wait_for(lock: IO[str]) -> None:
-    """Take the lock; the command that has it may be asking its person something."""
-    ends = time.monotonic() + ACCOUNT_SECONDS
-    with Waiting("waiting for another command of this account") as waiting:
-        while True:
-            try:
-                return fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > ends:
-                    break
-            waiting.tick()
-            time.sleep(0.1)
-    message = "Another command of this account is about to sign a transaction, and may be asking whether it should."
-    raise CommandRefused("already_running", message, next_action="Answer it or stop it, then run this one again.")
+def _is_taken(lock: IO[str]) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
@@ -190,12 +185,3 @@ def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
 def journal_folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
     """Where the journal of a piece of work and its files are."""
     return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)
-
-
-def _take(lock: IO[str]) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise CommandRefused(
-            "already_running", "The same command is already running.", next_action="Wait for it, or stop it."
-        ) from None

@@ -3,10 +3,10 @@
 import time
 from typing import NoReturn
 
-from bounty_protocol.wire.changes import MAX_LIMIT, Change, ChangeList
+from bounty_protocol.wire.changes import MAX_LIMIT, ChangeList
 from bounty_protocol.wire.values import Finality
 
-from service_cli.api import ApiClient, api_of
+from service_cli.api import api_of
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed
 from service_cli.queries.events import FinalChange
@@ -22,46 +22,23 @@ def watch_changes(settings: Settings) -> NoReturn:
     api, after, outage = api_of(settings), 0, Outage()
     while True:
         try:
-            page = _page(api, after)
+            query = {"after": str(after), "limit": str(MAX_LIMIT)}
+            page = api.get("/api/changes", query).read(ChangeList)
             outage.end()
         except CommandFailed as failure:
             outage.note(failure)
             time.sleep(outage.pause)
             continue
         for change in page.items:
-            if not _is_settled(change):
+            event = change.event  # none of what a reorg took back
+            if event is not None and event.finality is not Finality.FINALIZED:
                 break
             after = change.number
-            _print_change(change)
+            if event is not None:
+                place = (event.block_number, event.block_hash, event.log_index, event.tx_hash, event.time)
+                emit(FinalChange(after, event.name, event.bounty_id, event.fields, *place))
         else:
             after = page.next_after
             if page.has_more:
                 continue
         time.sleep(POLL_SECONDS)
-
-
-def _page(api: ApiClient, after: int) -> ChangeList:
-    return api.get("/api/changes", {"after": str(after), "limit": str(MAX_LIMIT)}).read(ChangeList)
-
-
-def _is_settled(change: Change) -> bool:
-    """Whether no reorg can take it back any more; what one took back is in the feed no longer."""
-    return change.event is None or change.event.finality is Finality.FINALIZED
-
-
-def _print_change(change: Change) -> None:
-    event = change.event
-    if event is not None:
-        emit(
-            FinalChange(
-                change.number,
-                event.name,
-                event.bounty_id,
-                event.fields,
-                event.block_number,
-                event.block_hash,
-                event.log_index,
-                event.tx_hash,
-                event.time,
-            )
-        )

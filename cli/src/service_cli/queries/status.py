@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from bounty_protocol.domain.lifecycle import Outcome, Schedule
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, UnixSeconds
+from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
 
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, TaskKind, WaitingTask
+from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
 from service_cli.ui.progress import Step, next_step
 from service_cli.ui.text import counted
@@ -67,21 +67,6 @@ class _LostAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
-    """A step that an account can take now; ``until`` is chain time, None where nothing ends it."""
-
-    account: Address
-    bounty_id: BountyId
-    task: TaskKind
-    until: UnixSeconds | None
-    command: str
-
-    def show(self) -> WaitingTask:
-        """As an event and as text."""
-        return emit(WaitingTask(self.account, self.bounty_id, self.task, self.until, self.command))
-
-
-@dataclass(frozen=True, slots=True)
 class AccountsAtWork:
     """Each account, what waits for them, and open bounties that they funded or submitted to."""
 
@@ -100,6 +85,7 @@ def show_status(
     """The command ``status``."""
     from service_cli.api import api_of
     from service_cli.chain.session import ChainClient
+    from service_cli.chain.token import allowance
     from service_cli.queries.listing import require_deployment
 
     chain, api = ChainClient.checked(settings), api_of(settings)
@@ -107,16 +93,22 @@ def show_status(
     require_deployment(settings, api)
     unknown = _Unknown()
     _warn_of_lost(api)
-    now, tasks, deliveries = chain.latest().time, list[Task](), _Deliveries(api, unknown)
+    now, tasks, deliveries = chain.latest().time, list[WaitingTask](), _Deliveries(api, unknown)
     bounties = _Bounties(chain, api, most_bounties)
     held = []
     for account, roles in accounts.items():
-        held.append(_show_account(chain, account, roles))
-        found = _tasks(chain, bounties, deliveries, account, now)
+        amounts = (chain.balance(account), chain.token_balance(account), allowance(chain, account))
+        held.append(emit(AccountStatus(account, roles, *amounts)))
+        found = [
+            task
+            for bounty_id, bounty in bounties.of(account)
+            for task in _of_bounty(chain, deliveries, bounty_id, bounty, account, now)
+        ]
         tasks += found if roles else map(_for_wallet, found)
         tasks += _to_upload_again(settings, chain, account, unknown)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
-    waiting = tuple(task.show() for task in tasks)
+    for task in tasks:
+        emit(task)
     running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
     running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
     for each in running:
@@ -127,7 +119,7 @@ def show_status(
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
     emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
-    return AccountsAtWork(tuple(held), waiting, tuple(running), tuple(bounties.cut), tuple(unknown.found))
+    return AccountsAtWork(tuple(held), tuple(tasks), tuple(running), tuple(bounties.cut), tuple(unknown.found))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
@@ -140,13 +132,6 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
             account = account_of(settings, variable)
             found[account] = (*found.get(account, ()), role)
     return found | {address: found.get(address, ()) for address in addresses}
-
-
-def _show_account(chain: "ChainClient", account: Address, roles: tuple[Role, ...]) -> AccountStatus:
-    from service_cli.chain.token import allowance
-
-    held, tokens, allowed = chain.balance(account), chain.token_balance(account), allowance(chain, account)
-    return emit(AccountStatus(account, roles, held, tokens, allowed))
 
 
 class _Unknown:
@@ -247,7 +232,8 @@ class _Bounties:
         """Bounties that go on without it: open ones, by the contract, and awards whose key is to be delivered."""
         for bounty_id, bounty in self.of(account):
             if bounty.outcome is not None:
-                if _awaits_key(self._chain, deliveries, bounty_id, bounty, account):
+                is_closed = _may_open(self._chain, bounty_id, bounty, account)
+                if is_closed and deliveries.owed(bounty_id, bounty):  # until a Guardian has delivered the key
                     yield RunningBounty(account, bounty_id, "poster", "delivery", None)
                 continue
             schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
@@ -270,14 +256,6 @@ class _Bounties:
         return "guardian" if sealed and account in self._chain.pinned_roster(bounty).accounts else None
 
 
-def _tasks(
-    chain: "ChainClient", bounties: _Bounties, deliveries: _Deliveries, account: Address, now: int
-) -> Iterator[Task]:
-    """All steps that an account can take now, in any role."""
-    for bounty_id, bounty in bounties.of(account):
-        yield from _of_bounty(chain, deliveries, bounty_id, bounty, account, now)
-
-
 def _of_bounty(
     chain: "ChainClient",
     deliveries: "_Deliveries",
@@ -285,7 +263,7 @@ def _of_bounty(
     bounty: "BountyView",
     account: Address,
     now: int,
-) -> Iterator[Task]:
+) -> Iterator[WaitingTask]:
     from service_cli.chain.session import chain_errors
 
     guards = account in chain.pinned_roster(bounty).accounts
@@ -295,24 +273,26 @@ def _of_bounty(
                 judged = chain.hub.verdict(bounty_id, account).kind is not None
             if not judged:
                 listing = f"service-cli guardian:judgeable --guardian-address {account}"
-                yield Task(account, bounty_id, "judge", bounty.judging_deadline, listing)
+                yield WaitingTask(account, bounty_id, "judge", bounty.judging_deadline, listing)
         return
     with chain_errors():
         (due,) = chain.hub.read("claimable", bounty_id, account)
     if due and account in {bounty.poster, bounty.winner}:
-        yield Task(account, bounty_id, "claim", None, f"service-cli claim {bounty_id}")
+        yield WaitingTask(account, bounty_id, "claim", None, f"service-cli claim {bounty_id}")
     elif due and guards:
         claiming = f"service-cli guardian:claim-fee {bounty_id}"
-        yield Task(account, bounty_id, "claim_fee", None, claiming)
+        yield WaitingTask(account, bounty_id, "claim_fee", None, claiming)
     if bounty.outcome is Outcome.AWARDED and guards and deliveries.owed(bounty_id, bounty):
         delivering = f"service-cli guardian:deliver-key {bounty_id}"
-        yield Task(account, bounty_id, "deliver", None, delivering)
+        yield WaitingTask(account, bounty_id, "deliver", None, delivering)
     if _may_open(chain, bounty_id, bounty, account) and not deliveries.owed(bounty_id, bounty):
         opening = f"service-cli poster:open-winning-submission {bounty_id}"
-        yield Task(account, bounty_id, "open", None, opening)
+        yield WaitingTask(account, bounty_id, "open", None, opening)
 
 
-def _to_upload_again(settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown) -> Iterator[Task]:
+def _to_upload_again(
+    settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown
+) -> Iterator[WaitingTask]:
     """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
     from bounty_protocol.errors import ServiceError
     from bounty_protocol.types import parse_bounty_id
@@ -335,10 +315,10 @@ def _to_upload_again(settings: Settings, chain: "ChainClient", account: Address,
             recorded = chain.hub.submission(bounty_id, account)
         if recorded == commitment:
             uploading = f"service-cli solver:submit {bounty_id} DIRECTORY"
-            yield Task(account, bounty_id, "reupload", None, uploading)
+            yield WaitingTask(account, bounty_id, "reupload", None, uploading)
 
 
-def _for_wallet(task: Task) -> Task:
+def _for_wallet(task: WaitingTask) -> WaitingTask:
     """For an account whose key is not here: the claim that a wallet sends."""
     if task.task not in {"claim", "claim_fee"}:
         return task
@@ -348,19 +328,8 @@ def _for_wallet(task: Task) -> Task:
 
 def _may_open(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address) -> bool:
     """Whether this Poster has winning work that it did not open on this machine."""
-    is_awarded = bounty.outcome is Outcome.AWARDED
-    return is_awarded and account == bounty.poster and not _is_opened(chain, bounty_id, bounty)
-
-
-def _awaits_key(
-    chain: "ChainClient", deliveries: _Deliveries, bounty_id: BountyId, bounty: "BountyView", account: Address
-) -> bool:
-    """Whether this Poster can open the winning work only once a Guardian has delivered its key."""
-    return _may_open(chain, bounty_id, bounty, account) and deliveries.owed(bounty_id, bounty)
-
-
-def _is_opened(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView") -> bool:
-    """Whether the winning work was opened on this machine."""
     from service_cli.chain.journal import was_done, winning_work_name
 
-    return was_done(chain.chain_id, chain.hub.address, *winning_work_name(str(bounty_id), bounty.winning_submission))
+    name = winning_work_name(str(bounty_id), bounty.winning_submission)
+    is_own = bounty.outcome is Outcome.AWARDED and account == bounty.poster
+    return is_own and not was_done(chain.chain_id, chain.hub.address, *name)

@@ -42,7 +42,14 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
     outage = Outage()
-    watch = _Watch(chain, bounty_id, _first_block(settings, chain, bounty_id))
+    api = api_of(settings)
+    try:  # from the Hub's first block, or where that is far back from the creation by the index
+        first = first_blocks(chain, api, bounty_id)[0]
+    except CommandRefused:  # what happened before the block that last changed the bounty is left out
+        from bounty_protocol.wire.bounties import BountyDetail
+
+        first = bounty_detail(api, bounty_id).read(BountyDetail).block.number
+    watch = _Watch(chain, bounty_id, first)
     with Waiting(f"bounty {bounty_id}") as waiting:
         while True:
             try:
@@ -55,7 +62,11 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
                 outage.note(failure)
             waiting.tick(watch.seconds_left)
             time.sleep(outage.pause)
-    return _print_end(bounty_id, end)
+    outcome, reason = end.outcome, end.reason
+    if outcome is None or reason is None:
+        raise ValueError("an open bounty has no end")
+    won = (end.winner, end.winning_submission) if outcome is Outcome.AWARDED else (None, None)
+    return emit(FinalBounty(bounty_id, outcome, reason, *won), after_the_end(bounty_id, end))
 
 
 @dataclass
@@ -98,12 +109,20 @@ class _Watch:
         final = self.chain.finalized().number
         self._print_news(head.number)
         bounty = self.chain.bounty(self.bounty_id)
-        if bounty.outcome and self._is_final(final):
-            return bounty
+        if bounty.outcome:
+            with chain_errors():
+                view = self.chain.hub.bounty(self.bounty_id, final)
+            if view is not None and view.outcome is not None:
+                return bounty
         is_final = bounty.outcome is not None
         step = next_step(bounty.schedule, head.time, has_submissions=bounty.has_submissions, is_final=is_final)
-        self._print_step(step, head.time)
-        self._let_go(final)
+        self.seconds_left = None if step.at is None else step.at - head.time
+        if step != self.upcoming:
+            self.upcoming = step
+            emit(AwaitedStep(self.bounty_id, step.step, step.at))
+        # Blocks that are final are not read again.
+        self.printed = {place: log for place, log in self.printed.items() if log.block_number > final}
+        self.first = BlockNumber(max(self.first, final + 1))
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
@@ -116,7 +135,9 @@ class _Watch:
         for place, (log, what) in found.items():
             if place not in self.printed:
                 with chain_errors():
-                    fields = _fields(what)
+                    fields = to_json(what)
+                if isinstance(what, BountyFinalized) and what.outcome is not Outcome.AWARDED:
+                    fields |= {"winner": None, "submission_commitment": None}
                 emit(WatchedEvent(type(what).__name__, self.bounty_id, log.tx_hash, log.block_number, fields))
         unknown = {place: log for place, log in missing.items() if place not in replaced}
         self.printed = unknown | {place: log for place, (log, _) in found.items()}
@@ -129,54 +150,7 @@ class _Watch:
         with chain_errors():
             return header_at(self.chain.rpc, log.block_number).hash != log.block_hash
 
-    def _print_step(self, upcoming: NextStep, now: int) -> None:
-        self.seconds_left = None if upcoming.at is None else upcoming.at - now
-        if upcoming != self.upcoming:
-            self.upcoming = upcoming
-            emit(AwaitedStep(self.bounty_id, upcoming.step, upcoming.at))
-
     def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
         for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
             if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
                 yield log, what
-
-    def _let_go(self, final: BlockNumber) -> None:
-        """Drop the blocks that are final from what is read again."""
-        self.printed = {place: log for place, log in self.printed.items() if log.block_number > final}
-        self.first = BlockNumber(max(self.first, final + 1))
-
-    def _is_final(self, final: BlockNumber) -> bool:
-        with chain_errors():
-            view = self.chain.hub.bounty(self.bounty_id, final)
-        return view is not None and view.outcome is not None
-
-
-def _first_block(settings: Settings, chain: ChainClient, bounty_id: BountyId) -> BlockNumber:
-    """Where the bounty's log is read from: the Hub's first block, or where that is far back the creation by the index.
-
-    Where neither is known it is the block that last changed the bounty: what happened before is then left out.
-    """
-    from bounty_protocol.wire.bounties import BountyDetail
-
-    api = api_of(settings)
-    try:
-        return first_blocks(chain, api, bounty_id)[0]
-    except CommandRefused:
-        return bounty_detail(api, bounty_id).read(BountyDetail).block.number
-
-
-def _fields(found: HubEvent) -> dict[str, object]:
-    """An event's fields for programs."""
-    values = to_json(found)
-    if isinstance(found, BountyFinalized) and found.outcome is not Outcome.AWARDED:
-        values |= {"winner": None, "submission_commitment": None}
-    return values
-
-
-def _print_end(bounty_id: BountyId, bounty: BountyView) -> FinalBounty:
-    outcome, reason = bounty.outcome, bounty.reason
-    if outcome is None or reason is None:
-        raise ValueError("an open bounty has no end")
-    awarded = outcome is Outcome.AWARDED
-    won = (bounty.winner, bounty.winning_submission) if awarded else (None, None)
-    return emit(FinalBounty(bounty_id, outcome, reason, *won), after_the_end(bounty_id, bounty))

@@ -123,11 +123,10 @@ class Acting:
         if actor.account != exact.account:
             raise _of_another(exact)
         if not self._signs(actor.role):
-            with plans.content_of(request, self._work_dir) as content:
-                plans.require_same(plan_id, request, self._derived(request, content, actor).exact)
-                return self._by_pages(plan_id, kept, content)
-        if (content := plans.begun(plan_id, request)) is None:
-            content = self._begun(plan_id, kept, actor)
+            with plans.content_of(request, self._work_dir) as given:
+                plans.require_same(plan_id, request, self._derived(request, given, actor).exact)
+                return self._by_pages(plan_id, kept, given)
+        content = plans.begun(plan_id, request) or self._begun(plan_id, kept, actor)
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
         return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
