@@ -25,19 +25,23 @@ _NOTHING_SIGNED: Final = "Nothing was signed. Find out which of the two is wrong
 
 
 class Fact(Enum):
-    """A fact that an act rests on, in words that continue "two sources say different things about"."""
+    """A fact that an act rests on, in words that continue "two sources say different things about", and the code where
+    they do."""
 
-    TIME = "the moment from which an authorization's hour is counted"
-    CONDITIONS = "the roster, fees and token that a bounty created now pins"
-    UNFUNDED = "the bounties that this account has funded on this page"
-    AUTHORIZATION_OVER = "whether an authorization that was signed for this page can still be used"
-    TERMS = "a bounty's page, escrow and deadlines"
-    REVEAL_POINT = "the moment from which sealed work can be opened"
-    ROSTER = "the Guardians whose keys open sealed work"
-    NUMBER = "which Submission is meant"
-    WINNER = "the outcome of a bounty and its winner"
-    DELIVERY_KEY = "the key to which a winning key is sealed"
-    DONE = "what an earlier run reported as done"
+    TIME = ("the moment from which an authorization's hour is counted", "time_disagrees")
+    CONDITIONS = ("the roster, fees and token that a bounty created now pins", "publication_mismatch")
+    UNFUNDED = ("the bounties that this account has funded on this page", "sources_disagree")
+    AUTHORIZATION_OVER = (
+        "whether an authorization that was signed for this page can still be used",
+        "authorization_outstanding",
+    )
+    TERMS = ("a bounty's page, escrow and deadlines", "read_model_mismatch")
+    REVEAL_POINT = ("the moment from which sealed work can be opened", "reveal_point_wrong")
+    ROSTER = ("the Guardians whose keys open sealed work", "read_model_mismatch")
+    NUMBER = ("which Submission is meant", "sources_disagree")
+    WINNER = ("the outcome of a bounty and its winner", "read_model_mismatch")
+    DELIVERY_KEY = ("the key to which a winning key is sealed", "sources_disagree")
+    DONE = ("what an earlier run reported as done", "sources_disagree")
 
 
 def agreed(chain: ChainClient, fact: Fact, read: Callable[[ChainClient], T]) -> T:
@@ -88,5 +92,5 @@ def reconciled(
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
     """The refusal that names two sources which say different things."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"
-    message = f"{named[0].upper()}{named[1:]} say different things about {fact.value}."
+    message = f"{named[0].upper()}{named[1:]} say different things about {fact.value[0]}."
     return CommandRefused("sources_disagree", message, next_action=_NOTHING_SIGNED)
