@@ -6,8 +6,8 @@ from typing import cast
 
 import pytest
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
-from bounty_protocol.types import BlockNumber
+from bounty_protocol.types import BlockNumber, BountyId
+from service_cli import Client
 from service_cli.chain import sender
 from service_cli.chain.session import ChainClient
 
@@ -165,25 +165,6 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 
-def test_claim__an_endpoint_that_shows_a_price_above_the_limit__signs_nothing_until_the_limit_is_raised(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    rpc.charge(MAX_FEE_WEI // GWEI // 2)  # twice that and a tip
-    refused = solver.run("claim", bounty, code=1)
-    assert (refused.names, refused.last["code"]) == (["claim.prepared", "claim.refused"], "gas_price_too_high")
-    assert "SERVICE_MAX_GAS_PRICE_GWEI" in str(refused.last["next_action"])
-    (solver.home / ".env").write_text("SERVICE_MAX_GAS_PRICE_GWEI=600\n")
-    unmoved = solver.run("claim", bounty, code=1)
-    assert unmoved.last["code"] == "gas_price_too_high"
-    assert "SERVICE_MAX_GAS_PRICE_GWEI of .env is not used" in unmoved.words
-    assert (rpc.sent(), purse.received()) == (0, (0, 0))
-    rpc.charge(5)
-    lowered = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10", code=1)
-    assert lowered.last["code"] == "gas_price_too_high"
-    raised = solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="13")
-    assert (raised.last["event"], purse.received()) == ("claim.claimed", (AWARD, 1))
-
-
 def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_waits_in_the_journal(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -191,11 +172,13 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
     monkeypatch.setattr(sender, "RECEIPT_SECONDS", 2.0)
     rpc.lose_first_transaction()
     rpc.charge(4)
-    ended = solver.run("claim", bounty, code=1, SERVICE_MAX_GAS_PRICE_GWEI="10")
+    cost = Client(dict(solver.environment)).preview_claim(BountyId(int(bounty))).gas_cost
+    words = ("claim", bounty, "--max-cost", f"{cost * 105 // 100 / 10**18:.18f}")  # a replacement costs an eighth more
+    ended = solver.run(*words, code=1)
     assert ended.last["code"] == "transaction_pending"
-    assert "its fees are not raised: The transaction would offer" in ended.words
+    assert "its fees are not raised: The transaction may cost" in ended.words
     assert (rpc.sent(), purse.received()) == (1, (0, 0))
-    assert solver.run("claim", bounty, SERVICE_MAX_GAS_PRICE_GWEI="10").last["event"] == "claim.claimed"
+    assert solver.run(*words).last["event"] == "claim.claimed"
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 

@@ -150,8 +150,6 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_API_BASE_URL", "https://api.example?x"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "1.5"),
         ("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "-1"),
-        ("SERVICE_MAX_GAS_PRICE_GWEI", "0"),
-        ("SERVICE_MAX_GAS_PRICE_GWEI", "0.5"),
         ("SERVICE_RPC_URLS", "https://a.example,b"),
         ("SERVICE_RPC_URLS", ","),
         ("SERVICE_RPC_URL", "https://a.example https://b.example"),

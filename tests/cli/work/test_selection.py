@@ -100,14 +100,3 @@ def test_submit__by_an_account_without_ether__is_refused_before_anything_is_seal
     else:
         assert ran.last["code"] == "gas_insufficient"
     assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
-
-
-@pytest.mark.parametrize("option", [(), ("--check",)])
-def test_submit__at_a_gas_price_above_the_limit__is_refused_before_anything_is_sealed_unless_a_wallet_sends(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path, option: tuple[str, ...]
-) -> None:
-    rpc.charge(300)
-    assert solver.run("solver:submit", *option, bounty, "work", code=1).last["code"] == "gas_price_too_high"
-    assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
-    by_wallet = ("--solver-address", ledger.people.solvers[0].address, "--without-api")
-    assert solver.run("solver:submit", *option, *by_wallet, bounty, "work").events

@@ -105,7 +105,7 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
     session, commitment, journal = funding.session, funding.commitment, funding.journal
     result = partial(_funded, session, commitment)
     if (done := journal.get(FUNDED)) is not None:
-        if _is_there(session, done):
+        if agreed(session.chain, Fact.DONE, partial(_has, session, done)):
             say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
             with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                 escrows_of(session.chain, session.api, session.account, commitment)
@@ -191,15 +191,11 @@ def _report(
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _is_there(session: ApiSession[LocalSigner], done: FundedBounty) -> bool:
+def _has(session: ApiSession[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
-
-    def has(chain: ChainClient) -> bool:
-        with chain_errors():
-            view = chain.hub.bounty(done.bounty_id)
-        return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
-
-    return agreed(session.chain, Fact.DONE, has)
+    with chain_errors():
+        view = chain.hub.bounty(done.bounty_id)
+    return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
 
 
 def check_page(

@@ -38,7 +38,6 @@ from service_cli.chain.transactions import (
     calls_before_sending,
     gas_cost,
     require_affordable,
-    require_price,
     require_usual_gas,
     simulate,
 )
@@ -139,7 +138,13 @@ def _plan(
         require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
     if earlier is None:
         report_left_out(selection)
-        _confirm_secrets(suspicious, options)
+        if suspicious:  # before anybody else can read them
+            message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
+            next_action = (
+                f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
+            )
+            refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
+            require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
     _tell_who_vouches(work, api)
     envelope = seal(work, selection, content, journal)
     if api is None:
@@ -160,16 +165,6 @@ def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
             open_key_files=isinstance(work.session.signer, LocalSigner),
             progress=progress,
         )
-
-
-def _confirm_secrets(suspicious: tuple[str, ...], options: SubmitOptions) -> None:
-    """Before anybody else can read them: a person decides, or an option did."""
-    if not suspicious:
-        return
-    message = f"The Guardians and the Poster would read what looks like secrets: {named(suspicious)}."
-    next_action = f"Take them out, or name them in {IGNORE_FILE}; to seal them with the rest, add --include-suspicious."
-    refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
-    require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
 
 
 def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
@@ -303,8 +298,6 @@ def check_submission(
     secrets, call = _find_secrets(work, selection), _placeholder(work)
     simulate(work.chain, work.solver, call)
     cost, balance = gas_cost(work.chain, work.solver, call), work.chain.balance(work.solver)
-    if isinstance(signer, LocalSigner):
-        require_price(work.chain, cost.price)
     former, api = active(work), None if options.without_api else work.session.api
     _require_vouched_for(work, api, options)
     warnings = list[str]()

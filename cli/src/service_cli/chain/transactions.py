@@ -5,7 +5,7 @@ nonce, so that at most one of it can ever be mined; a replacement raises both fe
 require.
 
 What a transaction may cost is bounded before it is signed, for any answer of the endpoint: its gas by what the call was
-measured to take, the price of gas by a limit, its tip by recent blocks, and all of it together by what a person has
+measured to take, its tip by recent blocks, and all of it together by what a person has
 agreed to.
 """
 
@@ -18,7 +18,6 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.rpc import Call, RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
-from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
@@ -26,7 +25,6 @@ from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import NEWEST_HEADER, ChainClient, balance_call, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.config.environment import GAS_PRICE_VARIABLE
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.consent import typed_yes
@@ -338,15 +336,6 @@ def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     return CommandRefused("gas_excessive", message, next_action=next_action)
 
 
-def require_price(chain: ChainClient, price: GasPrice) -> None:
-    """Refuse a price above the limit: the endpoint that suggests it may be wrong on purpose."""
-    if price.cap > (limit := chain.settings.max_gas_price()):
-        offered, most = (whole_tokens(one, 9) for one in (price.cap, limit))
-        message = f"The transaction would offer {offered} gwei for each unit of gas; the limit is {most} gwei."
-        next_action = f"Use another RPC endpoint; if the chain really costs that much, export {GAS_PRICE_VARIABLE}."
-        raise CommandRefused("gas_price_too_high", message, next_action=next_action)
-
-
 def require_affordable(chain: ChainClient, account: Address, call: ContractCall) -> None:
     """Refuse a call whose gas costs more than the limits or than the account holds, before anything leads up to it."""
     _require_payable(chain, account, [gas_cost(chain, account, call)])
@@ -375,14 +364,11 @@ def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
 
 def _most_costs(chain: ChainClient, functions: Sequence[str]) -> list[GasCost]:
     price = current_price(chain)
-    require_price(chain, price)
     return [GasCost(GAS_NEEDS[function].most(), price) for function in functions]
 
 
 def _require_payable(chain: ChainClient, account: Address, costs: Sequence[GasCost]) -> None:
-    """Refuse a price above the limit, a cost that was not agreed to, and an account that cannot pay all of them."""
-    for cost in costs:
-        require_price(chain, cost.price)
+    """Refuse a cost that was not agreed to, and an account that cannot pay all of them."""
     require_balance(chain, account, sum(cost.wei for cost in costs))
     for cost in costs:
         _require_agreed(chain, cost)

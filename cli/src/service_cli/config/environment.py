@@ -73,7 +73,6 @@ KEY_VARIABLES: Final = (
     ),
 )
 """Every variable that sets a key, or the passphrase of one."""
-GAS_PRICE_VARIABLE: Final = "SERVICE_MAX_GAS_PRICE_GWEI"
 FURTHER_VARIABLE: Final = "SERVICE_RPC_URLS"
 """Endpoints that are asked beside ``SERVICE_RPC_URL``."""
 LOCAL_TIME_VARIABLE: Final = "SERVICE_LOCAL_TIME"
@@ -214,10 +213,9 @@ KNOWN: Final = (
     *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
-    GAS_PRICE_VARIABLE, LOCAL_TIME_VARIABLE,
+    LOCAL_TIME_VARIABLE,
 )  # fmt: skip
 _EXPORTED_ONLY: Final = {
-    GAS_PRICE_VARIABLE: "since the file may be somebody else's",
     LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
 }
 

@@ -17,13 +17,11 @@ from bounty_protocol.chain.deployment import (
     deployment_of,
     parse_network,
 )
-from bounty_protocol.chain.gas import GWEI, MAX_FEE_WEI
 from bounty_protocol.types import Address, Bytes32, ChainId, Wei, parse_address
 from bounty_protocol.web_address import parse_base_url, parse_url, parse_urls, place_of
 
 from service_cli.config.environment import (
     FURTHER_VARIABLE,
-    GAS_PRICE_VARIABLE,
     LOCAL_TIME_VARIABLE,
     Environment,
     tell_sources,
@@ -66,7 +64,6 @@ _WANTED: Final = {
     "SERVICE_API_BASE_URL": "an http or https address, perhaps with a path",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS": "a whole number of seconds",
     "SERVICE_FINALITY_DEPTH": "a whole number of blocks from 1",
-    GAS_PRICE_VARIABLE: "a whole number of gwei from 1",
     "SERVICE_BEACON_URLS": "http or https addresses, separated by commas",
     "SERVICE_BEACON_CHAIN_HASH": "32 bytes in hexadecimal digits",
     "SERVICE_BEACON_PUBLIC_KEY": "96 bytes in hexadecimal digits",
@@ -149,14 +146,6 @@ class Settings:
             return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
 
-    def max_gas_price(self) -> int:
-        """The most wei that this client offers for a unit of gas.
-
-        Only what is exported changes it: a ``.env`` of somebody else's may name the endpoint that lies, too.
-        """
-        text = self.environment.exported.get(GAS_PRICE_VARIABLE)
-        return _checked(GAS_PRICE_VARIABLE, _parse_from_one, text) * GWEI if text else MAX_FEE_WEI
-
     def has_moved_time(self) -> bool:
         """Whether the chain's time is moved by hand, which only that of the local network can be."""
         return self.chain_id == LOCAL_CHAIN_ID and self.environment.exported.get(LOCAL_TIME_VARIABLE) == "moved"
@@ -231,7 +220,6 @@ _READERS: Final[Mapping[str, Callable[[Settings], object]]] = {
     "SERVICE_BEACON_PUBLIC_KEY": Settings.beacon_key,
     FURTHER_VARIABLE: Settings.named_further,
     "SERVICE_FINALITY_DEPTH": Settings.finality_depth,
-    GAS_PRICE_VARIABLE: Settings.max_gas_price,
 }
 """How each value is read."""
 SHOWN: Final = tuple(_READERS)

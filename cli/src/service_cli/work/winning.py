@@ -18,7 +18,7 @@ from service_cli.config.environment import POSTER_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, for_poster
-from service_cli.queries.state import BountyState, read_state, require_same
+from service_cli.queries.state import read_state, require_same
 from service_cli.ui.arguments import require_new
 from service_cli.work.events import OpenedWinningWork
 
@@ -63,7 +63,13 @@ def open_winning_submission(
     try:
         wrapped_key = _retrieve(session, bounty_id, winner, fresh)
     except CommandRefused as refused:
-        raise _with_guardians(state, refused) from None
+        if refused.code != "winning_solution_key_not_found":
+            raise
+        guardians = ", ".join(state.roster.accounts)
+        message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
+        command = f"service-cli guardian:deliver-key {bounty_id} {bounty.winner} {bounty.winning_submission}"
+        next_action = f"Ask one of them to run {command}, then run this again."
+        raise CommandRefused(refused.code, message, next_action=next_action) from None
     submission = fetch_submission(session.api, session.signer, bounty_id, winner)
     check_envelope(chain, submission, state, None)
     identity = sealed_box.unwrap(wrapped_key, [fresh], submission.envelope.content_public_key)
@@ -72,16 +78,6 @@ def open_winning_submission(
     )
     note_done(chain.chain_id, chain.hub.address, *opened)
     return done
-
-
-def _with_guardians(state: BountyState, refused: CommandRefused) -> CommandRefused:
-    """Where no key was delivered yet: who can do it, and how."""
-    if refused.code != "winning_solution_key_not_found":
-        return refused
-    bounty, guardians = state.bounty, ", ".join(state.roster.accounts)
-    message = f"No Guardian has delivered the winning key yet. Each Guardian of this bounty can: {guardians}."
-    command = f"service-cli guardian:deliver-key {state.bounty_id} {bounty.winner} {bounty.winning_submission}"
-    return CommandRefused(refused.code, message, next_action=f"Ask one of them to run {command}, then run this again.")
 
 
 def _retrieve(
