@@ -5,7 +5,7 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from io import FileIO
 from pathlib import Path
@@ -54,10 +54,15 @@ def replace_private(path: Path, text: str) -> None:
     """Put a file of this client's own in the place of the one before, whole and on disk under its name, or not at all.
     Its writers take turns."""
     draft = path.with_name(f"{path.name}.new")
-    with open_private(draft, "w") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with open_private(draft, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        with suppress(OSError):
+            draft.unlink()
+        raise
     draft.replace(path)
     sync_folder(path.parent)
 
