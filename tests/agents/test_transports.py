@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
-import click
 import pytest
 import urllib3
 import uvicorn
@@ -18,7 +17,6 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from service_mcp.http import (
     make_app,
-    with_endpoints,
 )
 from service_mcp.server import READING, Options
 
@@ -153,18 +151,6 @@ def test_http__with_a_body_that_is_too_long__is_refused(stage: Stage) -> None:
     with served(stage) as url:
         answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
     assert answer.status == 413
-
-
-def test_endpoints__of_a_file__are_the_first_one_and_all(tmp_path: Path) -> None:
-    file = tmp_path / "urls"
-    file.write_text("https://one.example/key, https://two.example\n")
-    found = with_endpoints({"SERVICE_RPC_URLS_FILE": str(file)})
-    assert found["SERVICE_RPC_URL"] == "https://one.example/key"
-    assert found["SERVICE_RPC_URLS"] == "https://one.example/key,https://two.example"
-    assert with_endpoints({"SERVICE_RPC_URL": "https://own.example"}) == {"SERVICE_RPC_URL": "https://own.example"}
-    for path in (tmp_path / "gone", tmp_path):
-        with pytest.raises(click.BadParameter, match="endpoint"):
-            with_endpoints({"SERVICE_RPC_URLS_FILE": str(path)})
 
 
 def test_http__of_a_deployment_that_is_not_known__does_not_start(tmp_path: Path) -> None:

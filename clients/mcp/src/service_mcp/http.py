@@ -5,9 +5,8 @@ somebody's browser cannot reach the server by another name. Sizes, rates and slo
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from ipaddress import ip_address
-from pathlib import Path
 from typing import Final
 
 import click
@@ -26,8 +25,6 @@ _MOST_BOUNTIES: Final = 25
 _MOST_BODY: Final = 512 * 1024
 _DRAIN_SECONDS: Final = 25
 """How long calls that were begun may take to end after SIGTERM."""
-ENDPOINTS_FILE: Final = "SERVICE_RPC_URLS_FILE"
-"""A file of the chain's endpoints, separated by commas, as the services read it: an address may hold a credential."""
 
 
 def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
@@ -70,22 +67,6 @@ def make_app(options: Options, hosts: Sequence[str]) -> ASGIApp:
         await app(scope, receive, send)
 
     return in_lower_case
-
-
-def with_endpoints(values: Mapping[str, str]) -> dict[str, str]:
-    """The variables, with the endpoints of ``SERVICE_RPC_URLS_FILE`` where it is set: the first one, and further ones.
-
-    Raises ``click.BadParameter`` where the file cannot be read or is empty.
-    """
-    if (path := values.get(ENDPOINTS_FILE)) is None:
-        return dict(values)
-    try:
-        urls = [url.strip() for url in Path(path).read_text(encoding="utf-8").split(",") if url.strip()]
-    except (OSError, UnicodeDecodeError):
-        urls = []
-    if not urls:
-        raise click.BadParameter("it is a file with an endpoint of the chain.", param_hint=ENDPOINTS_FILE)
-    return {**values, "SERVICE_RPC_URL": urls[0], "SERVICE_RPC_URLS": ",".join(urls)}
 
 
 def _is_wildcard(host: str) -> bool:

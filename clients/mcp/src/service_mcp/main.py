@@ -16,7 +16,6 @@ from service_mcp.policy import ROLES, Policy, Role
 from service_mcp.server import Options, make_server
 
 READ_ONLY = "SERVICE_MCP_READ_ONLY"
-PUBLIC_HOST = "SERVICE_PUBLIC_HOST"
 
 
 @click.command("service-mcp", context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]})
@@ -31,12 +30,7 @@ PUBLIC_HOST = "SERVICE_PUBLIC_HOST"
 @click.option("--account", "accounts", multiple=True, metavar="ROLE=0x…", help="An account whose key is in a wallet.")
 @click.option("--pages", help="Where the service's pages are, for a Poster's or a Guardian's wallet.")
 @click.option("--http", "address", metavar="HOST:PORT", help="Serve the reading tools to anybody, without keys.")
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    help=f"With --http: a Host that requests may name; often. Else {PUBLIC_HOST}.",
-)
+@click.option("--allow-host", "hosts", multiple=True, help="With --http: a Host that requests may name; often.")
 def main(
     network: str | None,
     roles: tuple[Role, ...],
@@ -65,11 +59,9 @@ def main(
     acts = frozenset() if read_only or os.environ.get(READ_ONLY, "") not in {"", "0"} else frozenset(roles)
     try:
         if address is not None:
-            from service_mcp.http import serve, with_endpoints
+            from service_mcp.http import serve
 
-            public = os.environ.get(PUBLIC_HOST, "").partition(":")[0]
-            named = hosts or ((public,) if public else ())
-            serve(Options(with_endpoints(_without_keys(os.environ)), network), address, named)
+            serve(Options(_without_keys(os.environ), network), address, hosts)
             return
         _require_good_settings(network)
         if acts and work_dir is None:
