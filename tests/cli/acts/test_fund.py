@@ -116,6 +116,8 @@ def delegated(ledger: Ledger) -> Iterator[str]:
     ledger.node.rpc.call("anvil_setCode", account, "0xef0100" + "11" * 20)
     yield account
     ledger.node.rpc.call("anvil_setCode", account, "0x")
+    ledger.people.poster.wallet.forget_nonce()
+    ledger.token.transact(ledger.people.poster.wallet, "approve", ledger.contract.address, 0)
 
 
 @pytest.mark.attack
@@ -150,6 +152,26 @@ def test_creation_signed_ahead_is_not_signed_twice(rpc: RpcProxy, poster: Termin
     )
     refused = poster.run("poster:publish-fund", page, code=1).last
     assert (refused["code"], rpc.sent()) == ("nonce_ahead", 2)
+
+
+@pytest.mark.attack
+@pytest.mark.parametrize("is_used", [False, True], ids=["free", "used"])
+def test_allowance_that_is_gone_is_allowed_again_only_before_its_creation(
+    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: str, delegated: str, spent: Purse, is_used: bool
+) -> None:
+    """Where the creation's nonce is used, what used it may be the creation, however the endpoint hides it."""
+    first = ledger.node.rpc.call("evm_snapshot")
+    run_killed(poster, rpc, "poster:publish-fund", page, method="eth_sendRawTransaction", count=2, forward=False)
+    if is_used:
+        ledger.people.poster.wallet.forget_nonce()
+        ledger.token.transact(ledger.people.poster.wallet, "approve", ledger.contract.address, 0)
+        ran = poster.run("poster:publish-fund", page, code=1)
+        assert (ran.last["code"], rpc.sent(), spent()) == ("creation_unknown", 2, (0, 0))
+    else:
+        ledger.node.rpc.call("evm_revert", first)  # as by a reorg: the allowance never was
+        assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
+        assert spent() == (ESCROW, 1)
+        assert ledger.token.call("allowance", delegated, ledger.contract.address) == 0
 
 
 BY_ALLOWANCE = "it allows the Hub exactly the escrow and then creates the bounty, in two transactions"

@@ -380,3 +380,26 @@ def test_settled_block__is_six_seconds_older(pace: float) -> None:
     assert 6 <= head.time - header_at(rpc, sender.settled_block(chain, head)).time <= 7
     local = cast("ChainClient", SimpleNamespace(is_local=True))
     assert sender.settled_block(local, head) == head.number
+
+
+@pytest.mark.usefixtures("three_blocks")
+def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_counts(
+    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
+) -> None:
+    blocks: list[object] = []
+    dropped: list[object] = []
+
+    def after(method: str, params: Params, result: object) -> object:
+        if method == "eth_sendRawTransaction":
+            wait_mined(ledger, result)
+            ledger.node.mine(2)
+        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
+            blocks.append(result["blockNumber"])
+        if method == "eth_getBlockByNumber" and blocks and params[0] == blocks[0] and not dropped:
+            dropped.append(params[0])  # its answer is still of the chain that had the transaction
+            ledger.node.rpc.call("anvil_reorg", 3, [])
+        return result
+
+    rpc.after = after
+    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
+    assert (purse.received(), rpc.sent(), len(dropped)) == ((AWARD, 1), 2, 1)
