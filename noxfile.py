@@ -76,8 +76,6 @@ NIGHTLY = {
     "market": ("python", "-m", "tools.market", "--seed", "57", "--minutes", "10"),
     "firefox": ("python", "-m", "tools.firefox"),
     "webkit": ("python", "-m", "tools.webkit"),
-    "shells": ("python", "tools/shells.py"),
-    "inspector": ("python", "tools/inspector.py"),
     "package": ("python", "-m", "tools.typescript_package"),
     "alerts": ("python", "tools/alerts.py"),
     "world": ("python", "-m", "tools.world"),
