@@ -296,6 +296,23 @@ def test_open__of_a_bounty_whose_api_goes_silent__stops_there_and_goes_on_when_r
     assert guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")["opened"] == 1
 
 
+def test_sealed_work_beyond_the_limit_is_left_out_and_named(
+    api: ApiTwin, guardian: Terminal, judged: Submitted
+) -> None:
+    load(api, judged)
+    sealed = json.loads(api.envelopes[judged.commitment])["ciphertext"]["byte_length"]
+
+    def unasked(_: Request) -> Reply:
+        raise AssertionError("what is left out is not fetched")
+
+    api.scripts["download"] = unasked
+    ran = guardian.run("guardian:open", judged.bounty, "--limit", str(sealed - 1))
+    assert (ran.last["opened"], ran.last["left_out"]) == (0, [1])
+    del api.scripts["download"]
+    ran = guardian.run("guardian:open", judged.bounty, "--limit", str(sealed))
+    assert (ran.last["opened"], ran.last["left_out"]) == (1, [])
+
+
 def test_open__of_one_by_number_or_by_the_begin_of_its_commitment__opens_that_one(
     api: ApiTwin, guardian: Terminal, mixed: Submitted
 ) -> None:

@@ -69,7 +69,10 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     help="Take envelope.json and ciphertext.age from DIR.",
 )  # fmt: skip
 @click.option("--original-names", is_flag=True, help="Lay names that tools obey out as they are, such as .git.")
-@click.option("--limit", type=click.IntRange(1), metavar="COUNT", help="Open at most this many in this run.")
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="BYTES",
+    help="Fetch at most this much sealed work in this run, 2147483648 (2 GiB) if not given.",
+)  # fmt: skip
 @click.argument("output_dir", type=click.Path(path_type=Path), required=False)
 def guardian_open(
     bounty_id: BountyId,
@@ -96,7 +99,7 @@ def guardian_open(
     what is left. Files go to submissions/<bounty_id>/1-0x3719ea/, named by the number and the begin of the commitment,
     in the second form by the whole commitment, unless --output or OUTPUT_DIR names a directory, which must be new or
     empty. They stay there, readable by you, until you remove them.
-    --limit leaves some out; run again without it, it opens the rest.
+    What --limit leaves out is named, and the next run opens it.
 
     What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
     .git is laid out as inert_.git_. --original-names keeps the names.

@@ -53,7 +53,8 @@ class UnopenedSubmission(Event):
 @dataclass(frozen=True, slots=True)
 class OpenedBounty(Event):
     """Of a whole bounty: how many Submissions this run opened, an earlier one had opened, and could not be opened.
-    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit` left out."""
+    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit` left out:
+    the next run opens them."""
 
     EVENT: ClassVar[str] = "guardian_open.finished"
     WHEN: ClassVar[str] = "for a whole bounty"
@@ -67,7 +68,8 @@ class OpenedBounty(Event):
     def says(self) -> str:
         if not (self.opened or self.opened_before or self.not_opened or self.left_out):
             return "Bounty {bounty_id} has no Submission: there is nothing to open or to judge."
-        return f"Done. {counted(self.opened, 'Submission')} of bounty {{bounty_id}} opened below {{output_dir}}."
+        done = f"Done. {counted(self.opened, 'Submission')} of bounty {{bounty_id}} opened below {{output_dir}}."
+        return f"{done} Run it again for the rest." if self.left_out else done
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,13 +140,13 @@ class SealedBounty:
         self.check(submission)
         return submission, self.unlock(submission)
 
-    def write(self, pair: Pair, output_dir: Path, *, original_names: bool) -> OpenedSubmission:
-        """Open one Submission below ``output_dir``; names that tools obey are laid out as others unless
+    def write(self, opened: tuple[Submission, Identity], output_dir: Path, *, original_names: bool) -> OpenedSubmission:
+        """Fetch the sealed work and open it below ``output_dir``; names that tools obey are laid out as others unless
         ``original_names`` is set."""
-        submission, identity = self.open(pair)
+        submission, identity = opened
 
         def remember(_directory: Path) -> None:
-            name = opened_name(str(self.state.bounty_id), *pair)
+            name = opened_name(str(self.state.bounty_id), submission.solver, submission.commitment)
             with suppress(CommandFailed):  # the work is open; that it is not remembered is no failure
                 note_done(self.chain.chain_id, self.chain.hub.address, *name)
 
@@ -243,6 +243,8 @@ def _hint(settings: Settings) -> ApiClient | None:
     return api_of(settings, is_needed=False) if settings.knows("SERVICE_API_BASE_URL") else None
 
 
+SEALED_BYTES: Final = 2 << 30
+"""Sealed work that one run fetches of a bounty, if no limit is given."""
 OF_ALL: Final = frozenset({"reveal_point_not_reached", "read_model_mismatch", "sources_disagree"})
 """Refusals that are no Solver's fault: a round that is the same for all, and sources that contradict each other."""
 
@@ -252,7 +254,8 @@ def open_named(
 ) -> OpenedSubmission:
     """``guardian:open`` of a Submission named in full; what ``source`` holds of its files is taken from there."""
     require_new(output)
-    return SealedBounty.read(settings, bounty_id, source).write(pair, output, original_names=original_names)
+    sealed = SealedBounty.read(settings, bounty_id, source)
+    return sealed.write(sealed.open(pair), output, original_names=original_names)
 
 
 def open_chosen(
@@ -275,7 +278,7 @@ def open_chosen(
         return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()), sealed.following)
     target = output or below / folder_name(one)
     require_new(target)
-    done = sealed.write(one.pair, target, original_names=original_names)
+    done = sealed.write(sealed.open(one.pair), target, original_names=original_names)
     sealed.note_opened(one)
     return done
 
@@ -283,24 +286,30 @@ def open_chosen(
 def open_submissions(
     settings: Settings, bounty_id: BountyId, output: Path, limit: int | None = None, *, original_names: bool
 ) -> OpenedBounty:
-    """``guardian:open`` of a whole bounty, or of ``limit`` Submissions of it, each in a directory below ``output``."""
+    """``guardian:open`` of a whole bounty, each Submission in a directory below ``output``.
+
+    At most ``limit`` bytes of sealed work are fetched: junk costs its sender nearly nothing.
+    """
     sealed = SealedBounty.read(settings, bounty_id)
     found = sealed.listed()
     if found.api_agrees is False:
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
     opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
+    room = SEALED_BYTES if limit is None else limit
     for one in found.submissions:
         if sealed.opened_in(one, output) is not None:
             before += 1
             sealed.note_opened(one)
             continue
-        if opened == limit:
-            left_out.append(one.number)
-            continue
         try:
             target = output / folder_name(one)
             require_new(target)
-            sealed.write(one.pair, target, original_names=original_names)
+            submission, identity = sealed.open(one.pair)
+            if submission.envelope.ciphertext.byte_length > room:
+                left_out.append(one.number)
+                continue
+            room -= submission.envelope.ciphertext.byte_length
+            sealed.write((submission, identity), target, original_names=original_names)
             sealed.note_opened(one)
             opened += 1
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
