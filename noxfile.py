@@ -66,7 +66,7 @@ NIGHTLY = {
     "services": ("pytest", "tests/api", "tests/reviewer", "tests/delivery", "tests/hostile"),
     "typescript": ("pytest", "tests/clients", "tests/agents"),
     "audit": ("pytest", "tests/audit"),
-    "built": ("pytest", "-m", "nightly", "tests/deploy"),
+    "built": ("pytest", "-m", "nightly", "tests/deploy", "tests/architecture"),
     "hub": ("pytest", "tests/contracts"),
     "hub-planted": ("python", "contracts/tools/check.py", "coverage", "mutants"),
     "hub-slither": hub_tool("mutants", "python tools/slither.py --slither slither"),
@@ -76,8 +76,6 @@ NIGHTLY = {
     "market": ("python", "-m", "tools.market", "--seed", "57", "--minutes", "10"),
     "firefox": ("python", "-m", "tools.firefox"),
     "webkit": ("python", "-m", "tools.webkit"),
-    "shells": ("python", "tools/shells.py"),
-    "inspector": ("python", "tools/inspector.py"),
     "package": ("python", "-m", "tools.typescript_package"),
     "alerts": ("python", "tools/alerts.py"),
     "world": ("python", "-m", "tools.world"),
@@ -199,7 +197,7 @@ def part(name: str) -> None:
 
     @nox.session(name=name)
     def tests(session: nox.Session) -> None:
-        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "worksteal")
+        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "loadgroup", "--no-loadscope-reorder")
 
     tests.__doc__ = f"The tests of {PARTS[name]}." if name != "tests" else "Every test but those of the night."
 
@@ -217,7 +215,7 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def contracts(session: nox.Session) -> None:
-    """The Hub: forge tests, and the committed artifacts rebuilt bit for bit."""
+    """The Hub: its formatting, forge tests, gas figures, model and state machine; the night rebuilds its artifacts."""
     make(session, TESTS)
     run(session, TESTS, "python", "-m", "local_stack.toolbox", "contracts")
     run(session, TESTS, "python", "contracts/tools/check.py")

@@ -20,6 +20,7 @@ from service_api.publishing.stored_pages import store_page
 
 from bench.figures import Figure, Report, median
 from bench.http.load import get, load
+from bench.http.pages import report_page
 from bench.watching.processes import taken
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
@@ -49,7 +50,6 @@ def run(report: Report) -> None:
             ("signed_get_alone", signed, 200, 1, 0.42),
             ("public_detail", conditional, 304, 8, 0.7),
         )
-        full = dict[str, tuple[float, float]]()
         for name, requests, status, connections, goal in measured:
             wanted = [(api.port, requests, status), (hello.port, [get("/")], 200), (hello.port, floor, 200)]
             rates = [[_rate(*each, connections) for each in wanted] for _ in range(ROUNDS)]
@@ -58,27 +58,9 @@ def run(report: Report) -> None:
             if requests is signed:
                 said += f"; hello-world with one recovery of a key: {recovered / reference:.2f}"
             report(Figure(f"api.{name}", value, "requests/s", said, value / reference >= goal, _REFERENCE, reference))
-            full[name] = value, reference
-        _spread((api.port, hello.port), (signed, [get("/")]), full["signed_get"], report)
         _cold(service, hello, report)
         _rss(api.child, api.port, [*conditional, *signed], report)
-
-
-def _spread(
-    ports: tuple[int, int], requests: tuple[list[bytes], list[bytes]], full: tuple[float, float], report: Report
-) -> None:
-    """How much longer than half of them the slowest hundredth takes, of ours and of the reference, each at half of the
-    rate that it manages."""
-    value, floor = (
-        median([_spread_of(port, asked, most / 2) for _ in range(ROUNDS)])
-        for port, asked, most in zip(ports, requests, full, strict=True)
-    )
-    report(Figure("api.latency_spread", value, "p99/p50", "<= 3", value <= 3, _REFERENCE, floor))
-
-
-def _spread_of(port: int, requests: list[bytes], rate: float) -> float:
-    seen = load(port, requests, connections=32, seconds=SECONDS, rate=rate)
-    return seen.quantile(0.99) / seen.quantile(0.5)
+    report_page(report)
 
 
 def details(service: Service, count: int) -> list[bytes]:

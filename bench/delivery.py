@@ -1,4 +1,4 @@
-"""Delivery and the record: what a core can do besides verifying signatures.
+"""Delivery: what a core can do besides verifying signatures.
 
 Requests go through the whole application; their signature is verified beforehand, once. Rates are per second of this
 process's processor time, since a process answers many requests side by side while PostgreSQL works on another core.
@@ -12,12 +12,10 @@ import time
 import timeit
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from bounty_protocol.auth.verify import VerifiedRequest
-from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.envelope import Envelope
@@ -25,8 +23,6 @@ from bounty_protocol.types import BountyId
 from flask import Flask, Request
 from local_stack import anvil, postgres
 from local_stack.contract import Wallet
-from service_api.bounties.show_bounty import show_bounty
-from service_api.bounties.verification_records import Records, _derive
 from service_common import log
 from service_common.web import authentication
 from service_delivery.app import make_app
@@ -37,11 +33,10 @@ from werkzeug.test import EnvironBuilder
 from bench.figures import Figure, Report, median
 from tests.delivery.conftest import Delivery, running_delivery
 from tests.servers import DatabaseServer
-from tests.world import World
+from tests.world import Deployment
 
 ROUNDS: Final = 5
 COUNT: Final = 400
-GUARDIANS: Final = 15
 
 
 def run(report: Report) -> None:
@@ -50,14 +45,13 @@ def run(report: Report) -> None:
     with _delivery() as delivery:
         bounty_id, envelope, identity = _awarded(delivery)
         _requests(delivery, bounty_id, envelope, identity, report)
-        _record(delivery.world, report)
 
 
 @contextmanager
 def _delivery() -> Iterator[Delivery]:
     with tempfile.TemporaryDirectory() as name, postgres.start() as server, anvil.start(mining="automine") as node:
         database = DatabaseServer.on(server).new()
-        with running_delivery(node, database, Path(name)) as delivery:
+        with running_delivery(Deployment.on(node).world(database), Path(name)) as delivery:
             yield delivery
         database.close()
 
@@ -138,41 +132,3 @@ def _rate(app: Flask, path: str, body: bytes, header: str, before: Callable[[], 
     if not all(status.startswith("20") for status in answers):
         raise RuntimeError("a request was refused")
     return COUNT / seconds
-
-
-def _record(world: World, report: Report) -> None:
-    """A record of fifteen Verdicts derived, and a kept one read beside an open bounty."""
-    guardians = [Wallet() for _ in range(GUARDIANS)]
-    for guardian in guardians:
-        world.node.fund(guardian.address)
-    world.publish_roster([(guardian, Identity.generate().public_key) for guardian in guardians], GUARDIANS)
-    bounty_id, still_open = world.create(), world.create()
-    commitment = world.submit(bounty_id, world.solver(1))
-    world.submit(still_open, world.solver(1))
-    world.advance_to(world.reveal_at(bounty_id))
-    for guardian in guardians:
-        world.award(bounty_id, guardian, world.solver(1), commitment)
-    world.finalize()
-    source = world.facts()
-    derived = []
-    with source.open() as facts:
-        bounty = facts.indexed_bounty(bounty_id)
-        for _ in range(50):
-            started = time.perf_counter()
-            _derive(facts, bounty).canonical_bytes()
-            derived.append((time.perf_counter() - started) * 1_000)
-    value = median(derived)
-    report(Figure("delivery.record", value, "ms", "<= 20", value <= 20))
-    records = Records(replace(source, engine=world.engine("service_api"), clock=SystemClock()))
-    show_bounty(records, bounty_id)
-    kept: list[float] = []
-    plain: list[float] = []
-    for _ in range(100):
-        for rates, each in ((kept, bounty_id), (plain, still_open)):
-            started = time.perf_counter()
-            show_bounty(records, each)
-            rates.append(1 / (time.perf_counter() - started))
-    reference = median(plain)
-    ratio = median(kept) / reference
-    what = "the detail of an open bounty"
-    report(Figure("delivery.record_kept", median(kept), "reads/s", "ratio >= 0.8", ratio >= 0.8, what, reference))

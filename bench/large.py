@@ -17,9 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from local_stack import gcs, postgres, valkey
-from service_api.deployment.changes import newest_change
 from service_common import log
-from service_common.db.engine import reading
 
 from bench.figures import Figure, Report, median
 from bench.generated.bounties import Population
@@ -57,7 +55,7 @@ def run(report: Report) -> None:
             stack.enter_context(closing(Reader(copied.database, redis.url(), storage.credentials_file)))
             for copied in copies
         ]
-        asked = [_questions(copied, reader) for copied, reader in zip(copies, readers, strict=True)]
+        asked = [dict(questions(copied.population)) for copied in copies]
         for name in asked[0]:
             compared = _compare(readers[0], asked[0][name], readers[1], asked[1][name])
             _report_read(name, compared, report)
@@ -83,11 +81,6 @@ def _report_read(name: str, compared: Compared, report: Report) -> None:
     goal = f"ratio <= {MOST}; by the clock {large.wall * 1_000:.1f} against {small.wall * 1_000:.1f} ms"
     reference = f"{SMALL.bounties} bounties"
     report(Figure(f"large.{name}", large.cpu * 1_000, "ms CPU", goal, ratio <= MOST, reference, small.cpu * 1_000))
-
-
-def _questions(copied: Copied, reader: Reader) -> dict[str, Sequence[Question]]:
-    with reading(reader.engine) as connection:
-        return dict(questions(copied.population, newest_change(connection)))
 
 
 def _compare(small: Reader, of_small: Sequence[Question], large: Reader, of_large: Sequence[Question]) -> Compared:

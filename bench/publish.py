@@ -21,7 +21,7 @@ from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
 from tests.protocol.auth.signing import Key
-from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT, score
+from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT
 from tests.scraping import start
 
 ROUNDS: Final = 7
@@ -33,22 +33,10 @@ CHECK: Final = "/api/bounty-challenge-specs/check"
 
 def run(report: Report) -> None:
     """Measure the group."""
-    _rules(report)
     with running_service() as service:
         _check(service, report)
         _overhead(service, report)
         _others(service, report)
-
-
-def _rules(report: Report) -> None:
-    material = _long_page(20 * 1024)
-    judge = review
-    judge(material)
-    value = median([_cpu_seconds(lambda: judge(material)) for _ in range(5 * ROUNDS)]) * 1000
-    report(Figure("publish.rules_review", value, "ms of one core", "<= 20", value <= 20))
-    found = score(lambda page: judge(page).issues)
-    for name, share in (("precision", found.precision), ("recall", found.recall)):
-        report(Figure(f"publish.rules_{name}", share, f"of {found.pages} pages", ">= 0.9", share >= 0.9))
 
 
 def _check(service: Service, report: Report) -> None:

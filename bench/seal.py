@@ -25,7 +25,7 @@ from beacon.server import BeaconServer
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_directory
-from bounty_protocol.crypto.beacon import Beacon, verify_batch, verify_beacon
+from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.timelock import timelock_decrypt, timelock_encrypt
 from bounty_protocol.crypto.x25519 import Identity, recipient_text
@@ -52,11 +52,9 @@ def run(report: Report) -> None:
     """Measure the group."""
     _throughput(report, MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir()))
     _cpu(report, MEMORY if MEMORY.is_dir() else Path(tempfile.gettempdir()))
-    _disk(report)
     _memory(report)
     _timelock(report)
     _recipients(report)
-    _beacons(report)
 
 
 def _throughput(report: Report, base: Path) -> None:
@@ -145,22 +143,6 @@ def _cpu_of(*command: object) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _disk(report: Report) -> None:
-    """The same on disk, beside a plain copy."""
-    size = min(LARGE, 2**30)
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        content, identity, seal, copy = content_of(folder, size), Identity.generate(), [], []
-        for _ in range(3):
-            sealed, copied = folder / "ours.age", folder / "copy"
-            seal.append(_rate(size, lambda: _sealed_to_disk(content.parent, identity, folder / "ours.age")))
-            copy.append(_rate(size, lambda: _copied_to_disk(content, folder / "copy")))
-            sealed.unlink()
-            copied.unlink()
-    value, reference = median(seal), median(copy)
-    report(Figure("seal.disk_throughput", value, "MB/s", "informative", None, "plain copy", reference))
-
-
 def _memory(report: Report) -> None:
     """Peak resident memory above the start of a process that seals and opens, large beside small."""
     peaks = {size: _peak_of(size) for size in (SMALL, LARGE)}
@@ -243,16 +225,6 @@ def _recipients(report: Report) -> None:
     report(Figure("seal.recipients", value, "ms", "<= 50", value <= 50))
 
 
-def _beacons(report: Report) -> None:
-    chain = _chain(5_000)
-    beacons = [Beacon(number, chain.signature(number)) for number in range(1, 1_001)]
-    batch = median([1_000 / _timed(lambda: verify_batch(beacons, chain.info))[0] * 60 for _ in range(5)])
-    single = median(
-        [100 / _timed(lambda: [verify_beacon(b, chain.info) for b in beacons[:100]])[0] * 60 for _ in range(5)]
-    )
-    report(Figure("seal.beacon_batch", batch, "beacons/min", ">= 100000", batch >= 100_000, "one by one", single))
-
-
 def content_of(folder: Path, size: int) -> Path:
     """A directory with one file of that size that does not compress to nothing."""
     directory = folder / "content"
@@ -269,21 +241,6 @@ def open_sealed(sealed: Path, identity: Identity, target: Path, artifact: Sealed
         sealed, identity, target, sha256=artifact.sha256, byte_length=artifact.byte_length,
         expected=BINDING, limits=LIMITS,
     )  # fmt: skip
-
-
-def _sealed_to_disk(directory: Path, identity: Identity, target: Path) -> None:
-    seal_directory(directory, identity.public_key, BINDING, target)
-    _sync(target)
-
-
-def _copied_to_disk(source: Path, target: Path) -> None:
-    shutil.copyfile(source, target)
-    _sync(target)
-
-
-def _sync(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def _chain(age: int) -> LocalBeacon:

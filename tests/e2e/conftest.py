@@ -19,17 +19,8 @@ from local_stack.stack import StackSettings, running_stack
 from tests.campaign import FULL
 from tests.pages.driver import Browser, browsing
 
-_CAMPAIGNS = (
-    "test_chain_halts.py",
-    "test_safe_guardian.py",
-    "test_service_gone.py",
-    "test_stolen_guardian.py",
-    "test_successor.py",
-    "test_withheld.py",
-)
-collect_ignore = [] if FULL else list(_CAMPAIGNS)
-"""Minutes of their own, for campaigns alone (``chain-halts``, ``wallet-transactions``,
-``service-gone``, ``stolen-guardian``, ``successor``, ``withheld``)."""
+collect_ignore = [] if FULL else ["test_chain_halts.py", "test_safe_guardian.py", "test_service_gone.py"]
+"""Minutes of their own, for the night."""
 REPOSITORY = Path(__file__).parents[2]
 ROLES = {"poster": "poster", "solver-1": "solver-3", "guardian-1": "guardian-1", "guardian-2": "guardian-2"}
 """Who plays whom in the script: a Solver of its own, since other tests compare what Solvers own."""
