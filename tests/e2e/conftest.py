@@ -26,8 +26,9 @@ ROLES = {"poster": "poster", "solver-1": "solver-3", "guardian-1": "guardian-1",
 """Who plays whom in the script: a Solver of its own, since other tests compare what Solvers own."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cast(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cast]:
+    """The stack, ended with these tests: its clock runs in this process, where later tests have time stand still."""
     folder: Path = tmp_path_factory.mktemp("people")
     # Without the settler: a test settles over a silent roster itself, as anyone may.
     services = tuple(service for service in SERVICES if service.name != "settler")
@@ -42,7 +43,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def scripted(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Iterator["subprocess.Popen[str]"]:
     """The script, begun with the first test: it waits in real time, beside the others, on the same machine's state."""
     folder = tmp_path_factory.mktemp("script")

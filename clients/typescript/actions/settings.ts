@@ -53,17 +53,50 @@ export interface Settings {
   readonly hasMovedTime: boolean;
 }
 
-/** The settings of the element that carries them. */
-export function readSettings(place: HTMLElement): Settings {
-  const written = JSON.parse(place.dataset["wallet"] ?? "") as Record<string, unknown>;
-  const { chainId, hubAddress, beacon, ...others } = camelled(written);
-  const named = (beacon ?? undefined) as Record<string, unknown> | undefined;
-  const deployment = { chainId, hubAddress };
-  return { ...others, deployment, beacon: named && camelled(named), beaconUrl: `${location.origin}/beacon` } as unknown as Settings;
+interface Written {
+  readonly actions: Settings["actions"];
+  readonly chain_id: number;
+  readonly hub_address: Address;
+  readonly api_url: string;
+  readonly bucket_url: string;
+  readonly explorer_url: string | null;
+  readonly faucet_url: string | null;
+  readonly beacon: {
+    readonly chain_hash: Hex;
+    readonly public_key: string;
+    readonly genesis_time: number;
+    readonly period_seconds: number;
+  } | null;
+  readonly bounty: StatedBounty | null;
+  readonly token_address: Address | null;
+  readonly terms: StatedTerms | null;
+  readonly has_moved_time: boolean;
 }
 
-/** Gives the same values by names as TypeScript has them; what is null is left undefined. */
-function camelled(written: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const name = (key: string) => key.replace(/_(.)/g, (_, letter: string) => letter.toUpperCase());
-  return Object.fromEntries(Object.entries(written).map(([key, value]) => [name(key), value ?? undefined]));
+/** The settings of the element that carries them. */
+export function readSettings(place: HTMLElement): Settings {
+  const written = JSON.parse(place.dataset["wallet"] ?? "") as Written;
+  const { beacon } = written;
+  return {
+    actions: written.actions,
+    deployment: { chainId: written.chain_id, hubAddress: written.hub_address },
+    apiUrl: written.api_url,
+    bucketUrl: written.bucket_url,
+    explorerUrl: written.explorer_url ?? undefined,
+    faucetUrl: written.faucet_url ?? undefined,
+    beaconUrl: `${location.origin}/beacon`,
+    beacon:
+      beacon === null
+        ? undefined
+        : {
+            chainHash: beacon.chain_hash,
+            publicKey: beacon.public_key,
+            genesisTime: beacon.genesis_time,
+            periodSeconds: beacon.period_seconds,
+          },
+    bounty: written.bounty ?? undefined,
+    tokenAddress: written.token_address ?? undefined,
+    terms: written.terms ?? undefined,
+    hasMovedTime: written.has_moved_time,
+  };
 }
