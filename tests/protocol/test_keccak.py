@@ -25,13 +25,3 @@ def test_keccak256__known_input__known_digest(data: bytes) -> None:
 @given(st.binary(max_size=600))
 def test_keccak256__any_bytes__as_another_implementation(data: bytes) -> None:
     assert keccak256(data) == keccak(data)
-
-
-def test_keccak256__a_mebibyte__as_another_implementation() -> None:
-    assert keccak256(bytes(1 << 20)) == keccak(bytes(1 << 20))
-
-
-@pytest.mark.parametrize("data", ["abc", bytearray(b"abc"), None, 3])
-def test_keccak256__anything_but_bytes__is_refused(data: object) -> None:
-    with pytest.raises(TypeError):
-        keccak256(data)  # type: ignore[arg-type]

@@ -3,7 +3,7 @@
 import json
 import re
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, NewType
+from typing import Annotated, Any, Literal
 
 import pytest
 from bounty_protocol.domain.bounty import Winner
@@ -90,20 +90,6 @@ def test_shape__written_and_read_again__is_the_same(value: object) -> None:
     answer = json.loads(json.dumps(to_json(value)))
     assert load(type(value), answer) == value
     assert read(type(value), answer) == value
-
-
-Unknown = NewType("Unknown", int)
-
-
-@dataclass(frozen=True, slots=True)
-class WithUnknown:
-    number: Unknown
-
-
-def test_shape__with_a_type_that_has_no_form__names_where_to_add_it() -> None:
-    for of in (load, read):
-        with pytest.raises(TypeError, match=r"Unknown annotates a field .* add it to VALUES in .*wire/values\.py"):
-            of(WithUnknown, {"number": 1})
 
 
 @pytest.mark.spec(39, 87)

@@ -54,7 +54,7 @@ def _received(case: Any) -> ReceivedRequest:
     return ReceivedRequest(to_sign.method, to_sign.path, to_sign.raw_query, to_sign.body, (case["authorization"],))
 
 
-@pytest.mark.spec(155, 291, 292, 293, 294, 295, 296, 297, 298, 301, 302, 303, 308, 309, 390)
+@pytest.mark.spec(155, 291, 292, 293, 294, 295, 296, 297, 298, 301, 302, 303, 308, 309, 390, 391)
 @pytest.mark.parametrize("case", APPROVALS["accepted"], ids=lambda case: case["request"]["path"])
 def test_approval__of_a_request__is_the_vectors_to_the_last_byte(case: Any) -> None:
     header = parse_header(case["authorization"])

@@ -97,16 +97,3 @@ def test_digest__of_a_value_that_is_not_of_its_type__is_refused(kind: str, value
 def test_digest__of_data_with_a_value_that_has_no_type__is_refused(part: str, shown: Mapping[str, object]) -> None:
     with pytest.raises(ValueError, match="not signed"):
         typed_data_digest({**thing("uint256", 7), part: shown})
-
-
-@pytest.mark.parametrize("part", ["message", "domain"])
-def test_digest__of_data_that_lacks_a_value__is_refused(part: str) -> None:
-    with pytest.raises(KeyError):
-        typed_data_digest({**thing("uint256", 7), part: {}})
-
-
-@pytest.mark.parametrize("missing", ["types", "primaryType", "domain", "message"])
-def test_digest__of_data_that_lacks_a_part__is_refused(missing: str) -> None:
-    data = thing("uint256", 7)
-    with pytest.raises(KeyError):
-        typed_data_digest({name: part for name, part in data.items() if name != missing})

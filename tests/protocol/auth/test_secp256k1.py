@@ -122,15 +122,6 @@ def test_recover__of_any_numbers__is_as_in_pure_python(
         assert binding.recover(digest, word(r) + word(s), number) == expected.to_bytes()
 
 
-@bindings
-def test_recover__of_an_r_past_the_order__is_somebody_only_where_the_point_exists(binding: CurveLibrary) -> None:
-    """Recovery ids 2 and 3 stand for x = r + n, which is below the field's prime for small r only."""
-    small = [number for number in range(1, 40) if binding.recover(DIGEST, word(number) + S, 2)]
-    assert small == [number for number in range(1, 40) if binding.recover(DIGEST, word(number) + S, 3)]
-    assert 10 < len(small) < 30
-    assert binding.recover(DIGEST, R + S, 2) is None
-
-
 REFUSED = {
     "r of zero": (DIGEST, word(0) + S, 1),
     "s of zero": (DIGEST, R + word(0), 1),

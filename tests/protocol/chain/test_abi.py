@@ -1,15 +1,12 @@
 """The committed ABI against the code that reads it."""
 
 import pytest
-from bounty_protocol.chain.abi import Parameter, _canonical, _decode, hub_abi, snake_case
+from bounty_protocol.chain.abi import hub_abi, snake_case
 from bounty_protocol.chain.hub import BountyView, RosterView
 from bounty_protocol.chain.reverts import SENTENCES, explain
 from bounty_protocol.chain.rpc import RpcRefused
 from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubConfig
-from eth_abi.abi import decode, encode
-from eth_abi.exceptions import DecodingError
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from eth_abi.abi import encode
 
 
 def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:
@@ -54,23 +51,3 @@ def test_explain__of_foreign_revert_data__names_no_raw_data() -> None:
     refusal = explain(RpcRefused(3, "execution reverted: secret text", b"\xde\xad\xbe\xef"))
     assert refusal.code == "reverted"
     assert "secret" not in refusal.message
-
-
-WORDS = st.lists(st.sampled_from(["uint256", "uint8", "address", "bytes32"]), min_size=1, max_size=6)
-
-
-@settings(max_examples=300)
-@given(kinds=WORDS, data=st.data())
-def test_words__read_directly__are_what_the_library_reads_or_refuses(kinds: list[str], data: st.DataObject) -> None:
-    clean = st.one_of(
-        st.binary(min_size=32, max_size=32), st.binary(min_size=1, max_size=1).map(lambda b: b.rjust(32, b"\0"))
-    )
-    words = b"".join(data.draw(clean) for _ in kinds)
-    parameters = [Parameter(f"p{i}", kind) for i, kind in enumerate(kinds)]
-    try:
-        expected = tuple(_canonical(value) for value in decode(kinds, words))
-    except DecodingError:
-        with pytest.raises(ValueError, match="shape"):
-            _decode(parameters, words)
-    else:
-        assert _decode(parameters, words) == expected

@@ -1,8 +1,6 @@
 """Endpoints that fail, lie, refuse or limit: sending, splitting, retries and agreement."""
 
 import json
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -130,13 +128,6 @@ def test_endpoint__with_a_malformed_answer__is_passed_over(body: bytes) -> None:
     assert "secret-key" not in str(caught.value)
 
 
-def test_endpoint__that_is_down__is_passed_over_and_the_next_one_remembered() -> None:
-    with endpoint(GOOD) as good:
-        rpc = Rpc(["http://127.0.0.1:9", good])
-        assert rpc.call("eth_blockNumber") == "0x10"
-        assert rpc.endpoints.preferred.place == 2
-
-
 def test_refusal__of_an_endpoint__carries_revert_data_and_is_not_retried() -> None:
     body = json.dumps({"id": 0, "error": {"code": 3, "message": "reverted", "data": "0xdeadbeef"}}).encode()
     with endpoint(body) as url, pytest.raises(RpcRefused) as caught:
@@ -172,17 +163,6 @@ def test_connection__of_whole_answers__is_kept_and_that_of_one_too_large_is_not(
             with pytest.raises(ChainUnavailable) as caught:
                 narrow.call("eth_blockNumber")
             assert caught.value.cause == "an answer of more than 10 bytes"
-
-
-def test_client__once_it_is_made__loads_nothing_more_for_an_answer() -> None:
-    program = (
-        "import sys; from bounty_protocol.chain.rpc import Rpc; rpc = Rpc([sys.argv[1]]);"
-        "before = set(sys.modules); rpc.call('eth_getLogs', {'blockHash': '0x'});"
-        "print([name for name in set(sys.modules) - before if 'msgspec' in name or 'bounty_protocol' in name])"
-    )
-    with endpoint(json.dumps({"id": 0, "result": []}).encode()) as url:
-        ran = subprocess.run([sys.executable, "-c", program, url], capture_output=True, text=True, check=True)
-    assert ran.stdout == "[]\n"  # a worker that forks meanwhile would wait for it for ever
 
 
 LOG: dict[str, object] = {
@@ -241,29 +221,6 @@ def test_answer__by_its_method__is_read_as_what_it_is_or_refused(
             assert rpc.endpoints.all[0].failures == 1
         else:
             assert rpc.call(method, place) == read
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("0x0", 0),
-        ("0x" + "f" * 64, 2**256 - 1),
-        ("0x1" + "0" * 64, None),
-        ("0x" + "1" * 400, None),
-        ("0x", None),
-        ("0x1_0", None),
-        ("0x 1", None),
-        ("-0x1", None),
-        (16, None),
-    ],
-)
-def test_quantity__of_more_than_a_word__is_none(text: object, number: int | None) -> None:
-    if number is None:
-        with pytest.raises(ChainUnavailable):
-            quantity(text)
-    else:
-        assert quantity(text) == number
 
 
 @pytest.mark.attack
@@ -705,20 +662,6 @@ def test_agreement_of_endpoints(answers: list[str], quorum: int, agreed: str, ou
                 rpc.agreed(opinion, quorum)
         assert [each.place for each in rpc.endpoints.all if each.contradictions] == outvoted
         assert {each.place for each in rpc.endpoints.in_order()[len(answers) - len(outvoted) :]} == set(outvoted)
-
-
-def test_outvoted_endpoint_is_logged_once_a_rest(caplog: pytest.LogCaptureFixture) -> None:
-    with several("a", "b", "b") as rpc:
-        assert rpc.agreed(opinion, 2) == "b"
-        for each in rpc.endpoints.all[1:]:
-            rpc.endpoints.failed(each)
-            each.rests_until = rpc.endpoints.all[0].rests_until + 1
-        rpc.endpoints.all[0].failures = 0
-        rpc.endpoints.succeeded(rpc.endpoints.all[0], prefer=False)
-        rpc.endpoints.all[0].rests_until = rpc.endpoints.all[1].rests_until
-        assert rpc.agreed(opinion, 2) == "b"
-        assert rpc.endpoints.all[0].contradictions == 2
-    assert [each.getMessage() for each in caplog.records] == ["RPC endpoint 1 contradicts 2 others"]
 
 
 def test_block_that_an_endpoint_lacks_is_no_vote() -> None:

@@ -2,8 +2,7 @@
 
 import json
 
-import pytest
-from bounty_protocol.chain.safe_batch import is_same_batch, safe_batch
+from bounty_protocol.chain.safe_batch import safe_batch
 from bounty_protocol.types import Address, ChainId
 
 SAFE, HUB = Address("0x" + "ab" * 20), Address("0x" + "cd" * 20)
@@ -21,21 +20,3 @@ def test_batch__as_the_builder_loads_it__has_checksummed_accounts_and_the_call_s
     (call,) = found["transactions"]
     assert (call["to"].lower(), call["value"], call["data"]) == (HUB, "0", "0x12")
     assert (call["contractMethod"], call["contractInputsValues"]) == (None, None)
-
-
-@pytest.mark.parametrize(
-    ("other", "same"),
-    [
-        (batch(at=8), True),
-        (batch(data=b"\x13"), False),
-        (batch(chain=1), False),
-        (batch(safe=HUB), False),
-        (batch(words="submit"), False),
-        ("", False),
-        ("[]", False),
-        ("[" * 60_000, False),
-    ],
-    ids=["later", "data", "chain", "safe", "words", "empty", "list", "deep"],
-)
-def test_batch__written_again__is_the_same_whenever_it_was_written(other: str, same: bool) -> None:
-    assert is_same_batch(batch(), other) is is_same_batch(other, batch()) is same

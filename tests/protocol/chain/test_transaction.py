@@ -1,13 +1,11 @@
 """Signed transactions, against eth-account's."""
 
-import rlp as library
-from bounty_protocol.chain.transaction import Rlp, UnsignedTransaction, rlp
+from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.types import Address, ChainId, Wei, checksum_address
 from eth_account import Account
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-KEY = b"\x42" * 32
 uints = st.one_of(st.integers(0, 300), st.integers(0, 2**64 - 2), st.integers(0, 2**128))
 
 
@@ -34,18 +32,3 @@ def test_transaction__that_is_signed__is_what_the_library_makes(
     }
     made = UnsignedTransaction(ChainId(chain_id), nonce, Wei(tip), Wei(fee_cap), gas, account, data)
     assert made.signed(secret) == Account.sign_transaction(fields, secret).raw_transaction
-
-
-nested = st.recursive(st.binary(max_size=70), lambda inner: st.lists(inner, max_size=5), max_leaves=60)
-
-
-@settings(max_examples=200)
-@given(nested)
-def test_rlp__of_any_nested_bytes__is_as_by_the_library(value: Rlp) -> None:
-    assert rlp(value) == library.encode(value)
-
-
-def test_rlp__of_long_bytes_and_lists__has_their_length_first() -> None:
-    for length in (0, 1, 55, 56, 255, 256, 70_000):
-        assert rlp(b"a" * length) == library.encode(b"a" * length)
-        assert rlp([b"a"] * length) == library.encode([b"a"] * length)

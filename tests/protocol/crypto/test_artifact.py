@@ -8,25 +8,19 @@ import stat
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 import pyrage
 import pytest
 from bounty_protocol.crypto import age
-from bounty_protocol.crypto.archive import ArchiveLimits
 from bounty_protocol.crypto.archive_write import comment_header
 from bounty_protocol.crypto.artifact import SealedArtifact, open_artifact, seal_directory
-from bounty_protocol.crypto.background import DEPTH, Background
-from bounty_protocol.crypto.digest import BackgroundSha256
 from bounty_protocol.crypto.failures import Failure, OutputFailed, SealedDataError
 from bounty_protocol.crypto.x25519 import recipient_text
 from bounty_protocol.types import Bytes32
 
 from tests.protocol.crypto.trees import FILES, make, pack, tree
-from tests.vectors.samples import BINDING, CONTENT, POSTER, identity, seeded
-
-FOREIGN = replace(BINDING, solver_address=POSTER).text()
+from tests.vectors.samples import BINDING, CONTENT, identity, seeded
 
 
 def _digest(data: bytes) -> Bytes32:
@@ -69,15 +63,6 @@ def test_artifact__sealed_and_opened__the_same_files(tmp_path: Path) -> None:
     assert opened.file_count == len(FILES)
     assert stat.S_IMODE(out.stat().st_mode) == 0o700
     assert sorted(path.name for path in tmp_path.iterdir()) == ["artifact.age", "deep", "work"]
-
-
-def test_artifact__sealed_here__opens_with_rage_and_tar(tmp_path: Path) -> None:
-    target, _ = _seal(tmp_path)
-    plain = pyrage.decrypt(target.read_bytes(), [pyrage.x25519.Identity.from_str(CONTENT.to_text())])
-    assert plain == comment_header(BINDING.text()) + pack(tmp_path / "work")
-    (tmp_path / "out").mkdir()
-    subprocess.run(["tar", "-xf", "-", "-C", tmp_path / "out"], input=plain, check=True)
-    assert tree(tmp_path / "out") == FILES
 
 
 def test_artifact__sealed_with_tar_and_rage__opens_here(tmp_path: Path) -> None:
@@ -154,32 +139,6 @@ def test_artifact__cut_after_a_whole_archive__still_refused(tmp_path: Path) -> N
     assert _refusal(tmp_path, cut).failure in {Failure.AGE_TRUNCATED, Failure.AGE_TAMPERED}
 
 
-@pytest.mark.parametrize(
-    ("head", "failure"),
-    [
-        (b"", Failure.BINDING_MISSING),
-        (comment_header("a comment"), Failure.BINDING_MISSING),
-        (comment_header(FOREIGN), Failure.SEALED_FOR_ANOTHER),
-        (comment_header(BINDING.text()) * 2, Failure.ARCHIVE_MALFORMED),
-        (comment_header(BINDING.text()) + comment_header(FOREIGN), Failure.ARCHIVE_MALFORMED),
-        (comment_header(BINDING.text().replace("solver", "Solver")), Failure.ARCHIVE_MALFORMED),
-    ],
-)
-def test_artifact__that_names_another_or_nobody__refused_and_nothing_left(
-    head: bytes, failure: Failure, tmp_path: Path
-) -> None:
-    data = age.encrypt_bytes(head + pack(make(tmp_path / "work")), [CONTENT.public_key])
-    (tmp_path / "a.age").write_bytes(data)
-    opening = partial(open_artifact, tmp_path / "a.age", CONTENT, tmp_path / "out", byte_length=len(data))
-    with pytest.raises(SealedDataError) as refusal:
-        opening(sha256=_digest(data), expected=BINDING)
-    assert refusal.value.failure is failure
-    with pytest.raises(SealedDataError) as refusal:
-        opening(sha256=_digest(b"other"), expected=BINDING)
-    assert refusal.value.failure is Failure.CIPHERTEXT_MISMATCH  # a bad download is told as that, whatever it names
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.age", "work"]
-
-
 def test_artifact__output_already_holds_something__refused_and_untouched(tmp_path: Path) -> None:
     target, sealed = _seal(tmp_path)
     full = make(tmp_path / "full", {"mine": b"keep"})
@@ -210,50 +169,6 @@ def test_artifact__many_blocks_large__digest_is_that_of_the_file(tmp_path: Path)
     target.write_bytes(data)
     open_artifact(target, CONTENT, tmp_path / "out", sha256=_digest(data), byte_length=len(data), expected=BINDING)
     assert tree(tmp_path / "out") == tree(work)
-
-
-@pytest.mark.parametrize("sizes", [[], [0, 1], [5] * 40, [2**20, 1, 2**20]])
-def test_digest__blocks_of_any_size__that_of_their_concatenation(sizes: list[int]) -> None:
-    blocks = [seeded(f"block {number}")(size) for number, size in enumerate(sizes)]
-    with BackgroundSha256() as digest:
-        for block in blocks:
-            digest.update(block)
-        assert digest.value() == digest.value() == _digest(b"".join(blocks))
-
-
-def test_digest__a_block_reused_as_soon_as_allowed__not_missed() -> None:
-    ring = [bytearray(2**18) for _ in range(DEPTH + 2)]
-    expected = hashlib.sha256()
-    with BackgroundSha256() as digest:
-        for number in range(200):
-            block = ring[number % len(ring)]
-            block[:] = bytes([number]) * len(block)
-            expected.update(block)
-            digest.update(block)
-        assert digest.value() == "0x" + expected.hexdigest()
-
-
-def test_background__work_that_fails__raises_where_the_next_block_is_given_or_at_the_end() -> None:
-    seen: list[bytes] = []
-
-    def work(block: object) -> None:
-        seen.append(bytes(block))  # type: ignore[call-overload]
-        if len(seen) == 2:
-            raise OSError(28, "full")
-
-    def give_many(background: Background[object]) -> None:
-        for number in range(100):
-            background.give(bytes([number]))
-
-    with Background(work, "failing") as background, pytest.raises(OSError, match="full"):
-        give_many(background)
-    with Background(work, "failing") as background:
-        seen.clear()
-        background.give(b"1")
-        background.give(b"2")
-        with pytest.raises(OSError, match="full"):
-            background.finish()
-    assert seen == [b"1", b"2"]
 
 
 def test_seal__target_exists__refused_and_untouched(tmp_path: Path) -> None:
@@ -368,30 +283,3 @@ def test_seal__disk_really_full__plain_words_and_nothing_left(tmp_path: Path) ->
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("output_refused\n", "")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["work"]
-
-
-def test_artifact__limits_of_the_caller__apply_both_ways(tmp_path: Path) -> None:
-    target, sealed = _seal(tmp_path)
-    tight = ArchiveLimits(max_bytes=100)
-    with pytest.raises(SealedDataError, match="more than 100 bytes"):
-        seal_directory(tmp_path / "work", CONTENT.public_key, BINDING, tmp_path / "b.age", limits=tight)
-    with pytest.raises(SealedDataError, match="more than 100 bytes"):
-        open_artifact(
-            target,
-            CONTENT,
-            tmp_path / "out",
-            sha256=sealed.sha256,
-            byte_length=sealed.byte_length,
-            expected=BINDING,
-            limits=tight,
-        )
-    assert not (tmp_path / "b.age").exists()
-    assert not (tmp_path / "out").exists()
-
-
-def test_seal__same_randomness__same_file(tmp_path: Path) -> None:
-    work = make(tmp_path / "work")
-    one = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "1", randomness=seeded("r"))
-    two = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "2", randomness=seeded("r"))
-    three = seal_directory(work, CONTENT.public_key, BINDING, tmp_path / "3")
-    assert one == two != three

@@ -1,9 +1,7 @@
 """Beacon signatures, chain information and the relay client."""
 
-import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from bounty_protocol.crypto import bls
@@ -14,14 +12,12 @@ from bounty_protocol.crypto.beacon import (
     NotYet,
     RelayAnswer,
     fetch_info,
-    verify_batch,
     verify_beacon,
 )
 from bounty_protocol.crypto.beacon_info import (
     QUICKNET,
     QUICKNET_GROUP_HASH,
     QUICKNET_ID,
-    BeaconInfo,
     chain_hash,
     info_json,
     parse_beacon_key,
@@ -29,11 +25,10 @@ from bounty_protocol.crypto.beacon_info import (
     parse_info,
 )
 from bounty_protocol.crypto.failures import Failure, SealedDataError
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import UnixSeconds
 from hypothesis import given
 from hypothesis import strategies as st
-from py_arkworks_bls12381 import G1Point, G2Point, Scalar
+from py_arkworks_bls12381 import G1Point, G2Point
 
 from tests.vectors.samples import BEACON, word
 
@@ -103,27 +98,6 @@ def test_signature__published_by_quicknet__verifies(number: int, signature: str)
     assert not verify_beacon(Beacon(number, bytes.fromhex(signature)), INFO)
 
 
-def test_signatures__in_a_batch__all_or_nothing() -> None:
-    good = [Beacon(1, bytes.fromhex(ROUND_1)), Beacon(123, bytes.fromhex(ROUND_123))]
-    assert verify_batch(good, QUICKNET)
-    assert verify_batch([], QUICKNET)
-    swapped = [Beacon(1, good[1].signature), Beacon(123, good[0].signature)]
-    assert not verify_batch(swapped, QUICKNET)
-    assert not verify_batch([*good, Beacon(2, good[0].signature)], QUICKNET)
-    assert not verify_batch([*good, Beacon(2, bytes(48))], QUICKNET)
-
-
-def test_signatures__errors_that_cancel_out__found_by_the_batch() -> None:
-    shift = G1Point() * Scalar(5)
-    one, two = (G1Point.from_compressed_bytes(BEACON.signature(number)) for number in (1, 2))
-    forged = [
-        Beacon(1, (one + shift).to_compressed_bytes()),
-        Beacon(2, (two + -shift).to_compressed_bytes()),
-    ]
-    assert not verify_batch(forged, INFO)
-    assert verify_batch([Beacon(number, BEACON.signature(number)) for number in (1, 2)], INFO)
-
-
 @given(st.integers(0, 383))
 def test_signature__one_bit_flipped__refused(bit: int) -> None:
     signature = bytearray(BEACON.signature(5))
@@ -181,7 +155,6 @@ def test_public_key__infinity_or_another_encoding__verifies_nothing(key: bytes) 
     with pytest.raises(ValueError, match=r"."):
         bls.key_point(key)
     assert not bls.verify(1, bytes.fromhex(ROUND_1), key)
-    assert not bls.verify_batch([(1, bytes.fromhex(ROUND_1))], key)
 
 
 def test_signature__for_infinity_as_key__the_classic_forgery_fails() -> None:
@@ -347,29 +320,3 @@ def test_client__round_zero__refused() -> None:
 
 
 # --- the local beacon's chain
-
-
-def test_local_chain__same_seed__same_chain_and_another_seed_another() -> None:
-    from beacon import make_local_beacon
-
-    again = make_local_beacon(b"vectors", genesis_time=1_700_000_000, period_seconds=3)
-    assert (again.info, again.signature(4)) == (INFO, BEACON.signature(4))
-    other = make_local_beacon(b"other", genesis_time=1_700_000_000, period_seconds=3)
-    assert other.info.public_key != INFO.public_key
-    assert make_local_beacon(b"vectors", genesis_time=1, period_seconds=3).info.chain_hash != INFO.chain_hash
-    assert BEACON.beacon_json(4)["randomness"] == hashlib.sha256(BEACON.signature(4)).hexdigest()
-
-
-@pytest.mark.parametrize(("now", "latest"), [(-1, 0), (0, 1), (2, 1), (3, 2), (5, 2), (6, 3)])
-def test_local_chain__around_each_boundary__latest_round_is_the_newest_due(now: int, latest: int) -> None:
-    assert BEACON.latest_round(1_700_000_000 + now) == latest
-
-
-def test_beacon_info__as_json__what_the_deployment_route_serves() -> None:
-    changed: BeaconInfo = replace(INFO, period_seconds=1)
-    assert to_json(changed) == {
-        "chain_hash": INFO.chain_hash,
-        "public_key": INFO.public_key,
-        "genesis_time": INFO.genesis_time,
-        "period_seconds": 1,
-    }

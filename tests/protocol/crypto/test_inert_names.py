@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.archive import MAX_NAME_BYTES, check_name, folded
 from bounty_protocol.crypto.archive_read import unpack
-from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED, inert_name, inert_path
+from bounty_protocol.crypto.inert_names import inert_name, inert_path
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -74,11 +74,6 @@ def test_name_that_a_person_reads_or_starts__stays(name: str) -> None:
 
 def test_head__as_a_file__is_laid_out_as_another_and_as_a_directory_stays() -> None:
     assert [inert_path("x/HEAD", directory=kind) for kind in (False, True)] == ["x/inert_HEAD_", "x/HEAD"]
-
-
-def test_table__each_row__has_a_reason_and_no_harmless_name_is_in_two_minds() -> None:
-    assert all(one.reason for one in OBEYED)
-    assert [name for name in HARMLESS if inert_name(name, directory=False) != name] == []
 
 
 def original(laid_out: str) -> str:

@@ -3,7 +3,7 @@
 import io
 
 import pytest
-from bounty_protocol.crypto import age, bls, timelock
+from bounty_protocol.crypto import age, timelock
 from bounty_protocol.crypto.age_header import Stanza
 from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.beacon_info import QUICKNET
@@ -133,19 +133,3 @@ def test_file__cut_anywhere__never_opens_not_even_as_empty() -> None:
 def test_file__nothing_to_seal__refused() -> None:
     with pytest.raises(SealedDataError):
         timelock_encrypt(b"", 9, INFO)
-
-
-def test_scheme__scalar__hashes_until_below_the_group_order() -> None:
-    for number in range(20):
-        scalar = timelock._scalar(bytes([number]) * 16, bytes(16))
-        assert 0 < int.from_bytes(bytes(scalar.to_be_bytes()), "big") < timelock._ORDER
-
-
-def test_scheme__pairing_bytes__tlock_byte_order() -> None:
-    assert len(bls.pairing_bytes(bls.round_point(1), G2Point())) == 576
-
-
-def test_file__without_its_signature__gives_no_hint_of_the_round_before() -> None:
-    with pytest.raises(SealedDataError) as refusal:
-        timelock_decrypt(SEALED, Beacon(9, bytes(48)), INFO)
-    assert "round 9" in refusal.value.message

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -133,19 +132,6 @@ def test_envelope__any_capsule_and_length__read_back(capsule: bytes, length: int
 )
 def test_envelope__one_field_in_another_form__named(path: str, value: object) -> None:
     assert path in _issues(_changed(path, value))
-
-
-@pytest.mark.spec(55)
-def test_envelope__digest_of_another_capsule__named() -> None:
-    swapped = replace(envelope(), key_capsule=b"another capsule").canonical_bytes()
-    assert set(_issues(swapped)) == {"key_capsule_sha256"}
-
-
-@pytest.mark.spec(58, 64)
-def test_envelope__locator_of_another_solver__named_with_the_right_one() -> None:
-    issues = _issues(replace(envelope(), solver_address=HUB).canonical_bytes())
-    assert set(issues) == {"ciphertext.storage_locator"}
-    assert HUB in issues["ciphertext.storage_locator"]
 
 
 def test_envelope__several_mistakes__all_reported_at_once() -> None:

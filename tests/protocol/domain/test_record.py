@@ -9,7 +9,7 @@ import pytest
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.hub_events import BountyCreated, BountyFinalized, Logged, Origin, VerdictRecorded
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
-from bounty_protocol.domain.record import SUPPORT, VerificationRecord, derive_record, supports
+from bounty_protocol.domain.record import VerificationRecord, derive_record, supports
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import (
@@ -160,25 +160,6 @@ def test_record__verdicts_in_any_order__the_same_bytes() -> None:
 )
 def test_supported_result__of_an_award__only_the_exact_submission(verdict: VerdictRecorded, expected: bool) -> None:
     assert supports(verdict, AWARD) is expected
-
-
-@pytest.mark.parametrize(
-    ("kind", "outcome", "reason", "supported"),
-    [
-        ("awarded", "awarded", "judged", True),
-        ("no_valid_submission", "awarded", "judged", False),
-        ("awarded", "no_valid_submission", "judged", False),
-        ("no_valid_submission", "no_valid_submission", "judged", True),
-        ("awarded", "no_valid_submission", "quorum_not_reached", False),
-        ("no_valid_submission", "no_valid_submission", "quorum_not_reached", True),
-    ],
-)
-def test_verdict_supports_the_outcome_it_names(kind: str, outcome: str, reason: str, *, supported: bool) -> None:
-    assert (VerdictKind(kind), Outcome(outcome), SettlementReason(reason)) in SUPPORT
-    assert len(SUPPORT) == 6
-    verdict = replace(FOR if kind == "awarded" else AGAINST, kind=VerdictKind(kind))
-    ending = replace(AWARD, outcome=Outcome(outcome), reason=SettlementReason(reason))
-    assert supports(verdict, ending) is supported
 
 
 def test_verdicts_of_an_undecided_bounty_are_recorded() -> None:

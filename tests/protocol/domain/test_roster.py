@@ -76,11 +76,6 @@ def test_roster__a_member_with_a_low_order_key__refused() -> None:
     assert [issue.path for issue in refusal.value.issues] == ["members[0].encryption_public_key"]
 
 
-def test_roster__not_an_object__refused() -> None:
-    with pytest.raises(ServiceError):
-        Roster.from_json([])
-
-
 def test_member__on_the_roster_or_not__found_or_none() -> None:
     assert ROSTER.member(GUARDIANS[1]) is ROSTER.members[1]
     assert ROSTER.member(POSTER) is None

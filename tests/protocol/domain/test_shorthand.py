@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 from bounty_protocol.domain.money import whole_tokens
-from bounty_protocol.domain.shorthand import read_amount, read_moment, read_size, read_span
+from bounty_protocol.domain.shorthand import read_amount, read_moment, read_span
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -94,16 +94,3 @@ def test_time__in_m__is_refused_with_what_it_may_mean(read: Callable[[str], int]
 def test_moment__that_is_relative__needs_to_know_when_now_is() -> None:
     with pytest.raises(ValueError):
         read_moment("3 days")
-
-
-@pytest.mark.parametrize(
-    ("text", "count"), [("25 MB", 25_000_000), ("3kB", 3_000), ("1 GB", 10**9), ("1", 1), (" 7 MB ", 7_000_000)]
-)
-def test_size__as_people_write_it__is_a_number_of_bytes(text: str, count: int) -> None:
-    assert read_size(text) == count
-
-
-@pytest.mark.parametrize("text", ["", "0", "-1 MB", "1.5 MB", "MB", "1 TB", "9" * 13, "1 mb"])
-def test_size__that_is_none__is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="a size such as 25 MB"):
-        read_size(text)

@@ -32,14 +32,3 @@ def safe_batch(
         ],
     }
     return json.dumps(batch, indent=2, ensure_ascii=False) + "\n"
-
-
-def is_same_batch(text: str, other: str) -> bool:
-    """Whether two such files have the same calls for the same Safe, whenever they were written."""
-    try:
-        found, wanted = json.loads(text), json.loads(other)
-    except (ValueError, RecursionError):
-        return False
-    if not isinstance(found, dict) or not isinstance(wanted, dict):
-        return False
-    return {**found, "createdAt": None} == {**wanted, "createdAt": None}

@@ -61,13 +61,6 @@ def verify_beacon(beacon: Beacon, info: BeaconInfo) -> bool:
     return bls.verify(beacon.round, beacon.signature, info.public_key_bytes)
 
 
-def verify_batch(beacons: Sequence[Beacon], info: BeaconInfo) -> bool:
-    """Whether all signatures are the beacon's; several times cheaper than one by one."""
-    from bounty_protocol.crypto import bls
-
-    return bls.verify_batch([(beacon.round, beacon.signature) for beacon in beacons], info.public_key_bytes)
-
-
 def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: HttpGet) -> BeaconInfo:
     """Genesis and period of a chain of which only hash and key are known, from the first relay that knows them."""
     refused: SealedDataError | None = None

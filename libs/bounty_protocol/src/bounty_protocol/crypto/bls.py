@@ -7,8 +7,6 @@ accepts several encodings of infinity and has no serializer for GT, hence the ch
 """
 
 import hashlib
-import secrets
-from collections.abc import Sequence
 from typing import Final
 
 from py_arkworks_bls12381 import GT, G1Point, G2Point, Scalar
@@ -61,21 +59,6 @@ def verify(number: int, signature: bytes, public_key: bytes) -> bool:
         return False
 
 
-def verify_batch(signatures: Sequence[tuple[int, bytes]], public_key: bytes) -> bool:
-    """Whether all of these (round, signature) are the beacon's; one pairing check over random combinations.
-
-    A wrong signature passes with a chance of 2^-128. On False, ``verify`` them singly to find which.
-    """
-    try:
-        key = key_point(public_key)
-        weights = [Scalar(secrets.randbits(128)) for _ in signatures]
-        summed = _combined([signature_point(signature) for _, signature in signatures], weights)
-        hashed = _combined([round_point(number) for number, _ in signatures], weights)
-    except (ValueError, OverflowError):
-        return False
-    return bool(GT.pairing_check([summed, hashed], [_MINUS_GENERATOR, key]))
-
-
 def sign(number: int, secret: Scalar) -> bytes:
     """A beacon's signature for a round; for local beacons and tests."""
     return bytes((round_point(number) * secret).to_compressed_bytes())
@@ -89,10 +72,6 @@ def public_key_of(secret: Scalar) -> bytes:
 def pairing_bytes(left: G1Point, right: G2Point) -> bytes:
     """e(left, right) in the byte order that tlock hashes: 576 bytes, highest coefficient first."""
     return bytes.fromhex(str(GT.pairing(left, right)))[::-1]
-
-
-def _combined(points: Sequence[G1Point], weights: Sequence[Scalar]) -> G1Point:
-    return G1Point.multiexp_unchecked(list(points), list(weights)) if points else G1Point.identity()
 
 
 if hashlib.sha256(pairing_bytes(G1Point(), _GENERATOR)).hexdigest() != _PAIRING_OF_GENERATORS:

@@ -21,8 +21,6 @@ _UNITS: Final = {
     "second": 1, "sec": 1, "s": 1, "minute": 60, "min": 60, "hour": 3_600, "h": 3_600, "day": 86_400, "d": 86_400,
     "week": 604_800, "w": 604_800,
 }  # fmt: skip
-_SIZE: Final = re.compile(r"([1-9][0-9]{0,11}) ?(kB|MB|GB)?")
-_BYTES: Final = {None: 1, "kB": 10**3, "MB": 10**6, "GB": 10**9}
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z| ?UTC|[+-]\d\d:\d\d))?", re.ASCII)
 _SECONDS: Final = re.compile(r"[1-9][0-9]{0,18}")
 
@@ -52,14 +50,6 @@ def named_token(text: str) -> str | None:
     """The name beside an amount, as it was written; None for ``25.00``."""
     match = _AMOUNT.fullmatch(text.strip())
     return None if match is None else match[3]
-
-
-def read_size(text: str) -> int:
-    """``25 MB``, ``3 kB``, or a whole number of bytes."""
-    match = _SIZE.fullmatch(text.strip())
-    if match is None:
-        raise ValueError("a size such as 25 MB, or a whole number of bytes")
-    return int(match[1]) * _BYTES[match[2]]
 
 
 def read_span(text: str) -> int:
