@@ -8,12 +8,10 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 import pytest
-import urllib3
 from service_audit import http, node
 from service_audit.answers import MAX_LIST_BYTES, PublicApi
 from service_audit.http import (
     ANSWER_SECONDS,
-    MAX_BYTES,
     MAX_SILENT_SECONDS,
     PATIENCE_SECONDS,
     BoundedStream,
@@ -95,25 +93,6 @@ class DrippingBody(io.RawIOBase):
         return self.seconds
 
 
-class OneAnswer(urllib3.PoolManager):
-    """Answers every request with one body."""
-
-    def __init__(self, body: io.BufferedIOBase) -> None:
-        super().__init__()
-        self.body = body
-
-    def request(self, *_: object, **__: object) -> urllib3.HTTPResponse:
-        return urllib3.HTTPResponse(self.body, preload_content=False)
-
-
-def test_body__that_drips__is_given_up_at_its_time() -> None:
-    body = DrippingBody()
-    transport = UrllibTransport(OneAnswer(io.BufferedReader(body)), body.clock)
-    with pytest.raises(Unread, match="takes more than"):
-        transport("GET", "http://api/api/status", None, {})
-    assert body.seconds <= ANSWER_SECONDS + 1
-
-
 def test_answer__whose_every_byte_drips__is_given_up() -> None:
     body, (near, far) = DrippingBody(), socket.socketpair()
     with near, far:
@@ -125,7 +104,9 @@ def test_answer__whose_every_byte_drips__is_given_up() -> None:
 
 @pytest.mark.attack
 @pytest.mark.parametrize(
-    "begin", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS], ids=["fields", "field", "chunk"]
+    "begin",
+    [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS, b"HTTP/1.1 200 OK\r\n\r\n"],
+    ids=["fields", "field", "chunk", "body"],
 )
 def test_frame__that_never_ends__is_given_up(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(http, "MAX_BYTES", 1 << 16)
@@ -160,16 +141,6 @@ def test_connection__is_used_again() -> None:
     with raw_server(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"]) as server:
         assert [transport("POST", server.url, b"{}", {}).json() for _ in range(3)] == [[], [], []]
         assert server.connections == 1
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"[" + b" " * 300_000 + b"]"], ids=["empty", "short", "long"])
-def test_body__of_any_length__is_read_whole(body: bytes) -> None:
-    assert UrllibTransport(OneAnswer(io.BytesIO(body)))("GET", "http://api/", None, {}).body == body
-
-
-def test_body__of_more_than_the_limit__is_given_up() -> None:
-    with pytest.raises(Unread, match="more than"):
-        UrllibTransport(OneAnswer(io.BytesIO(bytes(MAX_BYTES + 1))))("GET", "http://api/", None, {})
 
 
 def test_host__that_hangs__gets_no_more_requests() -> None:

@@ -7,7 +7,7 @@ import pytest
 from service_audit.chain import STANDS_STILL_SECONDS
 from service_audit.http import HttpReply, Unread
 from service_audit.lists import MAX_SURPLUS
-from service_audit.look import HICCUP_SECONDS, Auditor, Sampler
+from service_audit.look import HICCUP_SECONDS, Auditor
 from service_audit.report import Report
 
 from tests.audit.logs import CHAIN, HUB, Written
@@ -238,14 +238,6 @@ def test_final_block__that_is_no_integer__differs(finalized: object) -> None:
 
     report = auditor(with_api(HandMadeNode(HISTORY), answer), api_url=API).look_at_news()
     assert ("status.position", "/api/status finalized_block_number") in wheres(report)
-
-
-def test_sample__takes_each_once_before_any_again() -> None:
-    sampler = Sampler()
-    drawn = [sampler.draw(range(1, 10), 3) for _ in range(3)]
-    assert set.union(*drawn) == set(range(1, 10))
-    assert sampler.draw([], 3) == set()
-    assert sampler.draw([7], 3) == {7}
 
 
 def test_look_at_news__takes_what_is_new_and_what_differed() -> None:
