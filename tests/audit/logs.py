@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from service_audit.events import HubLog, LogPlace
-from service_audit.rules import World, replayed, roster_hash
+from service_audit.rules import World, roster_hash
 
 HUB, TOKEN, OWNER = ("0x" + digit * 40 for digit in "abc")
 POSTER, SOLVER, OTHER, RECIPIENT = ("0x" + digit * 40 for digit in "5678")
@@ -72,7 +72,10 @@ class Written:
         return self.add("BountyFinalized", time, {**fields, **changed}, tx_hash)
 
     def replay(self) -> World:
-        return replayed(CHAIN, HUB, self.logs)
+        world = World(CHAIN, HUB)
+        for log in self.logs:
+            world.apply(log)
+        return world
 
     def broken(self) -> set[str]:
         """The requirements that these events break."""

@@ -44,10 +44,10 @@ def refused(folder: Path, *words: str, **variables: str) -> str:
         (("--rpc", "ws://node/a-key-of-mine", "--hub", HUB), "--rpc: no http or https address"),
         ((*WHERE, "--api", "host"), "--api: no http or https address"),
         ((*WHERE, "--metrics-port", "0"), "--metrics-port needs --watch"),
-        ((*WHERE, "--watch", "--metrics-port", "65536"), "is no port"),
-        ((*WHERE, "--watch", "0"), "no number of seconds"),
+        ((*WHERE, "--watch", "--metrics-port", "65536"), "is no number from 0 to 65535"),
+        ((*WHERE, "--watch", "0"), "is no number from 1 to"),
         ((*WHERE, "--bounty", "7", "--watch"), "--bounty looks once"),
-        ((*WHERE, "--bounty", "x"), "is no count"),
+        ((*WHERE, "--bounty", "x"), "is no number from 0 to"),
         ((*WHERE, "nonsense"), "nonsense"),
     ],
 )

@@ -31,10 +31,6 @@ def test_frontmatter__that_is_hostile__is_refused(text: str) -> None:
         frontmatter(f"---\n{text}---\n")
 
 
-def test_frontmatter__as_it_should_be__is_texts() -> None:
-    assert frontmatter("---\nbounty_id: 7\ntitle: Yes\n---\nx\n") == {"bounty_id": "7", "title": "Yes"}
-
-
 def reading(status: int) -> AnswerCheck:
     """A deployment that answers everything so."""
     requests = Requests(lambda *_: HttpReply(status, {}, b"{}"), sleep=lambda _: None)

@@ -8,12 +8,10 @@ from itertools import chain, repeat
 from typing import Any, Final
 
 import pytest
-import urllib3
 from service_audit import http, node
 from service_audit.answers import MAX_LIST_BYTES, PublicApi
 from service_audit.http import (
     ANSWER_SECONDS,
-    MAX_BYTES,
     MAX_SILENT_SECONDS,
     PATIENCE_SECONDS,
     BoundedStream,
@@ -26,7 +24,7 @@ from service_audit.http import (
 from service_audit.node import Node
 from service_audit.report import MAX_FOUND, MAX_SHOWN, Report, alike
 
-from tests.audit.looks import Clock, auditor
+from tests.audit.looks import Clock
 from tests.raw_server import raw_server
 
 ENDLESS: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;"
@@ -46,11 +44,6 @@ def test_api__that_stays_busy__costs_a_bounded_time() -> None:
         except Unread as error:
             assert "not asked" in str(error)
     assert PATIENCE_SECONDS <= clock.seconds <= MAX_SILENT_SECONDS + PATIENCE_SECONDS
-
-
-def test_answer__after_a_busy_one__is_taken() -> None:
-    answers = [HttpReply(429, {}, b"{}"), HttpReply(200, {}, b"[]")]
-    assert requests(lambda *_: answers.pop(0)).send("GET", "http://api/", None, {}).json() == []
 
 
 @pytest.mark.parametrize(
@@ -95,25 +88,6 @@ class DrippingBody(io.RawIOBase):
         return self.seconds
 
 
-class OneAnswer(urllib3.PoolManager):
-    """Answers every request with one body."""
-
-    def __init__(self, body: io.BufferedIOBase) -> None:
-        super().__init__()
-        self.body = body
-
-    def request(self, *_: object, **__: object) -> urllib3.HTTPResponse:
-        return urllib3.HTTPResponse(self.body, preload_content=False)
-
-
-def test_body__that_drips__is_given_up_at_its_time() -> None:
-    body = DrippingBody()
-    transport = UrllibTransport(OneAnswer(io.BufferedReader(body)), body.clock)
-    with pytest.raises(Unread, match="takes more than"):
-        transport("GET", "http://api/api/status", None, {})
-    assert body.seconds <= ANSWER_SECONDS + 1
-
-
 def test_answer__whose_every_byte_drips__is_given_up() -> None:
     body, (near, far) = DrippingBody(), socket.socketpair()
     with near, far:
@@ -125,7 +99,9 @@ def test_answer__whose_every_byte_drips__is_given_up() -> None:
 
 @pytest.mark.attack
 @pytest.mark.parametrize(
-    "begin", [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS], ids=["fields", "field", "chunk"]
+    "begin",
+    [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS, b"HTTP/1.1 200 OK\r\n\r\n"],
+    ids=["fields", "field", "chunk", "body"],
 )
 def test_frame__that_never_ends__is_given_up(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     monkeypatch.setattr(http, "MAX_BYTES", 1 << 16)
@@ -153,23 +129,6 @@ def test_answer__in_an_encoding__is_not_read(head: bytes) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + head + b"\r\n\r\n[]"
     with raw_server(lambda: [answer]) as server, pytest.raises(Unread, match="in an encoding"):
         UrllibTransport()("GET", server.url, None, {})
-
-
-def test_connection__is_used_again() -> None:
-    transport = UrllibTransport()
-    with raw_server(lambda: [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n[]"]) as server:
-        assert [transport("POST", server.url, b"{}", {}).json() for _ in range(3)] == [[], [], []]
-        assert server.connections == 1
-
-
-@pytest.mark.parametrize("body", [b"", b"[]", b"[" + b" " * 300_000 + b"]"], ids=["empty", "short", "long"])
-def test_body__of_any_length__is_read_whole(body: bytes) -> None:
-    assert UrllibTransport(OneAnswer(io.BytesIO(body)))("GET", "http://api/", None, {}).body == body
-
-
-def test_body__of_more_than_the_limit__is_given_up() -> None:
-    with pytest.raises(Unread, match="more than"):
-        UrllibTransport(OneAnswer(io.BytesIO(bytes(MAX_BYTES + 1))))("GET", "http://api/", None, {})
 
 
 def test_host__that_hangs__gets_no_more_requests() -> None:
@@ -219,12 +178,6 @@ def test_list__of_more_bytes_than_can_be_held__is_given_up() -> None:
     api.bound_list(2)
     with pytest.raises(Unread, match="a list of more than"):
         api.bound_list(0)
-
-
-@pytest.mark.parametrize("body", [b"", b"<html>", b"[" * 100_000, b"9" * 5_000], ids=["none", "html", "deep", "long"])
-def test_answer__that_is_no_json__cannot_be_read(body: bytes) -> None:
-    with pytest.raises(Unread):
-        HttpReply(200, {}, body).json()
 
 
 # ---------------------------------------------------------------------- a node
@@ -320,14 +273,6 @@ def test_logs__without_end__are_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 # ---------------------------------------------------------------------- a report
-
-
-def test_node__that_does_not_answer__ends_with_code_2() -> None:
-    def silent(*_: object) -> HttpReply:
-        raise Unread("it did not answer")
-
-    report = auditor(silent, api_url="http://api").look_at_everything()
-    assert (report.exit_code(), [found.requirement for found in report.found]) == (2, ["read"])
 
 
 def test_difference__with_hostile_text__is_one_bounded_line() -> None:

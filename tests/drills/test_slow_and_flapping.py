@@ -142,11 +142,6 @@ def allowed(name: str, route: str, answer: Answer) -> bool:
     return status == 200 or (status == (502 if code in REVIEW else 503) and code in MAY_FAIL[name].get(route, ()))
 
 
-def longest(route: str) -> float:
-    """The bound of an answer; a publication waits for its review, too."""
-    return PATIENCE_SECONDS + (REVIEW_WAIT_SECONDS if route == "publication" else 0)
-
-
 def is_normal(now: Held, before: Held) -> bool:
     """Threads and connections are as many as under the same load without a fault, or fewer."""
     return (

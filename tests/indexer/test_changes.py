@@ -48,17 +48,6 @@ def test_totals__over_bounties_that_end_and_pay__follow_each_event(world: World)
     assert 0 < award < refund == ESCROW
 
 
-def test_totals__of_what_a_reorg_takes_out__are_taken_back(world: World) -> None:
-    world.create()
-    world.index()
-    before = newest(world.engine("service_indexer"))
-    world.create()
-    world.index()
-    world.rpc.call("anvil_reorg", 1, [])
-    world.index()
-    assert newest(world.engine("service_indexer")) == before
-
-
 def changes(engine: Engine) -> list[tuple[int, int, int | None]]:
     c = t.changes.c
     with engine.connect() as connection:
@@ -85,16 +74,6 @@ def test_changes__of_logs_and_reorgs__count_up_in_the_order_they_were_committed(
     world.create()
     world.index()
     assert changes(engine)[len(kept) + 1][0] > number
-
-
-def test_changes__of_a_reorg_that_takes_no_event_out__are_none(world: World) -> None:
-    engine = world.engine("service_indexer")
-    world.create()
-    world.finalize()
-    before = changes(engine)
-    world.rpc.call("anvil_reorg", 1, [])
-    world.index()
-    assert changes(engine) == before
 
 
 def test_changes__of_a_copy_that_is_rebuilt_without_a_difference__stay(world: World) -> None:
@@ -133,27 +112,3 @@ def test_changes__of_a_copy_that_is_rebuilt__are_taken_back_from_the_first_that_
     assert kept == stayed
     assert (taken[1:], taken[0] > before[-1][0]) == ((second - 1, None), True)
     assert [place for _, *place in again] == [place for _, *place in before[len(stayed) :]]
-
-
-def open_ids(engine: Engine) -> list[int]:
-    with engine.connect() as connection:
-        return list(
-            connection.execute(select(t.open_bounties.c.bounty_id).order_by(t.open_bounties.c.bounty_id)).scalars()
-        )
-
-
-def test_open_bounties__of_endings_reorgs_and_a_rebuild__are_those_without_an_ending(world: World) -> None:
-    engine = world.engine("service_indexer")
-    won, waiting = awarded(world), world.create()
-    world.index()
-    assert open_ids(engine) == [waiting]
-    world.advance_to(world.reveal_at(waiting))
-    world.contract.transact(world.people.poster.wallet, "settle", waiting)
-    world.index()
-    assert open_ids(engine) == []
-    world.rpc.call("anvil_reorg", 1, [])  # takes the ending out
-    world.index()
-    assert open_ids(engine) == [waiting]
-    world.finalize()
-    rebuild_copy(config_of(world), lambda _: None)
-    assert (won, open_ids(engine)) == (1, [waiting])

@@ -81,22 +81,6 @@ def test_idle_chain_has_no_logs_read(index: Index) -> None:
     assert index.position.head.block_number == 13
 
 
-def test_new_log_is_copied_by_the_next_step(index: Index) -> None:
-    index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)])
-    assert index.copied() == [(1, 0), (2, 0)]
-
-
-@pytest.mark.parametrize("proves", [True, False])
-def test_reorg_replaces_what_differs(index: Index, proves: bool) -> None:
-    index.chain.proves = proves
-    index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)], [submission_recorded(1, 2, 2)])
-    index.chain.reorg(2)
-    index.mine([], [], [submission_recorded(1, 3, 3)])
-    assert index.copied() == [(1, 0), (4, 0)]
-    assert index.told() == [(1, 0), (1, None), (4, 0)]
-    assert index.position.head.reorg_count == 1
-
-
 def test_same_fact_in_another_block_is_replaced(index: Index) -> None:
     """The storage root is the same as before: the block's hash shows it."""
     index.mine([bounty_created(1, 1)], [])
@@ -109,18 +93,6 @@ def test_same_fact_in_another_block_is_replaced(index: Index) -> None:
     assert index.copied() == [(2, 0)]
 
 
-def test_same_fact_is_compared_while_finality_moves(index: Index) -> None:
-    index.chain.finality_depth = 4
-    index.mine([], [], [], [], [], [], [bounty_created(1, 1)], [])
-    index.chain.reorg(2)
-    index.chain.mine([])
-    index.chain.mine([bounty_created(1, 1)])
-    index.step(6.0)
-    index.chain.mine([])
-    index.step(6.0)
-    assert index.copied() == [(8, 0)]
-
-
 def test_log_without_another_root_is_copied_at_finality(index: Index) -> None:
     """Two heartbeats, or a Verdict repeated, within one second leave the storage as it was."""
     index.mine([heartbeat(1)], [], [])
@@ -129,38 +101,6 @@ def test_log_without_another_root_is_copied_at_finality(index: Index) -> None:
     index.mine(*[[]] * 25)
     assert index.copied() == [(1, 0), (4, 0)]
     assert index.told() == [(1, 0), (4, 0)]
-
-
-EVENTS: dict[str, tuple[str, dict[str, object]]] = {
-    "BountyCreated": bounty_created(1, 1),
-    "SubmissionRecorded": submission_recorded(1, 1, 1),
-    "GuardianHeartbeat": heartbeat(1),
-    "VerdictRecorded": (
-        "VerdictRecorded",
-        {
-            "bountyId": 1,
-            "guardian": account(3),
-            "kind": 1,
-            "solver": account(1),
-            "submissionCommitment": word("submission", 1),
-            "reportCommitment": word("report", 1),
-        },
-    ),
-    "DeliveryKeyPublished": ("DeliveryKeyPublished", {"key": word("key"), "effectiveFrom": 1_700_000_900}),
-    "DeliveryKeyWithdrawn": ("DeliveryKeyWithdrawn", {"key": word("key")}),
-    "FeePolicyChanged": ("FeePolicyChanged", {"protocolFeeBps": 1, "guardianFeeBps": 2, "recipient": account(7)}),
-    "AwardClaimed": ("AwardClaimed", {"bountyId": 1, "solver": account(1), "amount": 5}),
-    "RefundClaimed": ("RefundClaimed", {"bountyId": 1, "poster": account(1), "amount": 5}),
-    "GuardianFeeClaimed": ("GuardianFeeClaimed", {"bountyId": 1, "guardian": account(1), "amount": 5}),
-    "ProtocolFeeClaimed": ("ProtocolFeeClaimed", {"bountyId": 1, "recipient": account(1), "amount": 5}),
-}
-
-
-@pytest.mark.parametrize("name", sorted(set(EVENTS) - {"BountyCreated"}))
-def test_each_event_twice_in_a_second_is_copied_twice(index: Index, name: str) -> None:
-    event = EVENTS[name]
-    index.mine([EVENTS["BountyCreated"]], [event, event], [event], *[[]] * 25)
-    assert index.copied() == [(1, 0), (2, 0), (2, 1), (3, 0)]
 
 
 class Forgetful(FakeChain):
@@ -178,18 +118,6 @@ class Forgetful(FakeChain):
 def forgetful(database: Database) -> Index:
     engine = database.engine("service_indexer")
     return Index(Forgetful(finality_depth=20), engine, Writer(engine, CHAIN_ID, HUB))
-
-
-def test_log_missing_at_first_is_read_again(forgetful: Index) -> None:
-    chain = forgetful.chain
-    assert isinstance(chain, Forgetful)
-    chain.hidden = (1, 0)
-    forgetful.step()
-    forgetful.mine([bounty_created(1, 1)], [])
-    assert forgetful.copied() == []
-    chain.hidden = None
-    forgetful.step()
-    assert forgetful.copied() == [(1, 0)]
 
 
 def test_log_missing_until_finality_takes_its_place_in_order(forgetful: Index) -> None:
@@ -241,15 +169,6 @@ def test_root_without_a_log_is_asked_for_a_minute(index: Index, monkeypatch: pyt
     assert [each for each in index.chain.asked if each[1] == index.chain.headers_[-1].number] == []
 
 
-def test_refused_proofs_have_logs_read_each_step(index: Index) -> None:
-    index.chain.proves = False
-    index.mine([], [])
-    index.chain.asked.clear()
-    index.mine([], [], [bounty_created(1, 1)])
-    assert len(index.chain.asked) == 3
-    assert index.copied() == [(5, 0)]
-
-
 def test_endpoint_that_is_behind_takes_nothing_back(index: Index) -> None:
     index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)], [])
     kept = index.chain.headers_[-2:], [index.chain.logs_[header.hash] for header in index.chain.headers_[-2:]]
@@ -272,14 +191,6 @@ def test_chain_that_stays_shorter_is_believed(index: Index) -> None:
         index.step()
     assert index.copied() == [(1, 0)]
     assert index.position.head.block_number == 1
-
-
-def test_endpoint_behind_before_and_after_an_outage_takes_nothing_back(index: Index) -> None:
-    index.mine([bounty_created(1, 1)], [submission_recorded(1, 1, 1)], [])
-    index.chain.reorg(2)
-    index.step()
-    index.step(60.0)  # no endpoint answered meanwhile
-    assert index.copied() == [(1, 0), (2, 0)]
 
 
 def test_chain_that_stands_still_is_looked_at(index: Index) -> None:
@@ -396,48 +307,6 @@ def test_history_is_read_in_leaps(index: Index, monkeypatch: pytest.MonkeyPatch)
     assert lengths[:7] == [4, 8, 8, 8, 8, 4, 20]
     assert len(index.copied()) == 40
     assert index.position.head.block_number == index.chain.headers_[-1].number
-
-
-def test_slow_history_is_read_in_shorter_leaps(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "FIRST_LEAP", 16)
-    index.restart()
-    _history(index.chain, 20)
-    logs = index.chain.logs
-
-    def slowly(first: BlockNumber, last: BlockNumber) -> LogRange:
-        index.moment += (last - first + 1) * 1.0
-        return logs(first, last)
-
-    monkeypatch.setattr(index.chain, "logs", slowly)
-    index.step()
-    lengths = [last - first + 1 for first, last in index.chain.asked]
-    assert lengths[:4] == [16, 8, 4, 8]
-    assert len(index.copied()) == 40
-
-
-def test_root_that_comes_back_starts_no_minute(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    index.mine([bounty_created(1, 1)], [], [])
-    true, counted = index.chain.root, rules.UNEXPLAINED._value.get()
-    monkeypatch.setattr(index.chain, "root", lambda: word("of a node that is behind"))
-    index.step()
-    monkeypatch.setattr(index.chain, "root", true)
-    for _ in range(70):
-        index.step()
-    monkeypatch.setattr(index.chain, "root", lambda: word("another"))
-    index.step()
-    assert rules.UNEXPLAINED._value.get() == counted
-
-
-def test_proofs_that_come_back_are_settled_at_once(index: Index) -> None:
-    index.mine([bounty_created(1, 1)], [], [])
-    index.chain.proves = False
-    index.mine([], [])
-    index.chain.proves = True
-    index.step()
-    index.chain.asked.clear()
-    distrusted = index.chain.distrusted
-    index.mine([], [])
-    assert (index.chain.asked, index.chain.distrusted) == ([], distrusted)
 
 
 def test_history_is_compared_before_it_counts(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

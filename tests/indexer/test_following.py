@@ -1,7 +1,6 @@
 """The copy follows the chain: every kind of event, in order, with where it came from."""
 
 import pytest
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.types import UnixSeconds
 from service_api.bounties.bounty_pages import read_bounty_page
@@ -11,28 +10,13 @@ from service_common.db.hub_reads import (
     read_bounty,
     read_current_roster,
     read_delivery_keys,
-    read_fee_policy,
-    read_head,
     read_latest_verdicts,
     read_roster,
     read_submission_history,
 )
 from sqlalchemy import select
 
-from tests.indexer.replay import contents, replayed
-from tests.servers import DatabaseServer
 from tests.world import ESCROW, World
-
-
-def test_copy__of_a_deployed_hub__has_its_roster_fees_and_delivery_key(world: World) -> None:
-    with world.engine("service_api").connect() as connection:
-        roster, fees = read_current_roster(connection, world.time()), read_fee_policy(connection)
-        assert roster is not None
-        roster.verify(world.chain_id, world.hub_address)
-        assert roster.accounts == tuple(sorted(g.address for g in world.people.guardians))
-        assert fees is not None
-        assert (fees.protocol_fee_bps, fees.guardian_fee_bps) == (100, 300)
-        assert read_delivery_keys(connection, world.time()).current == world.delivery.public_key
 
 
 @pytest.mark.spec(61, 336)
@@ -70,29 +54,6 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
         }
         claims = connection.execute(select(t.claims.c.kind, t.claims.c.recipient)).all()
         assert [tuple(row) for row in claims] == [("winner_award", world.solver(1).address)]
-
-
-def test_copy__of_everything_so_far__equals_a_fresh_replay(world: World, database_server: DatabaseServer) -> None:
-    for _ in range(3):
-        bounty_id = world.create()
-        world.submit(bounty_id, world.solver(1))
-        world.index()
-    world.contract.transact(world.guardian(1), "heartbeat")
-    world.finalize()
-    assert contents(world.engine("service_indexer")) == replayed(world, database_server)
-
-
-def test_head__after_indexing__is_the_tip_and_its_finality(world: World) -> None:
-    world.node.mine(5)
-    world.index()
-    with world.engine("service_api").connect() as connection:
-        head = read_head(connection, world.chain_id)
-    assert head is not None
-    newest, final = header_at(world.rpc, "latest"), header_at(world.rpc, "finalized")
-    assert (head.block_number, head.block_hash) == (newest.number, newest.hash)
-    assert head.finalized_number == final.number == newest.number - 2
-    assert not head.is_finalized(newest.number)
-    assert head.is_finalized(final.number)
 
 
 def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:

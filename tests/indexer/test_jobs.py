@@ -42,18 +42,6 @@ def test_first_follower_begins_the_copy(world: World, follow: Callable[[], str])
     assert world.head().block_number == world.tip()
 
 
-def test_endpoint_failures_add_up_over_jobs(
-    world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SERVICE_RPC_URLS", "http://127.0.0.1:1")
-    counts = []
-    for _ in range(2):
-        assert follow() == "time is up"
-        counts.append(jobs.make_follower().chain.endpoints.all[0].failures)
-    assert 0 < counts[0] < counts[1]
-    assert world.head().halted is None
-
-
 def test_follower_steps_aside_for_another_writer(
     world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,5 @@
 """Reorgs of a real node: retracted and re-applied whole above finality."""
 
-import random
-
 import pytest
 from bounty_protocol.types import BountyId
 from service_common.db.hub_reads import read_bounty
@@ -40,25 +38,6 @@ def test_reorg__that_recreates_the_same_bounty_id__shows_only_the_new_one(world:
     assert after is not None
     assert before.terms.spec_commitment != after.terms.spec_commitment
     assert before.changed_at.block_hash != after.changed_at.block_hash
-
-
-def test_reorg_storm__of_random_depths__equals_a_fresh_replay_after_each(
-    world: World, database_server: DatabaseServer
-) -> None:
-    dice = random.Random(20_261_120)
-    bounty_id = world.create(seconds=100_000)
-    world.finalize()
-    world.node.mine(2)
-    for _ in range(12):
-        for _ in range(dice.randint(1, 2)):
-            solver = world.solver(dice.randint(1, 3))
-            solver.forget_nonce()
-            world.submit(bounty_id, solver)
-            if dice.random() < 0.5:
-                world.index()
-        world.rpc.call("anvil_reorg", 1, [])
-        world.index()
-        assert contents(world.engine("service_indexer")) == replayed(world, database_server)
 
 
 @pytest.mark.spec(108, 109, 336, 375)

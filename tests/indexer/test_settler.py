@@ -26,10 +26,8 @@ from service_indexer.settler import (
     SETTLE_GAS,
     SETTLEMENTS,
     STUCK_AFTER,
-    GasFees,
     Settler,
     SettlerCollector,
-    _suggested,
     make_settler,
 )
 from service_indexer.settler_tables import settlements
@@ -162,17 +160,6 @@ def test_settler__restarted_before_its_transaction_was_mined__sends_the_same_byt
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settler__that_somebody_was_faster_than__sends_nothing(world: World) -> None:
-    bounty_id = world.create(seconds=100)
-    world.finalize()
-    world.advance_to(world.time() + 101)
-    world.finalize()
-    stranger = Wallet()
-    world.node.fund(stranger.address)
-    world.contract.transact(stranger, "settle", bounty_id)
-    assert settler_of(world).settle_due() == 0
-
-
 def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -> None:
     world.create(seconds=100)
     world.finalize()
@@ -236,18 +223,6 @@ def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_th
     assert rows(world) == []
 
 
-def test_settler__with_a_nonce_that_nothing_kept_uses__fills_it(world: World) -> None:
-    first, second = due(world), due(world)
-    poor = Wallet()
-    settler = settler_with(world, poor)
-    assert settler.settle_due() == 0
-    with world.engine("service_indexer").begin() as connection:  # as an earlier release left it
-        connection.execute(text("DELETE FROM settler.settlements WHERE bounty_id = :first"), {"first": first})
-    world.node.fund(poor.address)
-    settler.settle_due()
-    assert (outcome(world, first), outcome(world, second)) == ((2, 2), (2, 2))
-
-
 def test_settler__whose_row_is_all_it_has__forgets_it_without_using_its_nonce(world: World) -> None:
     only = due(world)
     poor, stranger = Wallet(), Wallet()
@@ -298,24 +273,6 @@ def events() -> dict[str, float]:
     """What this process has counted of each event."""
     samples = next(iter(SETTLEMENTS.collect())).samples
     return {each.labels["event"]: each.value for each in samples if each.name.endswith("_total")}
-
-
-def test_fees__raised__stay_valid_and_grow_by_an_eighth() -> None:
-    raised = GasFees(1_000, 1_000).raised()
-    assert (raised.max_fee, raised.tip) == (1_126, 1_126)
-    assert GasFees(MAX_FEE_WEI, 1).raised() == GasFees(MAX_FEE_WEI, 2)
-    for max_fee, tip in ((1, 2), (1, -1), (MAX_FEE_WEI + 1, 1)):
-        with pytest.raises(ValueError, match="tip"):
-            GasFees(max_fee, tip)
-
-
-def test_fees__of_the_highest_first_tip__can_be_raised_each_time() -> None:
-    answers = [hex(10**30), {"baseFeePerGas": ["0x1"], "reward": [[hex(10**30)]]}]
-    fees = _suggested(answers)
-    for _ in range(MAX_ATTEMPTS - 1):
-        raised = fees.raised()
-        assert raised.tip >= fees.tip * 1.1
-        fees = raised
 
 
 def due(world: World) -> BountyId:
@@ -498,37 +455,6 @@ def test_settlement__whose_attempts_an_outage_used_up__is_replaced_once_an_hour(
     endpoint.change = lambda _asked, _params, result: result
     assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-def test_row__whose_nonce_was_used_otherwise__goes_although_an_endpoint_shows_a_receipt(
-    world: World, endpoint: Endpoint
-) -> None:
-    bounty_id, poor = due(world), Wallet()
-    settler = settler_with(world, poor, endpoint.url, world.node.url, world.node.url + "/")
-    assert settler.settle_due() == 0  # cannot pay
-    world.node.fund(poor.address)
-    world.contract.transact(poor, "settle", due(world))  # by the same key, under the same nonce
-    world.finalize()
-    endpoint.change = lambda asked, _params, result: {} if asked == "eth_getTransactionReceipt" else result
-    before = events()["overtaken"]
-    settler.settle_due()
-    assert events()["overtaken"] == before + 1
-    settler.settle_due()
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-def test_settlement__that_cannot_be_paid__is_reported_although_an_endpoint_shows_a_receipt(
-    world: World, endpoint: Endpoint
-) -> None:
-    due(world)
-    settler = settler_with(world, Wallet(), endpoint.url, world.node.url, world.node.url + "/")
-    assert settler.settle_due() == 0
-    endpoint.change = lambda asked, _params, result: {} if asked == "eth_getTransactionReceipt" else result
-    before = events()["not_accepted"]
-    assert settler.settle_due() == 0
-    assert events()["not_accepted"] == before + 1
 
 
 @pytest.mark.attack

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
-from service_indexer.status import ago, status_lines
+from service_indexer.status import status_lines
 from sqlalchemy import update
 
 from tests.world import World
@@ -36,18 +36,3 @@ def test_status_of_a_halted_copy_says_why(world: World) -> None:
 def test_status_of_a_chain_says_whether_it_stands_still(world: World, age: int, still: str) -> None:
     change_head(world, block_time=int(time.time()) - age)
     assert any(line.startswith("its newest block is of ") and line.endswith("ago" + still) for line in lines(world))
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [
-        (0.4, "just now"),
-        (1, "1 second ago"),
-        (59.9, "59 seconds ago"),
-        (60, "1 minute ago"),
-        (7_199, "1 hour ago"),
-        (200_000, "2 days ago"),
-    ],
-)
-def test_age__is_in_its_largest_unit(seconds: float, said: str) -> None:
-    assert ago(seconds) == said

@@ -1,11 +1,10 @@
-"""The labelled pages, and how well a provider tells them apart. ``python -m tests.reviewer.labelled`` prints it.
+"""The labelled pages, and how well a provider tells them apart.
 
 A page that is not ready counts as positive: precision is the share of refused pages that deserved it, recall the share
 of pages that are not ready and were refused. ``named`` is the share of labelled defects with an issue where they are.
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Final
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 
 CORPUS: Final = Path(__file__).parent / "corpus"
@@ -75,22 +73,3 @@ def score(judge: Callable[[Material], Sequence[Issue]]) -> Score:
         elif issues:
             result.wrongly_refused.append(page.name)
     return result
-
-
-def main() -> None:
-    """Print the score of the rules as one JSON line."""
-    found = score(lambda material: review(material).issues)
-    shown = {
-        "pages": found.pages,
-        "precision": round(found.precision, 3),
-        "recall": round(found.recall, 3),
-        "defects": found.defects,
-        "named_where_they_are": found.named,
-        "wrongly_refused": found.wrongly_refused,
-        "wrongly_accepted": found.wrongly_accepted,
-    }
-    sys.stdout.write(json.dumps(shown) + "\n")
-
-
-if __name__ == "__main__":
-    main()

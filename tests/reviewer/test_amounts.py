@@ -15,62 +15,35 @@ EXAMPLE = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
 NOW = UnixSeconds(1_795_000_000)
 
 NO_AMOUNT = """
-Third bounty 1795435322
 Bounty 1795435322
-Bounty 20261124 of our series
 Bounty no. 1234567: parse timestamps
-Bounty #1234567, parse timestamps
 Bounty 2026-11-24/3
-Our bounty 1000000 times faster
 Port the bounty board of 2026 to Python 3.13
 A bounty for RFC 9457 problem documents
-A bounty for RFC3339 timestamps
-The reward board 2027
 Prize draw 20270101: a page that explains the rules
 Prize 4815162342
-Reward programme 100200300
 Escrow contract 0x833589fcd6edb6e08f4c7c32d4f71b54bda02913
 Fix issue 1234567 of the bounty board
-Fix issue #1234567 of the escrow
-Escrow ticket 10023456 is reopened
 The bounty with id 10023456 is not affected.
-The escrow with number 10023456 is not affected.
 The bounty at block 21000000 was the first one.
-The escrow was funded in block 21000000.
-The reward is recorded at block 21000000 of the chain.
 The award became final at 1795435322.
-The reward can be claimed since 1795435322.
-The escrow ends at timestamp 1795435322.
 The escrow is refunded after 1795435322 seconds since 1970.
 The bounty is open until 20270131.
-The prize is announced on 20270131.
 Awards are listed in file 20270131.csv.
-The reward module has 1500000 lines.
 The escrow module handles 1000000 requests a day.
 The bounty index reads 10000000 rows in a second.
-The award table has 2,500,000 rows.
 The prize page was read 1,250,000 times.
-The payout test runs 1000000 times.
-The escrow test makes 1,050,000 calls.
 Each bounty stores 1048576 bytes at most.
-Payouts are hashed to 4294967295 buckets.
 The reward counter overflows at 4294967296.
-Escrow numbers begin at 10000000.
 The bounty's chain id is 11155111.
-The escrow lives on chain 11155111.
 The award is versioned as 20261124.
 Release 20261124 of the bounty tool is the base.
-Version 2026.11.24 of the reward tool is the base.
 Python 3.11.7 runs the prize draw.
 Call +41 44 1234567 about the prize draw.
-For the reward desk call 0441234567.
-The prize desk has phone 5551234567.
 The escrow account is IBAN CH9300762011623852957.
 The prize goes to the fastest program for n = 10000000.
 The award depends on seed 123456789.
-The reward is computed with seed 20261124.
 The bounty needs port 8545 and block 12345678.
-The award is described in commit 1234567.
 The reward is described in commit 9fceb02d0ae598e95dc970b74767f19372d61af8.
 The reward's hash is 5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9.
 The bounty's book has ISBN 9783161484100.
@@ -79,32 +52,21 @@ The award is filed as patent 10123456.
 The escrow's invoice 20261124 is attached to nothing.
 The bounty covers the years 1999 to 2026.
 In 2027 the reward programme ends.
-The reward programme of 2025 had 12 winners.
 The prize programme of 2025 had 1200 entries.
 The bounty has 3 parts and 12 criteria.
-The award takes 7 days to judge.
 The payout takes 600 seconds.
 The winner is known after 1000000 steps.
-The winner's program ends within 2000000 steps.
 The winner of bounty 12345678 is not excluded.
-The bounty 12345678 is the model for this one.
 The bounty board shows at most 100000 bounties.
-The reward tool supports 100,000,000 users.
-The prize search reads 1,000,000,000 numbers.
 The reward service answers 99.99 % of requests.
-The bounty's file has 123456789 lines.
 The bounty's line 1234567 is wrong.
-Row 1234567 of the reward table is wrong.
 Escrow address checks read 160 bits.
 The prize number 23456789 is prime.
 A prize for the factors of 1234567890123
-A reward for sorting 10000000 integers
 Bounty: sort 10000000 integers in a second
-Prize: index 1,000,000 documents
 Reward a parser that reads 1000000 lines a second
 Hosting costs us $40 a month.
 An engineer earns 80 USD an hour.
-The sample invoice is over 120 EUR.
 The price in the sample is 1,200 USD.
 The test account holds 1000000 USDC.
 The tool converts 30 USDC to 27 EUR.
@@ -119,33 +81,24 @@ We pay $25 for the first correct program.
 """
 AMOUNT = """
 The escrow pays 99000000 to the winner.
-The escrow is 99000000.
 The escrow is 99,000,000 base units.
-The escrow of 99000000 is paid once.
 The escrow amounts to 99000000.
 The escrow holds 99000000 for the winner.
 The escrow: 99000000.
-The reward is 99000000.
 The reward is 99_000_000.
-The reward of 99000000 goes to the winner.
 Reward: 99000000
 The prize is 99000000 base units.
-The prize of 99000000 base units is paid once.
-The bounty is 99000000.
-The bounty of 99000000 is paid once.
 The bounty is worth 99000000.
 The bounty pays 99000000 to one winner.
 It pays 99000000 to the winner.
 We pay 99000000 to the winner.
 The prize money is 99000000.
-The winner receives 30 USDC.
 The winner gets $30.
 The reward is 30 dollars.
 The reward is 0.5 ETH.
 The prize is 1,500 USD.
 The prize is 2k USDC.
 You will earn 100 USDC.
-The bounty is 30 USDC.
 The escrow is 30 tUSDC.
 We will pay 30 USD for it.
 An award of €25 is paid.

@@ -24,21 +24,6 @@ def judge(page: bytes) -> list[str]:
     return [issue.path for issue in issues]
 
 
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "ignore all ", "a b c d ", "1,000,000 ", "we pay the bounty reward prize ", "seed phrase is abcd abcd ",
-        "[abc][", "<a b ", "deadline by until 2030-01-01 ", "us____a", "a://b:c", "x. ", "* * *\n", "> ", "[[[[",
-        "**a *b ", "runs for over one ", "guardian award guardian ", "section 9 ", "you have two ", "$1 ", "\\", "`",
-        "each finding ", "- - - ", "| a ", "0x" + "a" * 64 + " ", "output page ", "&#x41;", "\u200b", "![a](",
-    ],
-    ids=repr,
-)  # fmt: skip
-def test_page__of_one_thing_over_and_over__is_judged(unit: str) -> None:
-    issues = judge(PAGE + (unit * (LENGTH // len(unit.encode()))).encode())
-    assert all(issues), "an issue that names no place"
-
-
 @given(st.text(max_size=400), st.text(max_size=100))
 def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) -> None:
     page = PAGE.replace(b"`python bench.py` prints", criterion.encode("utf-8", "ignore") + b" prints")

@@ -28,9 +28,9 @@ class PublicApi:
         """Return one answer of any status."""
         return self._send("GET", path, None, {})
 
-    def graphql(self, query: str, variables: Mapping[str, object]) -> Any:
+    def graphql(self, query: str) -> Any:
         """Return the ``data`` of one query."""
-        body = json.dumps({"query": query, "variables": variables}).encode()
+        body = json.dumps({"query": query}).encode()
         found = self._send("POST", "/subgraph", body, {"content-type": "application/json"})
         value = found.json()
         if found.status != 200 or not isinstance(value, dict) or not isinstance(value.get("data"), dict):

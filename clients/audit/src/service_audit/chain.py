@@ -249,11 +249,3 @@ def _decoded(view: View, found: Any) -> list[Any] | Unread:
         return [plain(each) for each in eth_abi.abi.decode(list(view.returns), octets(found))]
     except (*MALFORMED, eth_abi.exceptions.DecodingError) as error:
         return Unread(f"{view.function} answers what cannot be decoded: {type(error).__name__}")
-
-
-def transfer_of(log: Mapping[str, Any]) -> tuple[str, str, str, int]:
-    """Return the transaction, sender, receiver and amount of a Transfer of the token."""
-    place = place_of(log)
-    _, sender, receiver = (octets(topic, 32) for topic in log["topics"])
-    amount = int.from_bytes(octets(log["data"], 32))
-    return place.tx_hash, "0x" + sender[-20:].hex(), "0x" + receiver[-20:].hex(), amount

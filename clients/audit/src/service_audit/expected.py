@@ -1,6 +1,7 @@
 """What public answers must be, derived from the replay: the forms of docs/interface.md and docs/subgraph.md."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 from eth_utils.crypto import keccak
@@ -13,6 +14,7 @@ from service_audit.rules import (
     OUTCOMES,
     REASONS,
     Bounty,
+    HubConfig,
     Roster,
     World,
     award_of,
@@ -31,11 +33,6 @@ KINDS: Final = {
     "guardian_fee": "guardian_fee",
     "protocol_fee": "protocol_fee",
 }
-CONFIG_NAMES: Final = (
-    "token", "owner", "reveal_delay", "min_submission_window", "max_submission_window", "min_judging_window",
-    "max_judging_window", "min_escrow", "publication_delay", "protocol_fee_bps", "guardian_fee_bps",
-    "protocol_fee_recipient",
-)  # fmt: skip
 MOST_COUNTED: Final = 1_000
 """Bounties of an account's record in each role: the newest."""
 
@@ -255,7 +252,7 @@ def change(log: HubLog, replaced: HubLog | None) -> Json:
 def _change_fields(log: HubLog) -> Json:
     """Return the ``fields``: amounts and ids as decimal strings, enumerations by their names."""
     if log.name == "Deployed":
-        config = dict(zip(CONFIG_NAMES, log.fields["config"], strict=True))
+        config = asdict(HubConfig(*log.fields["config"]))
         return {"config": {name: _wire(name, value) for name, value in config.items()}}
     found = {name: _wire(name, value) for name, value in log.fields.items()}
     for name, names in (("kind", OUTCOMES), ("outcome", OUTCOMES), ("reason", REASONS)):

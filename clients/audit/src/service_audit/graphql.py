@@ -104,7 +104,7 @@ def _read_rows(reading: AnswerCheck, entity: str, where: str) -> tuple[dict[str,
     while skip <= MOST_SKIPPED:
         part = f"{where}first: {PAGE}, skip: {skip}, orderBy: block_number"
         query = f"{{ {META} rows: {entity}({part}) {{ {PLACED} {FIELDS[entity]} }} }}"
-        data = reading.api.graphql(query, {})
+        data = reading.api.graphql(query)
         reading.api.bound_list(begin)
         moments = _moments_of(reading, data["_meta"], f"/subgraph {entity}")
         for row in data["rows"]:

@@ -125,8 +125,9 @@ class _SecurePool(urllib3.HTTPSConnectionPool):
 class UrllibTransport:
     """Requests over the network."""
 
-    def __init__(self, pool: urllib3.PoolManager | None = None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._pool, self._clock = pool or _bounded_pool(), clock
+    def __init__(self) -> None:
+        self._pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=5.0, read=READ_SECONDS))
+        self._pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
 
     def __call__(self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]) -> HttpReply:
         try:
@@ -140,31 +141,14 @@ class UrllibTransport:
                 # Nobody asked for it, and a few of its bytes can stand for very many.
                 raise Unread(f"{host_of(url)} answers in an encoding")
             fields = {key.lower(): value for key, value in answer.headers.items()}
-            return HttpReply(answer.status, fields, _body(answer, self._clock))
+            # What has come, and no more memory than that, whatever length the answer states.
+            parts = iter(lambda: answer.read1(1 << 16, decode_content=False), b"")
+            return HttpReply(answer.status, fields, b"".join(parts))
         except (urllib3.exceptions.HTTPError, ValueError) as error:
             raise Unread(f"{host_of(url)} ended in the middle: {type(error).__name__}") from None
         finally:
             with suppress(OSError):
                 answer.close()
-
-
-def _bounded_pool() -> urllib3.PoolManager:
-    pool = urllib3.PoolManager(retries=False, timeout=urllib3.Timeout(connect=5.0, read=READ_SECONDS))
-    pool.pool_classes_by_scheme = {"http": _PlainPool, "https": _SecurePool}
-    return pool
-
-
-def _body(answer: urllib3.BaseHTTPResponse, clock: Callable[[], float]) -> bytes:
-    """Return the body; ``read1`` returns what has come, so that a body that drips is given up at its time."""
-    parts, length, ends = list[bytes](), 0, clock() + ANSWER_SECONDS
-    while part := answer.read1(1 << 16, decode_content=False):
-        parts.append(part)
-        length += len(part)
-        if length > MAX_BYTES:
-            raise Unread(f"an answer of more than {MAX_BYTES} bytes")
-        if clock() > ends:
-            raise Unread(f"an answer that takes more than {ANSWER_SECONDS:.0f} seconds")
-    return b"".join(parts)
 
 
 @dataclass(slots=True)
@@ -177,8 +161,6 @@ class Requests:
     transport: Transport = field(default_factory=UrllibTransport)
     clock: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-    count: int = 0
-    """How many were sent."""
     _ends: float = float("inf")
     _received: Counter[str] = field(default_factory=Counter)
     _silent: dict[str, float] = field(default_factory=dict)
@@ -212,7 +194,6 @@ class Requests:
         if self._silent.get(place, 0.0) >= MAX_SILENT_SECONDS:
             raise Unread(f"not asked: {host} has not answered for {MAX_SILENT_SECONDS:.0f} seconds")
         began = self.clock()
-        self.count += 1
         try:
             found = self.transport(method, url, body, headers)
         except Unread:

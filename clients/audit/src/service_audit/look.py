@@ -6,8 +6,8 @@ a restart, a reorg or a busy hour of an honest service is no difference.
 
 import random
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
@@ -59,11 +59,6 @@ class Scope:
     of_the_deployment: bool = True
     """Whether status, lists, changes and money are looked at, beside the bounties."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether it is everything."""
-        return self.numbers is None
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -73,25 +68,6 @@ class Part:
     where: str
     run: Callable[[AnswerCheck], None]
     bounty: int | None = None
-
-
-@dataclass(slots=True)
-class Sampler:
-    """Draws bounties, each once before any of them again; nobody who is watched can know which comes next."""
-
-    turn: random.Random = field(default_factory=random.SystemRandom)
-    _waiting: list[int] = field(default_factory=list)
-
-    def draw(self, bounties: Collection[int], size: int) -> set[int]:
-        """Return so many of these bounties."""
-        drawn = set[int]()
-        while bounties and len(drawn) < min(size, len(bounties)):
-            if not self._waiting:
-                self._waiting = self.turn.sample(sorted(bounties), len(bounties))
-            number = self._waiting.pop()
-            if number in bounties:  # a reorg may have taken it
-                drawn.add(number)
-        return drawn
 
 
 class Auditor:
@@ -108,7 +84,6 @@ class Auditor:
         self.differing = set[int]()
         """Bounties of which something differed in the last look."""
         self.differing_parts = set[str]()
-        self.sampler = Sampler()
         self._book, self._cursor, self._news_from = TokenBook(), ChangesCursor(), -1
         self._believed = set[tuple[str, str]]()
         """What the log was seen to break by more than one reading."""
@@ -132,8 +107,9 @@ class Auditor:
 
     def _news(self, world: World) -> Scope:
         changed = {log.bounty_id for log in self.chain.logs if log.place.block_number > self._news_from}
-        drawn = self.sampler.draw(world.bounties.keys(), self.options.sample)
-        wanted = (changed | drawn | self.differing) & world.bounties.keys()
+        # Nobody who is watched can know which comes next.
+        drawn = random.SystemRandom().sample(sorted(world.bounties), min(self.options.sample, len(world.bounties)))
+        wanted = (changed | self.differing | {*drawn}) & world.bounties.keys()
         return Scope(tuple(sorted(number for number in wanted if number is not None)))
 
     def _look(self, scope_of: Callable[[World], Scope], seconds: float) -> Report:
@@ -179,13 +155,11 @@ class Auditor:
         chain = self.chain
         if scope.of_the_deployment:
             yield Part("money.transfers", "the Hub's money", lambda reading: self._book.check(chain, reading.report))
-        yield Part("hub.views", "the Hub's views", lambda reading: check_deployment_views(chain, reading.report))
+        yield Part("hub.views", "the Hub's views", check_deployment_views)
         for number in scope.numbers if scope.numbers is not None else world.bounties:
             yield Part("liveness.settled", f"end of bounty {number}", partial(self._check_settled, number), number)
-            yield Part("hub.views", f"views of bounty {number}", partial(self._check_views, number), number)
-
-    def _check_views(self, number: int, reading: AnswerCheck) -> None:
-        check_bounty_views(self.chain, reading.report, number)
+            views = partial(check_bounty_views, number=number)
+            yield Part("hub.views", f"views of bounty {number}", views, number)
 
     def _check_settled(self, number: int, reading: AnswerCheck) -> None:
         """Compare whether a bounty whose time is up has ended."""
@@ -203,13 +177,13 @@ class Auditor:
     # ------------------------------------------------------------------ the answers
 
     def _answer_parts(self, world: World, scope: Scope) -> Iterator[Part]:
-        if scope.is_whole or "/api/changes" in self.differing_parts:
+        if scope.numbers is None or "/api/changes" in self.differing_parts:
             self._cursor.reset()
         if scope.of_the_deployment:
             yield Part("status.totals", "/api/status", check_status)
             yield Part("changes.log", "/api/changes", lambda reading: check_changes(reading, self._cursor))
             yield Part("list.items", "/api/bounties", check_list)
-            if scope.is_whole or "filters of /api/bounties" in self.differing_parts:
+            if scope.numbers is None or "filters of /api/bounties" in self.differing_parts:
                 yield Part("list.filters", "filters of /api/bounties", check_selections)
             yield Part("graphql.rows", "/subgraph", check_deployment_rows)
         yield Part("api.deployment", "/api/deployment", check_deployment)
@@ -221,35 +195,33 @@ class Auditor:
                 accounts |= dict.fromkeys((bounty.poster, *bounty.submissions), number)
         for address, number in accounts.items():
             where = f"/api/accounts/{address}"
-            yield Part("account.record", where, partial(_of_account, address), number)
+            yield Part("account.record", where, partial(check_account, address=address), number)
         for first, last in ranges(world, scope.numbers):
             where = f"/subgraph of bounties {first} to {last or 'the last'}"
-            yield Part("graphql.rows", where, partial(_rows_of, first, last), first if first == last else None)
+            rows = partial(check_bounty_rows, first=first, last=last)
+            yield Part("graphql.rows", where, rows, first if first == last else None)
 
     def _bounty_parts(self, number: int) -> Iterator[Part]:
         path = f"/api/bounties/{number}"
-        yield Part("bounty.facts", path, self._once_indexed(number, check_detail), number)
-        yield Part("bounty.verdict", f"written Verdicts of bounty {number}", self._verdicts(number), number)
-        yield Part("delivery.status", f"{path}/delivery/status", self._once_indexed(number, check_delivery), number)
+        detail, delivery, pages = (
+            partial(self._once_indexed, check, number) for check in (check_detail, check_delivery, check_pages)
+        )
+        written = partial(self._check_verdicts, number)
+        yield Part("bounty.facts", path, detail, number)
+        yield Part("bounty.verdict", f"written Verdicts of bounty {number}", written, number)
+        yield Part("delivery.status", f"{path}/delivery/status", delivery, number)
         if self.options.pages_url is not None:
-            yield Part("pages.facts", f"/bounties/{number}", self._once_indexed(number, check_pages), number)
+            yield Part("pages.facts", f"/bounties/{number}", pages, number)
 
-    def _once_indexed(self, number: int, check: Callable[[AnswerCheck, int], None]) -> Callable[[AnswerCheck], None]:
-        """Return a check of a bounty that waits until the index can know it."""
+    def _once_indexed(self, check: Callable[[AnswerCheck, int], None], number: int, reading: AnswerCheck) -> None:
+        """Check a bounty once the index can know it."""
+        bounty, indexed = self._bounty(number), reading.position.indexed
+        if bounty is not None and (indexed is None or bounty.created.place.block_number <= indexed):
+            check(reading, number)
 
-        def run(reading: AnswerCheck) -> None:
-            bounty, indexed = self._bounty(number), reading.position.indexed
-            if bounty is not None and (indexed is None or bounty.created.place.block_number <= indexed):
-                check(reading, number)
-
-        return run
-
-    def _verdicts(self, number: int) -> Callable[[AnswerCheck], None]:
-        def run(reading: AnswerCheck) -> None:
-            if (bounty := self._bounty(number)) is not None:
-                check_verdicts(reading, bounty)
-
-        return run
+    def _check_verdicts(self, number: int, reading: AnswerCheck) -> None:
+        if (bounty := self._bounty(number)) is not None:
+            check_verdicts(reading, bounty)
 
     # ------------------------------------------------------------------ what lasts
 
@@ -302,11 +274,3 @@ class Auditor:
                 # A block that is final for the index alone makes nothing final.
                 found = replace(found, finalized=min(finalized, self.chain.finalized.number), indexed=indexed)
         return found
-
-
-def _of_account(address: str, reading: AnswerCheck) -> None:
-    check_account(reading, address)
-
-
-def _rows_of(first: int, last: int | None, reading: AnswerCheck) -> None:
-    check_bounty_rows(reading, first, last)

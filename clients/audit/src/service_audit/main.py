@@ -5,7 +5,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -135,25 +135,31 @@ def _parser() -> argparse.ArgumentParser:
     subject.add_argument("--api", metavar="URL", help="the API's address; without it only the chain is checked")
     subject.add_argument("--pages", metavar="URL", help="the address of the pages")
     subject.add_argument(
-        "--from-block", type=_count, default=0, metavar="BLOCK",
+        "--from-block", type=_number(0, 10**12), default=0, metavar="BLOCK",
         help="the block that the Hub was deployed in, or one before it (0)",
     )  # fmt: skip
-    subject.add_argument("--bounty", type=_count, metavar="N", help="one bounty alone")
+    subject.add_argument("--bounty", type=_number(0, 10**12), metavar="N", help="one bounty alone")
     subject.add_argument(
-        "--watch", type=_seconds, nargs="?", const=INTERVAL_SECONDS, metavar="SECONDS",
+        "--watch", type=_number(1, 999_999), nargs="?", const=INTERVAL_SECONDS, metavar="SECONDS",
         help=f"look again so many seconds after each look ({INTERVAL_SECONDS})",
     )  # fmt: skip
     limits = parser.add_argument_group("limits")
     limits.add_argument(
-        "--max-lag-seconds", type=_count, default=60, metavar="N", help="how far the index may be behind (60)"
+        "--max-lag-seconds",
+        type=_number(0, 10**12),
+        default=60,
+        metavar="N",
+        help="how far the index may be behind (60)",
     )
     limits.add_argument(
-        "--max-unsettled-seconds", type=_count, default=600, metavar="N",
+        "--max-unsettled-seconds", type=_number(0, 10**12), default=600, metavar="N",
         help="how long a bounty may wait for its settlement (600)",
     )  # fmt: skip
     reported = parser.add_argument_group("how it is reported")
     reported.add_argument("--json", action="store_true", help="JSON lines at a terminal, too")
-    reported.add_argument("--metrics-port", type=_port, metavar="PORT", help="serve /metrics for Prometheus")
+    reported.add_argument(
+        "--metrics-port", type=_number(0, 65_535), metavar="PORT", help="serve /metrics for Prometheus"
+    )
     reported.add_argument(
         "--metrics-address", default="127.0.0.1", metavar="ADDRESS", help="where the port listens (127.0.0.1)"
     )
@@ -185,22 +191,13 @@ def _is_url(text: str) -> bool:
         return False
 
 
-def _seconds(text: str) -> int:
-    if not re.fullmatch(r"[1-9][0-9]{0,5}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 1 to 999999")
-    return int(text)
+def _number(least: int, most: int) -> Callable[[str], int]:
+    def parsed_number(text: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,12}", text) or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is no number from {least} to {most}")
+        return int(text)
 
-
-def _count(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,12}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no count")
-    return int(text)
-
-
-def _port(text: str) -> int:
-    if not re.fullmatch(r"[0-9]{1,5}", text) or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"{text!r} is no port")
-    return int(text)
+    return parsed_number
 
 
 if __name__ == "__main__":

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from service_audit.chain import Chain, View, transfer_of
-from service_audit.events import TRANSFER, HubLog
-from service_audit.node import readable
+from service_audit.chain import Chain, View
+from service_audit.events import TRANSFER, HubLog, place_of
+from service_audit.node import octets, quantity, readable
 from service_audit.report import Report
 from service_audit.rules import PAYMENTS, part_of
 
@@ -45,10 +45,10 @@ class TokenBook:
         hub = "0x" + chain.hub[2:].rjust(64, "0")
         incoming, outgoing = Counter[str](), Counter[tuple[str, str]]()
         for part in chain.node.logs(begin, end, token, [TRANSFER, None, hub]):
-            for tx_hash, _, _, amount in _transfers(part):
+            for tx_hash, _, amount in _transfers(part):
                 incoming[tx_hash] += amount
         for part in chain.node.logs(begin, end, token, [TRANSFER, hub]):
-            for tx_hash, _, receiver, amount in _transfers(part):
+            for tx_hash, receiver, amount in _transfers(part):
                 outgoing[tx_hash, receiver] += amount
         logs = [log for log in chain.logs if begin <= log.place.block_number <= end]
         before = report.count
@@ -73,6 +73,10 @@ def _compare(logs: Iterable[HubLog], incoming: Counter[str], outgoing: Counter[t
     return sum(escrows.values())
 
 
-def _transfers(part: Iterable[Any]) -> list[tuple[str, str, str, int]]:
+def _transfers(part: Iterable[Any]) -> list[tuple[str, str, int]]:
+    """Return the transaction, the receiver and the amount of each."""
     with readable("a transfer of the token"):
-        return [transfer_of(log) for log in part]
+        return [
+            (place_of(log).tx_hash, "0x" + octets(log["topics"][2], 32)[-20:].hex(), quantity(log["data"]))
+            for log in part
+        ]

@@ -64,7 +64,6 @@ def print_report(output: Output, report: Report, block: int) -> None:
         "differences": report.count - report.unread,
         "unread": report.unread,
         "comparisons": sum(report.compared.values()),
-        "requirements": len(report.compared),
         "final_block": block,
         "exit_code": report.exit_code(),
     }

@@ -559,11 +559,3 @@ def roster_hash(
     members = [bytes.fromhex(key[2:]) for key in keys]
     values: list[Any] = [chain_id, hub, version, list(accounts), members, quorum]
     return "0x" + keccak(eth_abi.abi.encode(kinds, values)).hex()
-
-
-def replayed(chain_id: int, hub: str, logs: Iterable[HubLog]) -> World:
-    """Return the world after these logs."""
-    world = World(chain_id, hub)
-    for log in logs:
-        world.apply(log)
-    return world

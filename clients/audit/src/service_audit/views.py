@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from service_audit.answers import AnswerCheck
 from service_audit.chain import Chain, View
 from service_audit.events import ZERO_ADDRESS, ZERO_BYTES32
 from service_audit.http import Unread
@@ -24,8 +25,9 @@ Expected = tuple[View, list[Any]]
 """A view, and the values that it must have."""
 
 
-def check_bounty_views(chain: Chain, report: Report, number: int) -> None:
+def check_bounty_views(reading: AnswerCheck, number: int) -> None:
     """Compare every view of one bounty."""
+    chain, report = reading.chain, reading.report
     bounty = chain.world_at(chain.finalized.number).bounties.get(number)
     if bounty is None:  # created after the final block
         return
@@ -37,8 +39,9 @@ def check_bounty_views(chain: Chain, report: Report, number: int) -> None:
     _compare(chain, report, _of_parties(chain.hub, bounty))
 
 
-def check_deployment_views(chain: Chain, report: Report) -> None:
+def check_deployment_views(reading: AnswerCheck) -> None:
     """Compare every view that is not about one bounty."""
+    chain = reading.chain
     world, time = chain.world_at(chain.finalized.number), chain.finalized.time
     rosters = list[Expected]()
     for roster in world.rosters.values():
@@ -47,7 +50,7 @@ def check_deployment_views(chain: Chain, report: Report) -> None:
         shown = [roster.hash, roster.quorum, list(roster.accounts), list(roster.keys), active, effective]
         returns = ("(bytes32,uint256,address[],bytes32[],uint256[],uint256)",)
         rosters.append((View(chain.hub, "getRoster(uint256)", (roster.version,), returns), [shown]))
-    _compare(chain, report, rosters + _of_the_hub(chain.hub, world, time))
+    _compare(chain, reading.report, rosters + _of_the_hub(chain.hub, world, time))
 
 
 def _compare(chain: Chain, report: Report, expected: Sequence[Expected]) -> None:

@@ -29,7 +29,6 @@ class Metrics:
             ["requirement"],
             registry=self.registry,
         )
-        self._comparisons = Gauge("audit_comparisons", "Values that the last look compared.", registry=self.registry)
         self._ended = Gauge(
             "audit_ended_timestamp_seconds", "When the last look ended, in seconds since 1970.", registry=self.registry
         )
@@ -43,7 +42,6 @@ class Metrics:
         for name in REQUIREMENTS:
             count = sum(found.requirement == name for found in still_open)
             self._differences.labels(name).set(count + report.more[name])
-        self._comparisons.set(sum(report.compared.values()))
         self._ended.set(now)
 
 
