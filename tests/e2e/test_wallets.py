@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
+import urllib3
 from bounty_protocol.crypto.inert_names import inert_path
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import spec_commitment
@@ -78,8 +79,10 @@ def played(cast: Cast, browser: Browser, tmp_path_factory: pytest.TempPathFactor
 
 @pytest.fixture(scope="module")
 def offered(cast: Cast) -> Funded:
-    """A bounty that stays open."""
-    return cast.fund(submission_seconds=LONG_SECONDS, judging_seconds=JUDGING_SECONDS, title="Open to all")
+    """A bounty that stays open, once its page has it."""
+    funded = cast.fund(submission_seconds=LONG_SECONDS, judging_seconds=JUDGING_SECONDS, title="Open to all")
+    wait_until(lambda: b'id="wallet"' in urllib3.request("GET", cast.page_address(funded), timeout=10.0).data)
+    return funded
 
 
 def safe_wallet(cast: Cast) -> tuple[TestWallet, SafeWallet, Wallet]:
