@@ -197,7 +197,7 @@ def part(name: str) -> None:
 
     @nox.session(name=name)
     def tests(session: nox.Session) -> None:
-        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "loadgroup", "--no-loadscope-reorder")
+        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
 
     tests.__doc__ = f"The tests of {PARTS[name]}." if name != "tests" else "Every test but those of the night."
 

