@@ -103,7 +103,8 @@ def starts(name: str) -> bool:
 def no_socket_in_unit_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Have a unit test that connects to anything fail."""
 
-    def refuse(*_: object) -> NoReturn:
+    def refuse(opened: socket.socket, *_: object) -> NoReturn:
+        opened.close()  # who expects an OSError here would leave it to the garbage of a later test
         raise AssertionError("a unit test opens no socket")
 
     if request.node.get_closest_marker("unit") is not None:

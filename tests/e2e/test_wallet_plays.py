@@ -441,7 +441,12 @@ class Submitted:
     ended: str
 
 
-def submit_under(theatre: Theatre, plot: Plot, more: After = lambda _method, _params, result: result) -> Submitted:
+def submit_under(
+    theatre: Theatre,
+    plot: Plot,
+    more: After = lambda _method, _params, result: result,
+    patience: float = HONEST_SECONDS,
+) -> Submitted:
     """A Solver's first visit; ``more`` is what the node answers beside that."""
     act, _ = theatre.submit()
     bounty = theatre.bounties.open()
@@ -452,7 +457,7 @@ def submit_under(theatre: Theatre, plot: Plot, more: After = lambda _method, _pa
     theatre.api.requests.clear()
     stated = {**plot.times, "spec_commitment": spec_commitment(challenge.encode())}
     page = theatre.open(act, fresh=True, stated=stated)
-    steps: dict[str, object] = {"fields": act.fields, "patience": round(SEALING_SECONDS * 1_000)}
+    steps: dict[str, object] = {"fields": act.fields, "patience": round(patience * 1_000)}
     asked = page.do("act", buttons=("Submit work", THOUGH_STILL), ends=("What will be sealed",), **steps)
     shown, ended = page.text("#acting"), str(asked["ended"])
     if ended == "What will be sealed":
@@ -471,7 +476,7 @@ def test_page__that_forges_a_deadline_with_node_and_api__seals_for_the_delay_and
 ) -> None:
     """Nobody else vouches for a deadline."""
     deadline = int(time.time()) + 60
-    found = submit_under(theatre, Plot(deadline, 90))
+    found = submit_under(theatre, Plot(deadline, 90), patience=SEALING_SECONDS)
     assert set(found.reveal_points) == {deadline + 90}
     until = datetime.fromtimestamp(deadline + 90, UTC)
     assert f"It is sealed until {until.day} {until:%B %Y, %H:%M:%S} UTC." in found.shown

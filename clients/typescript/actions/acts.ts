@@ -28,6 +28,8 @@ interface Shown {
   readonly stage: Stage;
   run: Promise<void> | undefined;
   isDone: boolean;
+  /** Whether it ended, done or not: why it was not done is still to be read once it is no longer offered. */
+  isOver: boolean;
 }
 
 /** An act that is ended is over by then, unless it waits for a node that is silent. */
@@ -51,10 +53,10 @@ export class Acts {
   /** Shows these acts in the place of the former ones; one that is running, and what came of one, stays. */
   show(offers: readonly Offer[], why: string): void {
     const offered = new Set(offers.map(({ key }) => key));
-    for (const [key, { run, isDone, place, go, head }] of this.#shown) {
+    for (const [key, { run, isOver, place, go, head }] of this.#shown) {
       if (offered.has(key)) continue;
       go.hidden = head.hidden = true;
-      if (run !== undefined || isDone) continue;
+      if (run !== undefined || isOver) continue;
       this.#shown.delete(key);
       place.remove();
     }
@@ -96,7 +98,7 @@ export class Acts {
     const head = element("div");
     const go = button(offer.button, () => void this.#run(shown));
     const place = element("section", { class: "action" }, head, element("p", { class: "go" }, go), stage.place);
-    const shown: Shown = { offer, place, head, go, stage, run: undefined, isDone: false };
+    const shown: Shown = { offer, place, head, go, stage, run: undefined, isDone: false, isOver: false };
     this.#shown.set(offer.key, shown);
     return shown;
   }
@@ -104,7 +106,7 @@ export class Acts {
   async #run(shown: Shown): Promise<void> {
     const { go, stage, place } = shown;
     go.hidden = true;
-    shown.isDone = false;
+    shown.isDone = shown.isOver = false;
     stage.say("");
     stage.show();
     place.classList.add("running");
@@ -114,6 +116,7 @@ export class Acts {
     );
     await shown.run;
     shown.run = undefined;
+    shown.isOver = true;
     place.classList.remove("running");
     go.hidden = shown.isDone && shown.offer.isOnce === true;
     this.#ended();
