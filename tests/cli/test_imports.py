@@ -85,7 +85,7 @@ PUBLIC = (
     | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
 )
 ACTS = NEVER | LATE | {
-    "yaml", "bounty_protocol.chain.rollup", "service_cli.queries.status_events",
+    "yaml", "service_cli.queries.status_events",
 }  # fmt: skip
 """Of a command that sends: neither a reader of pages nor the events of others."""
 PAID = ACTS | {"bounty_protocol.domain.roster"}

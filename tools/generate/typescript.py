@@ -14,10 +14,9 @@ from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
-from bounty_protocol.chain.rollup import STATED_OUTAGES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.crypto.unassigned import RUNS
-from bounty_protocol.domain.halts import LONGEST_INCLUSION_SECONDS, STANDS_STILL_SECONDS
+from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
@@ -144,17 +143,12 @@ def _witnesses() -> str:
     facts = "".join(f"  {fact.name.lower()}: {json.dumps(fact.value)},\n" for fact in Fact)
     records = [record for chain_id in NETWORKS.values() if (record := deployment_of(chain_id)) is not None]
     known = [record for record in records if record.reveal_delay_seconds is not None]
-    outages = ", ".join(f"{chain_id}: {seconds}n" for chain_id, seconds in STATED_OUTAGES.items())
     delays = ", ".join(f"{record.chain_id}: {record.reveal_delay_seconds}n" for record in known)
     return (
         f"{_MADE}/** What an act rests on, in words, and the code when two who vouch for it differ. */\n"
         f"export const FACTS = {{\n{facts}}} as const;\n\n"
         f"/** A chain whose newest block is older stands still, in seconds. */\n"
         f"export const STANDS_STILL_SECONDS = {STANDS_STILL_SECONDS}n;\n"
-        f"/** After how many seconds a call by way of the settlement layer is in a block at the latest. */\n"
-        f"export const LONGEST_INCLUSION_SECONDS = {LONGEST_INCLUSION_SECONDS}n;\n"
-        f"/** For how many seconds a network's chain made no block once, by chain id. */\n"
-        f"export const STATED_OUTAGES: Readonly<Record<number, bigint>> = {{ {outages} }};\n"
         f"/** How far a clock and the newest block may be apart, in seconds. */\n"
         f"export const CLOCK_SECONDS = {CLOCK_SECONDS}n;\n"
         f"/** How long an authorization is good at most, in seconds. */\n"

@@ -17,10 +17,6 @@ export const FACTS = {
 
 /** A chain whose newest block is older stands still, in seconds. */
 export const STANDS_STILL_SECONDS = 120n;
-/** After how many seconds a call by way of the settlement layer is in a block at the latest. */
-export const LONGEST_INCLUSION_SECONDS = 46800n;
-/** For how many seconds a network's chain made no block once, by chain id. */
-export const STATED_OUTAGES: Readonly<Record<number, bigint>> = { 8453: 6960n, 84532: 6960n };
 /** How far a clock and the newest block may be apart, in seconds. */
 export const CLOCK_SECONDS = 600n;
 /** How long an authorization is good at most, in seconds. */

@@ -15,6 +15,3 @@ BASE_OUTAGE_SECONDS: Final = 116 * 60
 SEQUENCER_WINDOW_SECONDS: Final = 3_600 * 12
 """How long a rollup's sequencer may leave out a deposit: 3,600 blocks of the settlement layer, of 12 seconds each
 (``seq_window_size`` of the OP stack's rollup configuration)."""
-LONGEST_INCLUSION_SECONDS: Final = SEQUENCER_WINDOW_SECONDS + 3_600
-"""From now to the block of the rollup that has a forced call at the latest: the window, and an hour in which it is sent
-on the settlement layer, and for slots of that layer that stay empty, each of which lengthens the window."""
