@@ -65,8 +65,7 @@ _INSIDE: Final = "COMPOSE_IN_NAMESPACES"
 _TRIAL: Final = f"""
 # What the trial has beside the deployment: a storage whose certificate the machine made.
 x-trusting: &trusting
-  environment: {{REQUESTS_CA_BUNDLE: /etc/trial-ca.pem}}
-  volumes: ["./trial-ca.pem:/etc/trial-ca.pem:ro"]
+  volumes: ["./trial-ca.pem:/opt/service/lib/python3.11/site-packages/certifi/cacert.pem:ro"]
   extra_hosts: ["{STORAGE_HOST}:{MACHINE}"]
 services:
   api: *trusting
