@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from service_cli.acts.verdict import VerdictPreview
     from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
     from service_cli.api import ApiClient
-    from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
     from service_cli.queries.events import FinalBounty, ShownVerdict
     from service_cli.queries.judgeable import Judgeable
     from service_cli.queries.status import AccountsAtWork
@@ -419,74 +418,6 @@ class Client:
         with self._at_work(CHAIN) as settings:
             return _done(claim_all(settings, claimant_of_all(settings)), ClaimTotal)
 
-    # --- the calls of an act, for another program to send
-
-    def prepare_submit(
-        self,
-        bounty_id: BountyId,
-        directory: Path,
-        account: Address | None = None,
-        *,
-        sign: "SignTypedData | None" = None,
-        replace: bool = False,
-        include_suspicious: bool = False,
-        accept_term_differences: bool = False,
-        without_api: bool = False,
-    ) -> "PreparedAct[SubmittedWork]":
-        """Seal and upload a directory as ``submit`` does, and prepare the call by which ``account`` records it.
-
-        ``without_api``: nothing is uploaded, and no signature is needed; ``on_event`` gets the folder with the bytes.
-        """
-        from service_cli.acts.submit import SubmitOptions, submit
-        from service_cli.acts.submit_events import SubmittedWork
-        from service_cli.chain.prepared import PreparedAct, done_already
-        from service_cli.chain.session import ChainClient
-
-        options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
-        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            signer = _program_signer(settings, account, sign, SOLVER_KEY)
-            found = submit(settings, signer, bounty_id, directory, options)
-            if isinstance(found, SubmittedWork):
-                return done_already(ChainClient.checked(settings), signer.address, found)
-            if not isinstance(found, PreparedAct):
-                raise RuntimeError("a program sends what is prepared")
-            return found
-
-    def prepare_claim(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[PaidClaim]":
-        """The call that pulls the award or refund of ``account``; the outcome is waited for as in ``claim``."""
-        from service_cli.acts.claims import claim, claimant
-        from service_cli.chain.prepared import PreparedAct, ProgramSigner
-
-        with self._at_work(CHAIN) as settings:
-            who = account or claimant(settings, bounty_id).address
-            return _done(claim(settings, bounty_id, ProgramSigner(who, None)), PreparedAct)
-
-    def prepare_claim_all(self, account: Address | None = None) -> "PreparedAct[ClaimTotal]":
-        """The call that pulls what is due to ``account``, up to 32 amounts; call it again for more."""
-        from service_cli.acts.claim_all import claim_all, claimant_of_all
-        from service_cli.chain.prepared import PreparedAct, ProgramSigner
-
-        with self._at_work(CHAIN) as settings:
-            who = account or claimant_of_all(settings).address
-            return _done(claim_all(settings, ProgramSigner(who, None)), PreparedAct)
-
-    def result(self, act: "PreparedAct[R]") -> R | None:
-        """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with
-        enough blocks on top. None while the chain does not show it; looks once."""
-        from service_cli.chain.prepared import result_of
-        from service_cli.chain.session import ChainClient
-
-        with self._at_work(CHAIN) as settings:
-            return result_of(ChainClient.checked(settings), act)
-
-    def wait_for(self, act: "PreparedAct[R]", seconds: float = 180.0) -> R:
-        """The same, waited for; raises ``Failed`` with ``transaction_pending`` where it does not show in time."""
-        from service_cli.chain.prepared import wait_for
-        from service_cli.chain.session import ChainClient
-
-        with self._at_work(CHAIN) as settings:
-            return wait_for(ChainClient.checked(settings), act, seconds)
-
     def _api(self, settings: Settings) -> "ApiClient":
         """For public reads: its connections stay open between calls."""
         from service_cli.api import api_of
@@ -519,15 +450,6 @@ class Client:
                 raise
             except ServiceError as error:  # of a page, an envelope or sealed data: final for these bytes
                 raise Refused(error.code, error.message, issues=error.issues, next_action=error.next_action) from error
-
-
-def _program_signer(
-    settings: Settings, account: Address | None, sign: "SignTypedData | None", variable: str
-) -> "ProgramSigner":
-    from service_cli.chain.prepared import program_signer
-    from service_cli.chain.signer import local_signer
-
-    return program_signer(account, sign, lambda: local_signer(settings, variable))
 
 
 def _done(found: object, kind: type[R]) -> R:

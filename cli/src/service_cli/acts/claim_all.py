@@ -17,11 +17,10 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, p
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
 from service_cli.acts.claims import FORMS, SEND_IT, ClaimablePart, claiming_signer, paid, payments_of, unsent_claim
-from service_cli.acts.pipeline import Plan, carry_out, deliver, prepare
+from service_cli.acts.pipeline import Plan, carry_out, deliver
 from service_cli.api import api_of
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import GIVEN, ExternalSigner
-from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
@@ -124,10 +123,9 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
     return {event.bounty_id for _, event in ExpectedEvent(BountyFinalized).found(chain, start)}
 
 
-def claim_all(settings: Settings, signer: Signer) -> ClaimTotal | PreparedAct[ClaimTotal]:
-    """The command ``claim --all``; for a wallet the total is what the calls would pay, for a program the first call is
-    prepared. The parts of a transaction are in the journal before it is signed, so a run after a kill finds first what
-    became of them."""
+def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
+    """The command ``claim --all``; for a wallet the total is what the calls would pay. The parts of a transaction are
+    in the journal before it is signed, so a run after a kill finds first what became of them."""
     session, done = Session.open(settings, signer), list[ClaimablePart]()
     chain, account = session.chain, session.account
     with session.journal("claimall", account) as journal:
@@ -140,9 +138,6 @@ def claim_all(settings: Settings, signer: Signer) -> ClaimTotal | PreparedAct[Cl
         for part in due.parts:
             emit(DueAmount(part.bounty_id, account, part.kind, part.amount))
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
-        if isinstance(signer, ProgramSigner) and left:
-            first = _plan(chain, account, left[:MOST_CLAIMS], lambda found: _total(account, list(found), due))
-            return prepare(session, first, journal)
         for start in range(0, len(left), MOST_CLAIMS):
             plan = _plan(chain, account, parts := left[start : start + MOST_CLAIMS], done.extend)
             simulate(chain, account, plan.planned)
@@ -150,8 +145,7 @@ def claim_all(settings: Settings, signer: Signer) -> ClaimTotal | PreparedAct[Cl
             if isinstance(signer, ExternalSigner):
                 advise_wallet(chain, account, plan.planned)
             deliver(session, plan, journal, lambda call: unsent_claim(chain, call), SEND_IT)
-    total = _total(account, due.parts if isinstance(signer, ExternalSigner) else done, due)
-    return done_already(chain, account, total) if isinstance(signer, ProgramSigner) else total
+    return _total(account, due.parts if isinstance(signer, ExternalSigner) else done, due)
 
 
 def _plan(

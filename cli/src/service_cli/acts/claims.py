@@ -5,7 +5,7 @@ paid, so nothing is paid twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
@@ -29,7 +29,6 @@ from service_cli.acts.pipeline import Plan, carry_out, deliver, resumed
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import Journal
 from service_cli.chain.outside import GIVEN, ExternalSigner
-from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, account_of, local_signer
@@ -125,14 +124,6 @@ def _call(part: ClaimablePart) -> HubCall:
     return HubCall(form.function, arguments, f"claim the {part.named}")
 
 
-class PaidBefore(CommandRefused):
-    """The refusal of a claim that was paid before, in this transaction and of this kind."""
-
-    def __init__(self, code: str, message: str, kind: AmountKind, receipt: Receipt) -> None:
-        super().__init__(code, message, next_action="Nothing is left to do.")
-        self.kind, self.receipt = kind, receipt
-
-
 def find_entitlement(chain: ChainClient, bounty: BountyView, bounty_id: BountyId, claimant: Address) -> ClaimablePart:
     """The amount that the contract owes this account, or why nothing."""
     if bounty.outcome is None:
@@ -158,7 +149,7 @@ def _nothing_left(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, cla
         amount = _amount_of(found, kind, bounty_id, claimant)
         place = f"transaction {found.tx_hash}, block {found.block_number}"
         message = f"The {what} of {shown_amount(chain, amount)} was claimed before: {place}."
-        return PaidBefore(f"{what}_already_claimed", message, kind, found)
+        return CommandRefused(f"{what}_already_claimed", message, next_action="Nothing is left to do.")
     if kind is AmountKind.WINNER_AWARD:
         message = "The award was claimed already."
         return CommandRefused("award_already_claimed", message, next_action="Nothing is left to do.")
@@ -166,9 +157,8 @@ def _nothing_left(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, cla
     return CommandRefused("nothing_queued", message, next_action="Nothing is left to do.")
 
 
-def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | PreparedAct[PaidClaim] | None:
-    """The command ``claim``; None where a wallet has still to send the call. For a program the call is prepared, or
-    none where the amount was paid before."""
+def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | None:
+    """The command ``claim``; None where a wallet has still to send the call."""
     session = Session.open(settings, signer)
     with session.journal("claim", str(bounty_id), session.account) as journal:
         plan = _claim_now(session, bounty_id, journal)
@@ -208,15 +198,8 @@ def _claim_now(session: Session[Signer], bounty_id: BountyId, journal: Journal) 
     kinds = (AmountKind.WINNER_AWARD, AmountKind.POSTER_REFUND)
     if (plan := resumed(session, journal, [_claim_of(kind, bounty_id, account) for kind in kinds])) is not None:
         return plan
-    try:
-        bounty = once_final(
-            chain, bounty_id, AwaitedClaim, lambda seen: find_entitlement(chain, seen, bounty_id, account)
-        )
-        part = find_entitlement(chain, bounty, bounty_id, account)
-    except PaidBefore as before:
-        if isinstance(session.signer, ProgramSigner):
-            return replace(_claim_of(before.kind, bounty_id, account), found=before.receipt)
-        raise
+    bounty = once_final(chain, bounty_id, AwaitedClaim, lambda seen: find_entitlement(chain, seen, bounty_id, account))
+    part = find_entitlement(chain, bounty, bounty_id, account)
     call = _call(part)
     simulate(chain, account, call)
     emit(PreparedClaim(bounty_id, account, call.function, part.amount))

@@ -1,4 +1,4 @@
-"""The path of every act: planned from what was read, then sent by a key here, or given to a wallet or to a program.
+"""The path of every act: planned from what was read, then sent by a key here, or given to a wallet.
 
 A plan is all that an act would do: its call, the event that proves it, and the result of the transaction that has
 this event. A preview is the plan; nothing of it is signed. Each act has a journal, so that a run after a kill goes on
@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from service_cli.chain.journal import Journal, journal_in
-from service_cli.chain.outside import GIVEN, ExternalSigner, Given, done_by_wallet, note_given
-from service_cli.chain.prepared import ActCall, PreparedAct, ProgramSigner, done_already
+from service_cli.chain.journal import Journal
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, note_given
 from service_cli.chain.receipts import Receipt
-from service_cli.chain.sender import newest_settled, send
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.sender import send
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     ContractCall,
@@ -22,8 +21,6 @@ from service_cli.chain.transactions import (
     HubCall,
     Transaction,
     TransactionStep,
-    require_usual_gas,
-    simulate,
 )
 from service_cli.ui.event import Event
 from service_cli.ui.output import emit, say
@@ -61,10 +58,8 @@ class Plan(Generic[R_co]):
 
 def deliver(
     session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
-) -> R | PreparedAct[R] | None:
+) -> R | None:
     """Carry the plan out in the way of the session's signer; None where a wallet has still to send the call."""
-    if isinstance(session.signer, ProgramSigner):
-        return prepare(session, plan, journal)
     if isinstance(session.signer, ExternalSigner):
         return give(session, plan, journal, unsent_call, ask)
     return carry_out(session, plan, journal)
@@ -100,30 +95,8 @@ def give(
     return None
 
 
-def prepare(session: Session[Signer], plan: Plan[R], journal: Journal) -> PreparedAct[R]:
-    """The simulated call for another program to send; none where the chain has the act already."""
-    chain, account, expects = session.chain, session.account, plan.expects
-    if plan.found is not None:
-        return done_already(chain, account, plan.result(plan.found, journal))
-    if expects is None:
-        raise ValueError("nothing shows that this act is done")
-    since, call = chain.latest().number, plan.planned
-    require_usual_gas(chain, account, call)
-    simulate(chain, account, call)
-    journal.note(GIVEN, Given(call.data, since))
-
-    def find(later: ChainClient) -> R | None:
-        if (receipt := newest_settled(later, expects, since)) is None:
-            return None
-        with journal_in(journal.folder) as again:
-            return plan.result(receipt, again)
-
-    given = (ActCall(call.target(chain), call.data),)
-    return PreparedAct(chain.chain_id, chain.hub.address, account, given, call.summary, since, find)
-
-
 def was_given(journal: Journal, call: ContractCall) -> bool:
-    """Whether an earlier run gave this very call to a wallet or to a program."""
+    """Whether an earlier run gave this very call to a wallet."""
     given = journal.get(GIVEN)
     return given is not None and given.data == call.data
 

@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
-from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -31,7 +30,6 @@ from service_cli.acts.fund import (
     Funding,
     FundingPath,
     NextFunding,
-    calls_before_funding,
     funding_path,
     path_explained,
     what_may_create,
@@ -147,10 +145,9 @@ def _publish_on_terms(
     require_same_token(deployment(session.settings, session.api), token)
     check_terms(chain, conditions, challenge, account)
     require_ready(page, path, chain.latest().time, conditions)
-    with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
-        check_tokens(chain, account, challenge, token)
-        funded_by = funding_path(chain, account)
-        require_means(chain, account, CREATION_CALLS[funded_by])
+    check_tokens(chain, account, challenge, token)
+    funded_by = funding_path(chain, account)
+    require_means(chain, account, CREATION_CALLS[funded_by])
     if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
     _publish(session, page, funding.commitment, challenge, conditions)

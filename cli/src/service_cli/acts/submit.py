@@ -29,16 +29,13 @@ from service_cli.acts.upload import upload_and_prepare, upload_late
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
-from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import (
     HubCall,
     advise_wallet,
-    calls_before_sending,
     gas_cost,
     require_affordable,
-    require_usual_gas,
     simulate,
 )
 from service_cli.config.environment import FURTHER_VARIABLE
@@ -91,9 +88,8 @@ class SubmitOptions:
 
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
-) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
-    """The command ``solver:submit``; None where a wallet outside has still to send the call. Where a program acts for
-    the account, the call is prepared for it instead."""
+) -> SubmittedWork | None:
+    """The command ``solver:submit``; None where a wallet outside has still to send the call."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     with work.journal() as journal:
@@ -199,9 +195,7 @@ def _hint_without_api() -> Iterator[None]:
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def _finish_late(
-    work: Work, api: ApiClient | None, directory: Path, journal: Journal
-) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Journal) -> SubmittedWork | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     envelope, recorded = journal.get(SEALED), active(work)
@@ -237,14 +231,11 @@ def _are_those_sealed(journal: Journal, directory: Path) -> bool:
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
     chain, solver, call = work.chain, work.solver, _placeholder(work)
-    with chain.prefetched(*calls_before_sending(chain, solver, call)):
-        simulate(chain, solver, call)
-        if isinstance(work.session.signer, LocalSigner):
-            require_affordable(chain, solver, call)
-        elif isinstance(work.session.signer, ProgramSigner):
-            require_usual_gas(chain, solver, call)
-        else:
-            advise_wallet(chain, solver, call)
+    simulate(chain, solver, call)
+    if isinstance(work.session.signer, LocalSigner):
+        require_affordable(chain, solver, call)
+    else:
+        advise_wallet(chain, solver, call)
 
 
 def _placeholder(work: Work) -> HubCall:

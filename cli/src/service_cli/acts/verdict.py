@@ -52,7 +52,6 @@ from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
     TransactionStep,
-    calls_before_sending,
     gas_cost,
     require_affordable,
     simulate,
@@ -238,9 +237,8 @@ def _plan(
         _hand_out(session, verdict, options, journal, is_signed=True)
         return plan
     _require_alone(session, verdict, verdict.state, options)
-    with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
-        simulate(chain, session.account, verdict.call())
-        require_affordable(chain, session.account, verdict.call())
+    simulate(chain, session.account, verdict.call())
+    require_affordable(chain, session.account, verdict.call())
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
     confirm_reasons(reasons)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour

@@ -65,10 +65,9 @@ def once_final(
         while True:
             elapsed = int(time.monotonic() - began)
             try:
-                with chain.prefetched(chain.hub.call("getBounty", bounty_id), chain.finalized_call):
-                    bounty = chain.bounty(bounty_id)
-                    check(bounty)
-                    finalized = chain.finalized()
+                bounty = chain.bounty(bounty_id)
+                check(bounty)
+                finalized = chain.finalized()
                 if _stands(chain, bounty_id, bounty, finalized):
                     return bounty
                 if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:

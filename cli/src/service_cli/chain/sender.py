@@ -33,7 +33,6 @@ from service_cli.chain.transactions import (
     Transaction,
     TransactionStep,
     account_nonce,
-    calls_before_sending,
     gas_cost,
     next_nonce,
     nonce_of,
@@ -206,9 +205,8 @@ class _Sending:
             return
         account = self.signer.address
         with account_lock(self.chain.chain_id, account):  # so that the next command sees the nonce taken
-            with self.chain.prefetched(*calls_before_sending(self.chain, account, self.call)):
-                simulate(self.chain, account, self.call)
-                self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
+            simulate(self.chain, account, self.call)
+            self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
             self._offer()
 
     def run(self) -> Receipt | None:

@@ -16,14 +16,14 @@ from typing import Final, Protocol
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import Receipt
-from service_cli.chain.session import NEWEST_HEADER, ChainClient, balance_call, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
@@ -33,10 +33,6 @@ from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
 """Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""
-_NEWEST: Final[Call] = ("eth_blockNumber", [])
-_TIP: Final[Call] = ("eth_maxPriorityFeePerGas", [])
-_RECENT_TIPS: Final[Call] = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])
-_PRICE: Final = (_TIP, NEWEST_HEADER, _RECENT_TIPS)
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
 
@@ -253,23 +249,13 @@ class TransactionStep:
         return self.attempt, self.given_up, self.given_up_from
 
 
-def calls_before_sending(chain: ChainClient, sender: Address, call: ContractCall) -> list[Call]:
-    """Everything that is read between deciding on a call and signing its first transaction."""
-    estimation = [_estimation(chain, sender, call)] if call.is_estimated else []
-    return [_simulation(chain, sender, call), _NEWEST, *estimation, *calls_for_means(sender)]
-
-
 def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
     """Run the call without sending it; a revert is refused with its sentence, at no cost."""
     with _gas_errors(call):
-        chain.rpc.answer(_simulation(chain, sender, call))
-
-
-def _simulation(chain: ChainClient, sender: Address, call: ContractCall) -> Call:
-    request = {"from": sender, "to": call.target(chain), "data": call.data}
-    if not call.is_estimated:
-        request["gas"] = hex(call.most_gas)
-    return "eth_call", [request, "latest"]
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        if not call.is_estimated:
+            request["gas"] = hex(call.most_gas)
+        chain.rpc.call("eth_call", request, "latest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,21 +281,12 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
 
 def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> int:
     with _gas_errors(call):
-        gas = quantity(chain.rpc.answer(_estimation(chain, sender, call)))
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        gas = quantity(chain.rpc.call("eth_estimateGas", request))
     gas += gas // 4
     if gas > call.most_gas:
         raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
     return gas
-
-
-def _estimation(chain: ChainClient, sender: Address, call: ContractCall) -> Call:
-    return "eth_estimateGas", [{"from": sender, "to": call.target(chain), "data": call.data}]
-
-
-def require_usual_gas(chain: ChainClient, sender: Address, call: ContractCall) -> None:
-    """Refuse a call that would take more gas than it can need; who sends it decides on gas and price."""
-    if call.is_estimated:
-        _estimated_gas(chain, sender, call)
 
 
 @contextmanager
@@ -347,14 +324,8 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
     Everything that the endpoint answers before a transaction is signed is read here, so that an answer which is
     none ends the command before anything is signed.
     """
-    with chain.prefetched(*calls_for_means(account)):
-        next_nonce(chain, account)
-        _require_payable(chain, account, _most_costs(chain, functions))
-
-
-def calls_for_means(account: Address) -> list[Call]:
-    """What ``require_means`` reads."""
-    return [_pending(account), *_PRICE, balance_call(account)]
+    next_nonce(chain, account)
+    _require_payable(chain, account, _most_costs(chain, functions))
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
@@ -421,7 +392,7 @@ def sign_attempt(
     """
     call = transaction.call
     with chain_errors():
-        head = block_number(chain.rpc.answer(_NEWEST))
+        head = block_number(chain.rpc.call("eth_blockNumber"))
     nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
     if transaction.last_nonce is not None and nonce > transaction.last_nonce:
         message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
@@ -450,11 +421,7 @@ def sign_attempt(
 def next_nonce(chain: ChainClient, account: Address) -> int:
     """The nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
-        return nonce_of(chain.rpc.answer(_pending(account)))
-
-
-def _pending(account: Address) -> Call:
-    return "eth_getTransactionCount", [account, "pending"]
+        return nonce_of(account_nonce(chain, account, "pending"))
 
 
 def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
@@ -470,8 +437,8 @@ def nonce_of(answer: object) -> int:
 def current_price(chain: ChainClient) -> GasPrice:
     """Twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        suggested = quantity(chain.rpc.answer(_TIP))
-        base = quantity(mapping(chain.rpc.answer(NEWEST_HEADER)).get("baseFeePerGas", "0x0"))
+        suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
+        base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
         tip = reasonable_tip(suggested, _recent_tips(chain))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
@@ -479,7 +446,7 @@ def current_price(chain: ChainClient) -> GasPrice:
 def _recent_tips(chain: ChainClient) -> list[int]:
     """The median tip of each recent block; none where the endpoint does not show them."""
     try:
-        history = mapping(chain.rpc.answer(_RECENT_TIPS))
+        history = mapping(chain.rpc.call("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50]))
     except RpcRefused:
         return []
     rewards = history.get("reward")
