@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from bounty_protocol.wire.changes import ChangeList
     from bounty_protocol.wire.deployment import Deployment
 
-    from service_cli.acts.claim_events import ClaimTotal, PaidClaim
+    from service_cli.acts.claim_events import ClaimedFee, ClaimTotal, PaidClaim, SignOfLife
     from service_cli.acts.claims import ClaimPreview
-    from service_cli.acts.fee_events import ClaimedFee, SignOfLife
     from service_cli.acts.fund_events import FundedBounty, FundingPreview
     from service_cli.acts.submit_events import SubmissionPreview, SubmittedWork
     from service_cli.acts.verdict import VerdictPreview
@@ -412,11 +411,11 @@ class Client:
 
     def claim_all(self) -> "ClaimTotal":
         """Every amount that the account can pull now."""
-        from service_cli.acts.claim_all import claim_all, claimant_of_all
-        from service_cli.acts.claim_events import ClaimTotal
+        from service_cli.acts.claim_all import claim_all
+        from service_cli.acts.claims import claimant
 
         with self._at_work(CHAIN) as settings:
-            return _done(claim_all(settings, claimant_of_all(settings)), ClaimTotal)
+            return claim_all(settings, claimant(settings, None))
 
     def _api(self, settings: Settings) -> "ApiClient":
         """For public reads: its connections stay open between calls."""

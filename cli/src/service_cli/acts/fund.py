@@ -207,7 +207,7 @@ class Funding:
         conditions: HubConditions,
         known: tuple[Escrow, ...],
         following: NextFunding,
-        result: Callable[[Receipt, Journal], FundedBounty],
+        result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
         """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
         journal's work.

@@ -5,7 +5,6 @@ endpoint, and a transaction counts only with its event.
 """
 
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from bounty_protocol.domain.envelope import Envelope
@@ -136,7 +135,8 @@ def recording(
         require_after(work.session, others, "another Submission of yours")
     else:
         _require_unsent(work, call, proof, commitment, journal)
-    return Plan(call, proof, step, partial(_result, work, envelope), found)
+    unsent = unsent_submission(work.chain, call)
+    return Plan(call, proof, step, lambda receipt: _result(work, envelope, receipt, journal), found, unsent)
 
 
 def _require_unsent(

@@ -22,7 +22,6 @@ from service_cli.acts.recording import (
     may_be_recorded,
     recording,
     require_place,
-    unsent_submission,
 )
 from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.acts.upload import upload_and_prepare, upload_late
@@ -99,7 +98,7 @@ def submit(
         plan = _plan(work, api, directory, options, journal)
         until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
         ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
-        return deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), ask)
+        return deliver(work.session, plan, journal, ask)
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
@@ -212,7 +211,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
         raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
     say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
     plan = recording(work, envelope, journal)
-    done = deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), "")
+    done = deliver(work.session, plan, journal, "")
     if api is None:
         _print_kept(work, envelope, journal)
     else:

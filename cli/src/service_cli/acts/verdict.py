@@ -212,7 +212,7 @@ def _plan(
     """The call that records it, once everything before its transaction is done, by this run or an earlier one."""
     chain = session.chain
 
-    def result(receipt: Receipt, journal: Journal) -> AnchoredVerdict:
+    def result(receipt: Receipt) -> AnchoredVerdict:
         done = verdict.anchored(receipt)
         journal.note(RECORDED, done)
         return _show(chain, verdict, done)

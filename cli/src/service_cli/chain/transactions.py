@@ -12,7 +12,7 @@ agreed to.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
@@ -22,7 +22,7 @@ from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import Receipt
+from service_cli.chain.receipts import ExpectedEvent
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.settings import ToBeSigned
@@ -35,37 +35,6 @@ _RECENT_BLOCKS: Final = 200
 """Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
-
-
-class ContractCall(Protocol):
-    """A call as it will be sent."""
-
-    @property
-    def summary(self) -> str:
-        """The call in words for a person."""
-
-    @property
-    def data(self) -> str:
-        """Call data, 0x-hex."""
-
-    @property
-    def usual_gas(self) -> int:
-        """The measured gas."""
-
-    @property
-    def most_gas(self) -> int:
-        """The gas that is signed for it at most."""
-
-    @property
-    def is_estimated(self) -> bool:
-        """Whether an endpoint estimates its gas; else the most is signed."""
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether mined twice it does no more than once: the second time the Hub or the token refuses it."""
-
-    def target(self, chain: ChainClient) -> Address:
-        """The contract that is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +64,17 @@ class HubCall:
 
     @property
     def is_estimated(self) -> bool:
-        """Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that
-        can be refused is refused before they exist."""
+        """Whether an endpoint estimates its gas; else the most is signed.
+
+        Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that can
+        be refused is refused before they exist."""
         return self.function != AUTHORIZED
 
     @property
     def is_repeatable(self) -> bool:
-        """Not a creation by allowance, which the Hub takes as often as it is allowed to."""
+        """Whether mined twice it does no more than once, since the Hub refuses it then.
+
+        Not a creation by allowance, which the Hub takes as often as it is allowed to."""
         return self.function != "createBounty"
 
     def target(self, chain: ChainClient) -> Address:
@@ -141,14 +114,8 @@ class TokenApproval:
         return chain.settings.escrow_token()
 
 
-class DoneEvidence(Protocol):
-    """The proof that a transaction's work is done, no matter who did it."""
-
-    def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
-        """The newest transaction since ``start`` that did it."""
-
-    def proven_by(self, receipt: Receipt) -> bool:
-        """Whether a receipt shows that it was done."""
+ContractCall = HubCall | TokenApproval
+"""A call as it will be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +123,7 @@ class Transaction:
     """The call of one step, and the event that proves it; without one only a receipt does."""
 
     call: ContractCall
-    expects: DoneEvidence | None
+    expects: ExpectedEvent[Any] | None
     last_nonce: int | None = None
     """Signed with no later nonce, where one is named: it is to be mined before what has that nonce, or never."""
     check_anew: Callable[[], None] = lambda: None
