@@ -37,7 +37,6 @@ from service_cli.acts.verdict_checks import VerdictOptions
 from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
 from service_cli.api import ApiClient, api_of
 from service_cli.chain.outside import ExternalSigner
-from service_cli.chain.receipts import receipt_of
 from service_cli.chain.session import ChainClient
 from service_cli.chain.signer import account_of, local_signer
 from service_cli.chain.transactions import most_cost
@@ -201,12 +200,6 @@ class Client:
         """Whether the chain has finalized a block."""
         with self._at_work(CHAIN) as settings:
             return ChainClient.checked(settings).finalized().number >= block_number
-
-    def mined_in(self, tx_hash: Bytes32) -> BlockNumber | None:
-        """The block in which a transaction succeeded; None where no block of the chain has it, as after a reorg."""
-        with self._at_work(CHAIN) as settings:
-            receipt = receipt_of(ChainClient.checked(settings), tx_hash)
-            return receipt.block_number if receipt is not None and receipt.succeeded else None
 
     def watch(self, bounty_id: BountyId) -> FinalBounty:
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
