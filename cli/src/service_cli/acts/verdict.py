@@ -63,7 +63,7 @@ from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian, watching
 from service_cli.queries.state import BountyState, read_again, read_state, require_same
-from service_cli.queries.submissions import Choice, Pair, submission_named
+from service_cli.queries.submissions import Choice, Pair, chosen_here
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
 from service_cli.work.reasons import doubt_of, text_of
@@ -135,7 +135,7 @@ def record_verdict(
     a reorg may have taken it out, or an endpoint invented it.
     """
     session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
-    verdict = _written(session, bounty_id, choice, body, options)
+    verdict = _written(session, bounty_id, choice, body)
     with _journal(session, verdict, verdict.report_commitment) as journal:
         return carry_out(session, _plan(session, verdict, body.decode(), options, journal), journal)
 
@@ -168,7 +168,7 @@ def preview_verdict(
     signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
     session = ApiSession.open(settings, signer)
     chain, account = session.chain, session.account
-    verdict = _written(session, bounty_id, choice, body, VerdictOptions())
+    verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
     simulate(chain, account, verdict.call())
@@ -182,16 +182,14 @@ def preview_verdict(
     )
 
 
-def _written(
-    session: ApiSession[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes, options: VerdictOptions
-) -> Verdict:
+def _written(session: ApiSession[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes) -> Verdict:
     """The Verdict with the document that this Guardian signs; refused where the Hub would take none of it."""
     chain = session.chain
     check_document(session.settings.environment, body, "The Verdict's body")
     state, named = read_state(chain, bounty_id), None
     require_seat(state, session.account)
     if choice is not None:
-        named = submission_named(chain, None if options.unpublished else session.api, bounty_id, choice)
+        named = chosen_here(chain, bounty_id, choice)
         require_active(chain, bounty_id, named)
     written = WrittenVerdict(
         kind=VerdictKind.NO_VALID_SUBMISSION if named is None else VerdictKind.AWARDED,

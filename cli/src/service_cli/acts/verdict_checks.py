@@ -55,7 +55,7 @@ def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None
         with chain_errors():
             return each.hub.submission(bounty_id, named[0])
 
-    if agreed(chain, Fact.NUMBER, read) != named[1]:
+    if agreed(chain, Fact.SUBMISSION, read) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
 
@@ -120,7 +120,7 @@ def confirm_opened(session: ApiSession[Signer], bounty_id: BountyId, named: Pair
     elif not was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
         message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
         next_action = (
-            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:18]}. If you judged it on another "
             "machine, add --unopened."
         )
         _ask(message, "award it unopened", next_action, is_given=opts.unopened)
@@ -131,7 +131,7 @@ def _confirm_none_is_valid(session: ApiSession[Signer], bounty_id: BountyId, opt
     try:
         found = listing(chain, api, bounty_id)
         if api is not None and found.api_agrees is False:
-            raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
+            raise disagreement(Fact.SUBMISSION, chain.named, api.peer.named)
     except ServiceError as error:  # a list that is missing keeps nobody from judging, and is no list without any
         message = (
             f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "

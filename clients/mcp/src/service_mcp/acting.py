@@ -107,7 +107,9 @@ class Acting:
         self,
         bounty_id: Id,
         reasons: Annotated[str, Field(description="Markdown, published for good", max_length=100_000)],
-        submission: Annotated[str | None, Field(description="Number of the winner; null: none is valid")] = None,
+        submission: Annotated[
+            str | None, Field(description="The winner's directory's name; null: none is valid")
+        ] = None,
     ) -> Plan:
         """Plan to record a Guardian's Verdict. Open the work first."""
         return self._prepared(Request("verdict", bounty_id, text=reasons, submission=submission))
