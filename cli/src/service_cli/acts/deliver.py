@@ -11,9 +11,8 @@ from bounty_protocol.wire.delivery import DeliveryKey
 
 from service_cli.acts.verdict_events import DeliveredKey
 from service_cli.api import ApiClient
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
@@ -40,7 +39,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     if named not in (None, (bounty.winner, bounty.winning_submission)):
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
-    session = ApiSession(chain, local_signer(settings, GUARDIAN_KEY))
+    session = Session(chain, local_signer(settings, GUARDIAN_KEY))
     api = session.api
     solver, commitment = final_winner(chain, state, api)
     delivery_key = _delivery_key(api, chain)

@@ -35,11 +35,10 @@ from service_cli.acts.fund import (
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
 from service_cli.acts.pipeline import Plan, carry_out
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.environment import POSTER_KEY
@@ -75,7 +74,7 @@ class FundingConsent:
 def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
     """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
-    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session.open(settings, local_signer(settings, POSTER_KEY))
     with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         funding = Funding(session, challenge, commitment, journal)
@@ -179,7 +178,7 @@ def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _has(session: ApiSession[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
+def _has(session: Session[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
     with chain_errors():
         view = chain.hub.bounty(done.bounty_id)
@@ -277,7 +276,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
     """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -288,7 +287,7 @@ def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: Fun
 
 
 def _publish(
-    session: ApiSession[LocalSigner],
+    session: Session[LocalSigner],
     page: bytes,
     commitment: Bytes32,
     challenge: ChallengePage,
@@ -312,7 +311,7 @@ def _publish(
 
 
 def _expected(
-    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))

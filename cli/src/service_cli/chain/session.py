@@ -38,6 +38,8 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from bounty_protocol.chain.hub_constants import EscrowToken
     from bounty_protocol.domain.roster import Roster
 
+    from service_cli.api import ApiClient
+
 
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
@@ -151,7 +153,6 @@ class ChainClient:
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
-        require_bounty_id(bounty_id)
         with chain_errors():
             view = self.hub.bounty(bounty_id)
         if view is None:
@@ -214,7 +215,7 @@ class ChainClient:
 
 @dataclass(frozen=True)
 class Session(Generic[S_co]):
-    """An account at work on one deployment: its signer and the chain."""
+    """An account at work on one deployment: its signer, the chain, and the API."""
 
     chain: ChainClient
     signer: S_co
@@ -223,6 +224,13 @@ class Session(Generic[S_co]):
     def open(settings: Settings, signer: S) -> "Session[S]":
         """A session on a chain that was checked to be the deployment's."""
         return Session(ChainClient.checked(settings), signer)
+
+    @cached_property
+    def api(self) -> "ApiClient":
+        """The deployment's API; its address is needed only once something is asked of it."""
+        from service_cli.api import api_of
+
+        return api_of(self.settings, self.chain)
 
     @property
     def settings(self) -> Settings:
@@ -235,14 +243,6 @@ class Session(Generic[S_co]):
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """The journal of one piece of work on this Hub, held by this process alone."""
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
-
-
-def require_bounty_id(value: object) -> None:
-    """Refuse what a program took for an id, such as its text."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        message = f"A bounty id is an integer from 1, not {type(value).__name__}."
-        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of bounty_protocol.types."
-        raise CommandRefused("bounty_id_malformed", message, next_action=next_action)
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> "Roster":

@@ -180,9 +180,8 @@ def guardian_verdict(
         [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
-    An award of work that was not opened on this machine, no award
-    while some was not, and reasons that look like a mistake are recorded only after a typed yes at a terminal; the
-    first two also with --unopened.
+    An award of work that was not opened on this machine, and no award while some was not, are recorded only after a
+    typed yes at a terminal, or with --unopened.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
@@ -194,7 +193,7 @@ def guardian_verdict(
     Refuses:  a body that holds a private key or is empty; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace; without consent a
-              Verdict on unopened work, and reasons that are HTML or hold no word
+              Verdict on unopened work
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 awarded --submission $COMMITMENT why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace

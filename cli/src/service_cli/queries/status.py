@@ -7,16 +7,15 @@ that shows less than there is can only hide work, never invent any. A key is rea
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
-from bounty_protocol.domain.lifecycle import Outcome, Schedule
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import Address, BountyId
 
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, WaitingTask
+from service_cli.queries.status_events import AccountStatus, Role, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
-from service_cli.ui.progress import Step, next_step
 from service_cli.ui.text import counted
 
 if TYPE_CHECKING:
@@ -68,11 +67,10 @@ class _LostAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AccountsAtWork:
-    """Each account, what waits for them, and open bounties that they funded or submitted to."""
+    """Each account, and what waits for them."""
 
     accounts: tuple[AccountStatus, ...]
     tasks: tuple[WaitingTask, ...]
-    running: tuple[RunningBounty, ...]
     cut: tuple[Address, ...] = ()
     """Those of which more bounties are listed than were looked at: more may wait for them."""
     unknown: tuple[str, ...] = ()
@@ -109,17 +107,13 @@ def show_status(
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         emit(task)
-    running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
-    running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
-    for each in running:
-        emit(each)
     if bounties.not_there:
         which = ", ".join(map(str, bounties.not_there[:20]))
         unknown.add(f"what waits in bounty {which}", "the RPC endpoint does not have it, and may be a block behind.")
     for account in bounties.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
     emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
-    return AccountsAtWork(tuple(held), tuple(tasks), tuple(running), tuple(bounties.cut), tuple(unknown.found))
+    return AccountsAtWork(tuple(held), tuple(tasks), tuple(bounties.cut), tuple(unknown.found))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
@@ -227,33 +221,6 @@ class _Bounties:
                 self.cut.append(account)
             found.update(str(item.get("bounty_id")) for item in items[: self._most])
         return found
-
-    def running(self, account: Address, deliveries: _Deliveries, now: int) -> Iterator[RunningBounty]:
-        """Bounties that go on without it: open ones, by the contract, and awards whose key is to be delivered."""
-        for bounty_id, bounty in self.of(account):
-            if bounty.outcome is not None:
-                is_closed = _may_open(self._chain, bounty_id, bounty, account)
-                if is_closed and deliveries.owed(bounty_id, bounty):  # until a Guardian has delivered the key
-                    yield RunningBounty(account, bounty_id, "poster", "delivery", None)
-                continue
-            schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
-            step = next_step(schedule, now, has_submissions=bounty.has_submissions, is_final=False)
-            if (role := self._role(bounty_id, bounty, account, step.step)) is not None:
-                yield RunningBounty(account, bounty_id, role, step.step, step.at)
-
-    def _role(
-        self, bounty_id: BountyId, bounty: "BountyView", account: Address, step: Step
-    ) -> Literal["poster", "solver", "guardian"] | None:
-        """Its part in an open bounty; a Guardian has one here until the reveal point, and then a task."""
-        from service_cli.chain.session import chain_errors
-
-        if account == bounty.poster:
-            return "poster"
-        with chain_errors():
-            if self._chain.hub.submission(bounty_id, account) != ZERO_BYTES32:
-                return "solver"
-        sealed = step in {"submissions", "reveal"}
-        return "guardian" if sealed and account in self._chain.pinned_roster(bounty).accounts else None
 
 
 def _of_bounty(

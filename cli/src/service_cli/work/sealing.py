@@ -19,9 +19,8 @@ from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_enve
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.session import ChainClient
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import latest_moment
 from service_cli.disk import open_regular, sync_file
@@ -72,7 +71,7 @@ MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 class Work:
     """One Solver's Submission to one bounty, as far as the chain determines it."""
 
-    session: ApiSession[Signer]
+    session: Session[Signer]
     state: BountyState
 
     @property

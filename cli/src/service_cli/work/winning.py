@@ -11,8 +11,8 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import note_done, was_done, winning_work_name
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.settings import Settings
@@ -30,7 +30,7 @@ def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> OpenedWinningWork:
     """The command ``poster:open-winning-submission``."""
-    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session.open(settings, local_signer(settings, POSTER_KEY))
     chain = session.chain
     state = read_state(chain, bounty_id)
     bounty = state.bounty
@@ -81,7 +81,7 @@ def open_winning_submission(
 
 
 def _retrieve(
-    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
+    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(

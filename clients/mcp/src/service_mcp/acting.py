@@ -279,8 +279,6 @@ class Acting:
         bounty_id = _bounty(request)
         guardian = None if self._signs("guardian") else actor.account
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
-        if found.doubt is not None:
-            raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
         if found.is_unopened and self._signs("guardian"):
             raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
