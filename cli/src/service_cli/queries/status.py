@@ -7,22 +7,26 @@ that shows less than there is can only hide work, never invent any. A key is rea
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.lifecycle import Outcome
-from bounty_protocol.types import Address, BountyId
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, parse_bounty_id
+from bounty_protocol.wire.deployment import DeploymentStatus
+from bounty_protocol.wire.reading import read
 
+from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
+from service_cli.chain.journal import was_done, winning_work_name
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import account_of
+from service_cli.chain.token import allowance
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
+from service_cli.queries.listing import listed, require_deployment
 from service_cli.queries.status_events import AccountStatus, Role, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
 from service_cli.ui.text import counted
-
-if TYPE_CHECKING:
-    from bounty_protocol.chain.hub import BountyView
-
-    from service_cli.api import ApiClient
-    from service_cli.chain.session import ChainClient
 
 MOST_BOUNTIES: Final = 200
 """Looked at for each account in each role, the newest first; and of those that it may have to judge now, as many, those
@@ -81,11 +85,6 @@ def show_status(
     settings: Settings, addresses: tuple[Address, ...], *, most_bounties: int = MOST_BOUNTIES
 ) -> AccountsAtWork:
     """The command ``status``."""
-    from service_cli.api import api_of
-    from service_cli.chain.session import ChainClient
-    from service_cli.chain.token import allowance
-    from service_cli.queries.listing import require_deployment
-
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
@@ -118,8 +117,6 @@ def show_status(
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
     """Each account with the roles whose keys it has."""
-    from service_cli.chain.signer import account_of
-
     found: dict[Address, tuple[Role, ...]] = {}
     for role, variable in KEYS.items():
         if settings.environment.source(variable) is not None:
@@ -139,11 +136,8 @@ class _Unknown:
         warn(f"{what} is not known: {reason}")
 
 
-def _warn_of_lost(api: "ApiClient") -> None:
+def _warn_of_lost(api: ApiClient) -> None:
     """One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing."""
-    from bounty_protocol.errors import ServiceError
-    from bounty_protocol.wire.deployment import DeploymentStatus
-
     with suppress(ServiceError):
         if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
             warn(
@@ -154,21 +148,18 @@ def _warn_of_lost(api: "ApiClient") -> None:
 class _Deliveries:
     """Whether a Poster waits for a winning key. Only the API knows, and is asked once; of all where it cannot say."""
 
-    def __init__(self, api: "ApiClient", unknown: _Unknown) -> None:
+    def __init__(self, api: ApiClient, unknown: _Unknown) -> None:
         self._api, self._unknown = api, unknown
         self._answers = True
         self._owed: dict[BountyId, bool] = {}
 
-    def owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
+    def owed(self, bounty_id: BountyId, bounty: BountyView) -> bool:
         """False, too, where the API cannot say."""
         if bounty_id not in self._owed:
             self._owed[bounty_id] = self._is_owed(bounty_id, bounty)
         return self._owed[bounty_id]
 
-    def _is_owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
-        from bounty_protocol.errors import ServiceError
-
-        from service_cli.api import is_delivered
+    def _is_owed(self, bounty_id: BountyId, bounty: BountyView) -> bool:
 
         try:
             return self._answers and not is_delivered(
@@ -183,7 +174,7 @@ class _Deliveries:
 class _Bounties:
     """The bounties to look at for each account by the API, as the contract has them; each read once."""
 
-    def __init__(self, chain: "ChainClient", api: "ApiClient", most: int) -> None:
+    def __init__(self, chain: ChainClient, api: ApiClient, most: int) -> None:
         self._chain, self._api, self._most = chain, api, most
         self._views: dict[BountyId, BountyView | None] = {}
         self._named: dict[Address, list[BountyId]] = {}
@@ -192,10 +183,8 @@ class _Bounties:
         self.not_there: list[BountyId] = []
         """Those that the node does not have: it may be behind the API, and what is listed may be made up."""
 
-    def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
+    def of(self, account: Address) -> Iterator[tuple[BountyId, BountyView]]:
         """In any of its roles."""
-        from service_cli.chain.session import chain_errors
-
         if account not in self._named:
             texts = sorted(self._listed(account))
             known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
@@ -212,8 +201,6 @@ class _Bounties:
     def _listed(self, account: Address) -> set[str]:
         """Their numbers by the API, and whether that is cut. Every open bounty has the newest roster, so that those to
         judge now are asked for apart: among all of a Guardian's they are the older ones."""
-        from service_cli.queries.listing import listed
-
         found: set[str] = set()
         for name, to_judge in _LISTS:
             items = list(listed(self._api, {name: account, **(TO_JUDGE if to_judge else {})}, self._most + 1))
@@ -224,14 +211,13 @@ class _Bounties:
 
 
 def _of_bounty(
-    chain: "ChainClient",
+    chain: ChainClient,
     deliveries: "_Deliveries",
     bounty_id: BountyId,
-    bounty: "BountyView",
+    bounty: BountyView,
     account: Address,
     now: int,
 ) -> Iterator[WaitingTask]:
-    from service_cli.chain.session import chain_errors
 
     guards = account in chain.pinned_roster(bounty).accounts
     if bounty.outcome is None:
@@ -258,16 +244,9 @@ def _of_bounty(
 
 
 def _to_upload_again(
-    settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown
+    settings: Settings, chain: ChainClient, account: Address, unknown: _Unknown
 ) -> Iterator[WaitingTask]:
     """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
-    from bounty_protocol.errors import ServiceError
-    from bounty_protocol.types import parse_bounty_id
-    from bounty_protocol.wire.reading import read
-
-    from service_cli.api import subgraph_of
-    from service_cli.chain.session import chain_errors
-
     try:
         subgraph, path = subgraph_of(settings)
         answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()
@@ -293,10 +272,8 @@ def _for_wallet(task: WaitingTask) -> WaitingTask:
     return replace(task, command=f"service-cli claim {which} --claimant-address {task.account}")
 
 
-def _may_open(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address) -> bool:
+def _may_open(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, account: Address) -> bool:
     """Whether this Poster has winning work that it did not open on this machine."""
-    from service_cli.chain.journal import was_done, winning_work_name
-
     name = winning_work_name(str(bounty_id), bounty.winning_submission)
     is_own = bounty.outcome is Outcome.AWARDED and account == bounty.poster
     return is_own and not was_done(chain.chain_id, chain.hub.address, *name)

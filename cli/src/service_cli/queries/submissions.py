@@ -13,6 +13,7 @@ from typing import Final
 from bounty_protocol.domain.hub_events import BountyCreated, SubmissionRecorded
 from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain.agreement import Fact, agreed
@@ -136,8 +137,6 @@ class Listing:
 
 def listing(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> Listing:
     """The Submissions in the order of the chain, compared with the API's list where that answers."""
-    from bounty_protocol.wire.bounties import BountyDetail  # which claims do not need
-
     found = agreed(chain, Fact.SUBMISSION, lambda each: recorded_submissions(each, api, bounty_id))
     try:
         detail = None if api is None else bounty_detail(api, bounty_id).read(BountyDetail)

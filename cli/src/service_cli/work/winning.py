@@ -5,8 +5,9 @@ against the winning commitment on chain before anything is written.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
@@ -21,9 +22,7 @@ from service_cli.queries.next_steps import STATUS, for_poster
 from service_cli.queries.state import read_state, require_same
 from service_cli.ui.arguments import require_new
 from service_cli.work.events import OpenedWinningWork
-
-if TYPE_CHECKING:  # ciphers, which only a winner's work needs
-    from bounty_protocol.crypto.x25519 import Identity
+from service_cli.work.submission import check_envelope, fetch_submission, write_artifact
 
 
 def open_winning_submission(
@@ -53,11 +52,6 @@ def open_winning_submission(
         raise CommandRefused("output_refused", message, next_action=next_action) from None
     require_same(chain, state, session.api)
 
-    from bounty_protocol.crypto import sealed_box
-    from bounty_protocol.crypto.x25519 import Identity
-
-    from service_cli.work.submission import check_envelope, fetch_submission, write_artifact
-
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
     try:
@@ -81,7 +75,7 @@ def open_winning_submission(
 
 
 def _retrieve(
-    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
+    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(
