@@ -151,7 +151,21 @@ def _publish_on_terms(
     require_means(chain, account, CREATION_CALLS[funded_by])
     if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
-    _publish(session, page, funding.commitment, challenge, conditions)
+    commitment = funding.commitment
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query={"poster_address": session.account},
+        body=page,
+        media_type="text/markdown",
+        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
+        retry=(502, 503),
+    ).json()
+    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
+    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
+    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
+    emit(PublishedPage(commitment, len(page), session.account, *terms))
     confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
@@ -284,30 +298,6 @@ def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: Fundin
             if not consent.again or journal.get(FUNDED) is None:
                 yield journal
                 return
-
-
-def _publish(
-    session: Session[LocalSigner],
-    page: bytes,
-    commitment: Bytes32,
-    challenge: ChallengePage,
-    conditions: HubConditions,
-) -> None:
-    """Publish the exact bytes, and compare every field of the answer with what is derived here."""
-    answer = session.api.signed(
-        session.signer,
-        "POST",
-        "/api/bounty-challenge-specs/prepare-publication",
-        query={"poster_address": session.account},
-        body=page,
-        media_type="text/markdown",
-        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
-        retry=(502, 503),
-    ).json()
-    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
-    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
-    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
-    emit(PublishedPage(commitment, len(page), session.account, *terms))
 
 
 def _expected(

@@ -155,7 +155,15 @@ class Environment:
         if source.form is KeyForm.VARIABLE:
             return source.value
         if source.value not in self.read:
-            self.read[source.value] = _read_secret(source)
+            try:
+                text, exposed = read_small(Path(source.value), pipes=True)
+            except (OSError, Unusable) as error:
+                reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+                problem = f"The file named by {source.variable} {reason}."
+                raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
+            if exposed:
+                warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
+            self.read[source.value] = text
         return self.read[source.value]
 
     def _levels(self) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -190,18 +198,6 @@ def _contradiction(found: list[KeySource]) -> tuple[str, str]:
     where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
     both, rest = ("both", "of the two") if len(found) == 2 else ("all", "of them")
     return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
-
-
-def _read_secret(source: KeySource) -> str:
-    try:
-        text, exposed = read_small(Path(source.value), pipes=True)
-    except (OSError, Unusable) as error:
-        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        problem = f"The file named by {source.variable} {reason}."
-        raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
-    if exposed:
-        warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
-    return text
 
 
 _ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")

@@ -89,7 +89,12 @@ def show_status(
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     unknown = _Unknown()
-    _warn_of_lost(api)
+    # One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing.
+    with suppress(ServiceError):
+        if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
+            warn(
+                f"the service lacks sealed bytes of {counted(lost, 'recorded Submission')}: each Solver can upload them"
+            )
     now, tasks, deliveries = chain.latest().time, list[WaitingTask](), _Deliveries(api, unknown)
     bounties = _Bounties(chain, api, most_bounties)
     held = []
@@ -134,15 +139,6 @@ class _Unknown:
     def add(self, what: str, reason: str) -> None:
         self.found.append(what)
         warn(f"{what} is not known: {reason}")
-
-
-def _warn_of_lost(api: ApiClient) -> None:
-    """One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing."""
-    with suppress(ServiceError):
-        if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
-            warn(
-                f"the service lacks sealed bytes of {counted(lost, 'recorded Submission')}: each Solver can upload them"
-            )
 
 
 class _Deliveries:

@@ -71,14 +71,8 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         if refusal.code != _NOT_SERVED:
             raise
         raise _not_served() from refusal
-    return _served(api, bounty_id, pair, answer)
-
-
-def _served(
-    api: ApiClient, bounty_id: BountyId, pair: tuple[Address, Bytes32], content: SubmissionContent
-) -> Submission:
-    source = partial(storage_url, content.download_url, api.base_url)
-    return checked_submission(content.envelope.encode(), bounty_id, pair, source)
+    source = partial(storage_url, answer.download_url, api.base_url)
+    return checked_submission(answer.envelope.encode(), bounty_id, pair, source)
 
 
 def _not_served() -> CommandRefused:
