@@ -21,7 +21,6 @@ from service_cli.queries.next_steps import watching
 from service_cli.queries.state import final_winner, read_state
 from service_cli.queries.submissions import Pair
 from service_cli.ui.output import emit
-from service_cli.ui.text import moment
 from service_cli.work.opening import SealedBounty, keyring_of
 
 
@@ -62,14 +61,10 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     """The key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
         published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
-        announced = chain.hub.announced_delivery_key() if published == ZERO_BYTES32 else None
-    if announced is not None:
-        begins = moment(announced[1], chain.latest().time)
-        message = f"The Hub has no delivery key: it was withdrawn, and the next one takes effect at {begins}."
-        raise CommandFailed("delivery_paused", message, next_action="Run the command again after that time.")
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."
-        raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish one on chain.")
+        next_action = "Run the command again once the operator's next key is in effect: service-cli doctor tells when."
+        raise CommandRefused("delivery_key_missing", message, next_action=next_action)
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
         return published

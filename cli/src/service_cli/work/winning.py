@@ -12,7 +12,7 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
-from service_cli.chain.journal import note_done, was_done, winning_work_name
+from service_cli.chain.journal import note_done, winning_work_name
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import POSTER_KEY
@@ -42,14 +42,7 @@ def open_winning_submission(
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
     opened = winning_work_name(str(bounty_id), bounty.winning_submission)
-    try:
-        require_new(target)
-    except CommandRefused:
-        if not (was_done(chain.chain_id, chain.hub.address, *opened) and target.is_dir()):
-            raise
-        message = f"The winning work of bounty {bounty_id} was opened on this machine before; {target} is not empty."
-        next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
-        raise CommandRefused("output_refused", message, next_action=next_action) from None
+    require_new(target)
     require_same(chain, state, session.api)
 
     winner = (bounty.winner, bounty.winning_submission)
