@@ -117,7 +117,7 @@ def guardian_open(
               names another bounty or Solver, saying why in plain words; ends refused where one of a whole bounty could
               not be opened
     Examples: service-cli guardian:open 7
-              service-cli guardian:open 7 --submission $COMMITMENT --output opened/
+              service-cli guardian:open 7 --submission $COMMITMENT
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
@@ -195,7 +195,6 @@ def guardian_verdict(
               one; a document that reads back differently; a second Verdict without --replace; without consent a
               Verdict on unopened work
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
-              service-cli guardian:verdict 7 awarded --submission $COMMITMENT why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
     from service_cli.config.settings import CHAIN, load_settings
