@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import Findings
 from bounty_protocol.rubric import current_rubric
 from demo.examples import EXAMPLES
 from flask.testing import FlaskClient
@@ -70,7 +70,7 @@ def test_rubric_is_answered(client: FlaskClient) -> None:
 
 
 def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    def mistaken(material: Material) -> Findings:
+    def mistaken(material: Material) -> tuple[Issue, ...]:
         raise KeyError(material.content.decode())
 
     def judge(material: Material, seconds: float) -> Judgement:

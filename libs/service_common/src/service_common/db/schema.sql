@@ -421,18 +421,11 @@ CREATE TABLE review.reviews (
     poster text NOT NULL,
     spec_commitment text NOT NULL,
     rubric_version text NOT NULL,
-    rubric_hash text NOT NULL,
     provider text NOT NULL,
     model text NOT NULL,
-    input_hash text NOT NULL,
-    prompt_hash text NOT NULL,
-    output_hash text NOT NULL,
     result text NOT NULL,
     issues jsonb NOT NULL,
-    duration_ms integer NOT NULL,
-    finished_at timestamptz NOT NULL DEFAULT now(),
-    page bytea,
-    circumstances jsonb
+    finished_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- The transactions that the settler sent. Written by the indexer's role.
