@@ -11,7 +11,6 @@ may use sixteen times as much as one /64.
 
 import ipaddress
 import math
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -35,7 +34,6 @@ SITE_SHARE: Final = 16
 """How many times what one /64 of IPv6 may use the /48 around it may use."""
 AWAY_SECONDS: Final = 5.0
 """For how long Redis is not queried again after it did not answer."""
-_TEXT: Final = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})")
 
 T = TypeVar("T")
 log = get_logger(__name__)
@@ -85,13 +83,6 @@ class Budget:
     def of_site(self) -> "Budget":
         """The larger one of a /48, counted apart under its own name."""
         return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
-
-
-def parse_budget(text: str) -> tuple[int, int]:
-    """``600/60``: an amount, and the seconds of its window."""
-    if (found := _TEXT.fullmatch(text)) is None:
-        raise ValueError("an amount and the seconds it is for, such as 600/60")
-    return int(found[1]), int(found[2])
 
 
 @dataclass(frozen=True, slots=True)
