@@ -24,8 +24,8 @@ from service_common.web.edge import KEPT, ROUTE, Answer, Edge
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
-MAX_ENTRIES: Final = 1_024
-MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_ENTRIES: Final = 64
+"""The longest answers have 250 KB."""
 REVALIDATE: Final = "no-cache"
 FINALIZED: Final = "public, max-age=60"
 DOCUMENT: Final = "public, max-age=300"
@@ -86,13 +86,7 @@ VersionCache = Recent[str, Version]
 
 def version_cache(clock: Clock) -> VersionCache:
     """One for a process: what is shown is at most ``MAX_STALENESS_SECONDS`` old."""
-    return Recent(
-        MAX_STALENESS_SECONDS / 2,
-        MAX_ENTRIES,
-        clock,
-        weigh=lambda version: len(version.body),
-        most_weight=MAX_BYTES,
-    )
+    return Recent(MAX_STALENESS_SECONDS / 2, MAX_ENTRIES, clock)
 
 
 def install_versions(app: Flask, clock: Clock) -> None:
