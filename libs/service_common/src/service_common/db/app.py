@@ -122,7 +122,6 @@ verification_records = Table(
     Column("content", LargeBinary, nullable=False),
     Column("block_hash", Text, nullable=False),
     _created_at(),
-    Column("rebuilds", Integer, nullable=False, server_default="0"),
 )
 defects = Table(
     "defects",

@@ -106,10 +106,9 @@ head = Table(
     Column("halted", Text),
     Column("reorg_count", BigInteger, nullable=False, server_default="0"),
     Column("deepest_reorg", BigInteger, nullable=False, server_default="0"),
-    Column("rebuilds", Integer, nullable=False, server_default="0"),
     Column("updated_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
 )
-"""``tip_number``: the newest block that the chain showed. ``rebuilds``: how often the copy was replaced by a new one.
+"""``tip_number``: the newest block that the chain showed.
 ``updated_at``: of the last step, also one that found nothing; no other writer's change is in between."""
 
 logs = _fact(

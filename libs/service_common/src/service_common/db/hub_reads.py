@@ -111,8 +111,6 @@ class Head:
     """The newest block the chain showed when the copy moved last."""
     reorg_count: int
     deepest_reorg: int
-    rebuilds: int = 0
-    """How often the copy was replaced by a new one."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -175,7 +173,6 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         BlockNumber(row[f"{prefix}tip_number"]),
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
-        row[f"{prefix}rebuilds"],
     )
 
 

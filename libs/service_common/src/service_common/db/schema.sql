@@ -70,8 +70,7 @@ CREATE TABLE app.verification_records (
     bounty_id bigint PRIMARY KEY,
     content bytea NOT NULL,
     block_hash text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    rebuilds integer NOT NULL DEFAULT 0
+    created_at timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE app.verified_objects (
@@ -245,7 +244,6 @@ CREATE TABLE hub_index.head (
     halted text,
     reorg_count bigint NOT NULL DEFAULT 0,
     deepest_reorg bigint NOT NULL DEFAULT 0,
-    rebuilds integer NOT NULL DEFAULT 0,
     updated_at timestamptz NOT NULL DEFAULT now()
 );
 
