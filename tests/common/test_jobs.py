@@ -407,20 +407,6 @@ def test_killed_worker_is_replaced_within_seconds(working: Working) -> None:
     assert second.exit_status() is None
 
 
-@pytest.mark.nightly
-def test_emptied_redis_starts_no_second_job(working: Working) -> None:
-    working.start()
-    working.start()
-    wait_until(lambda: working.begun() == 1)
-    with connect(working.server.url()) as redis:
-        redis.flushall()
-        time.sleep(2)
-        assert working.begun() == 1
-        redis.flushall()
-    working.release()
-    wait_until(lambda: working.lines("ended") > 3)
-
-
 def test_job_goes_on_while_redis_is_away(working: Working) -> None:
     worker = working.start()
     wait_until(lambda: working.begun() == 1)
@@ -441,17 +427,6 @@ def test_terminated_worker_finishes_its_job(working: Working) -> None:
     working.release()
     wait_until(lambda: worker.exit_status() is not None)
     assert (worker.exit_status(), working.begun(), working.lines("ended")) == (0, 1, 1)
-
-
-@pytest.mark.nightly
-def test_worker_without_redis_ends_after_its_job(working: Working) -> None:
-    worker = working.start()
-    wait_until(lambda: working.begun() == 1)
-    working.server.kill()
-    worker.send(signal.SIGTERM)
-    working.release()
-    wait_until(lambda: worker.exit_status() is not None)
-    assert (worker.exit_status(), working.lines("ended")) == (0, 1)
 
 
 def test_idle_worker_ends_at_once(working: Working, engine: Engine) -> None:
