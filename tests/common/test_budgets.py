@@ -82,8 +82,3 @@ def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_aske
     clock.at += module.AWAY_SECONDS
     counts.take(SHARED, "one")
     assert asked == [100.0, 105.0]
-
-
-def test_fields__of_an_answer__are_the_standard_ones() -> None:
-    standing = Budgets(StandingClock()).take(Budget("reads", 1_200, 60), "one")
-    assert (standing.field(), standing.policy()) == ('"reads";r=1199;t=60', '"reads";q=1200;w=60')

@@ -69,7 +69,7 @@ def network_of(address: str) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """``amount`` in ``seconds``, for each holder; ``name`` is what the RateLimit fields of an answer call it.
+    """``amount`` in ``seconds``, for each holder; ``name`` is what a refusal calls it.
 
     Counts begin with a window, so that two windows that meet hold up to twice the amount in any ``seconds``.
     """
@@ -93,14 +93,6 @@ class BudgetState:
     granted: bool
     left: int
     seconds: int
-
-    def field(self) -> str:
-        """Its item of the field ``RateLimit``."""
-        return f'"{self.budget.name}";r={self.left};t={self.seconds}'
-
-    def policy(self) -> str:
-        """Its item of the field ``RateLimit-Policy``."""
-        return f'"{self.budget.name}";q={self.budget.amount};w={self.budget.seconds}'
 
 
 class Budgets:
@@ -129,11 +121,11 @@ class Budgets:
             return own if wider.granted else wider
         return own
 
-    def spend_of(self, network: Network, budget: Budget, cost: int) -> BudgetState:
-        """Take what a network used already: all of ``cost``, or what is left; the state of its own budget."""
+    def spend_of(self, network: Network, budget: Budget, cost: int) -> None:
+        """Take what a network used already: all of ``cost``, or what is left."""
         if network.site is not None:
             self._spend(budget.of_site(), network.site, cost)
-        return self._spend(budget, network.name, cost)
+        self._spend(budget, network.name, cost)
 
     def look(self, budget: Budget, holder: str) -> BudgetState:
         """The rest of the holder's budget; ``granted`` is whether there is anything."""
@@ -148,12 +140,9 @@ class Budgets:
         """Whether the fact was to be known until now; False where Redis alone knew it and does not answer."""
         return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
-    def _spend(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        taken = self.take(budget, holder, cost)
-        if taken.granted:
-            return taken
-        left = self.look(budget, holder).left
-        return self.take(budget, holder, left) if left else taken
+    def _spend(self, budget: Budget, holder: str, cost: int) -> None:
+        if not self.take(budget, holder, cost).granted and (left := self.look(budget, holder).left):
+            self.take(budget, holder, left)
 
     def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         limiter = self._shared

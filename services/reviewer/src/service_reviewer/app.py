@@ -41,6 +41,8 @@ AT_ONCE: Final = 2
 PATIENCE_SECONDS: Final = 2.0
 """For how long a page waits for its turn."""
 
+_PRINTABLE: Final = r"[^\x00-\x1f\x7f]+\Z"
+
 routes = Routes("reviewer", __name__, description="The readiness reviewer")
 log = get_logger(__name__)
 
@@ -52,7 +54,7 @@ class FindingsQuery:
 
     now: UnixSeconds | None = None
     reveal_delay: Annotated[int | None, Note("In seconds.", minimum=0, maximum=MAX_INT64)] = None
-    token_symbol: Annotated[str, Note("Of the escrow token.", max_length=64)] = "USDC"  # noqa: S105  # money
+    token_symbol: Annotated[str, Note("Of the escrow token.", max_length=64, pattern=_PRINTABLE)] = "USDC"  # noqa: S105  # money
     token_decimals: Annotated[int, Note("Of the escrow token.", minimum=0, maximum=MAX_DECIMALS)] = 6
 
 

@@ -16,7 +16,7 @@ from flask import Blueprint, Flask, Request, Response, request
 from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
 
 from service_common.web.authentication import Authentication, public
-from service_common.web.callers import Callers, show_budgets
+from service_common.web.callers import Callers
 from service_common.web.edge import ROUTE, Edge
 from service_common.web.operations import DocumentedApi, Routes
 from service_common.web.problems import install_problems
@@ -61,7 +61,6 @@ def create_app(
     app.url_map.merge_slashes = False
     if callers is not None:
         provide(app, callers)
-        app.after_request(show_budgets)
     app.before_request(_name_route)
     problems(app)
     app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]

@@ -14,7 +14,7 @@ from bounty_protocol.wire.subgraph import (
 from flask import Response
 from graphql import print_schema
 from service_common.db.hub_facts import FactSource
-from service_common.web.authentication import public, public_json, read_query
+from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
@@ -44,7 +44,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
     },
     refusals=REFUSALS,
 )
-@public_json(MAX_REQUEST_BYTES)
+@public_body("application/json", MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
     callers, config = provided(Callers), provided(ApiConfig)
