@@ -79,12 +79,12 @@ def test_approval__stays_until_its_block_is_long_past_for_every_node(service: Se
     world = service.world
     assert service.publish(page_for(world, title="Approved")).status_code == 200
     poster = world.people.poster.address
-    put(service, t.processed_approvals, approval_digest="old", signer=poster, block_number=1)
-    put(service, t.processed_approvals, approval_digest="of a block to come", signer=poster, block_number=2**40)
+    put(service, t.processed_approvals, approval_digest="old", poster=poster, block_number=1)
+    put(service, t.processed_approvals, approval_digest="of a block to come", poster=poster, block_number=2**40)
 
     def left() -> int:
         with service.resources.engine.connect() as connection:
-            mine = t.processed_approvals.c.signer == poster
+            mine = t.processed_approvals.c.poster == poster
             return connection.execute(select(func.count()).where(mine)).scalar_one()
 
     world.finalize()

@@ -18,7 +18,7 @@ SLOW = {
 LATE = {"eth_account", "eth_abi"}
 """Not before there is a keystore to open, or an answer to read."""
 
-NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
+NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "psycopg", "structlog", "google"}
 PROGRAM = """
 import json, sys
 from {} import main

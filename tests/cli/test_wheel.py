@@ -21,7 +21,7 @@ from tests.cli.ledger import Ledger
 from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
-SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "alembic", "psycopg", "redis", "rq", "granian"}
+SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "psycopg", "redis", "rq", "granian"}
 PACKAGES = {
     "auth",
     "chain",

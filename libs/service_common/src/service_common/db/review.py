@@ -4,30 +4,10 @@ A review is identified by what it judges (``review_id`` = Poster, page and rubri
 done twice and a lost queue loses nothing.
 """
 
-from sqlalchemy import Column, DateTime, Index, MetaData, Table, Text, func
-from sqlalchemy.dialects.postgresql import JSONB
+from typing import Final
+
+from service_common.db.tables import read_tables
 
 SCHEMA = "review"
-metadata = MetaData(schema=SCHEMA)
-
-reviews = Table(
-    "reviews",
-    metadata,
-    Column("review_id", Text, primary_key=True),
-    Column("poster", Text, nullable=False),
-    Column("spec_commitment", Text, nullable=False),
-    Column("rubric_version", Text, nullable=False),
-    Column("provider", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("result", Text, nullable=False),
-    Column("issues", JSONB, nullable=False),
-    Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-)
-paid_calls = Table(
-    "paid_calls",
-    metadata,
-    Column("call_id", Text, primary_key=True),
-    Column("review_id", Text, nullable=False),
-    Column("called_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Index("paid_calls_called_at", "called_at"),
-)
+TABLES: Final = read_tables(SCHEMA)
+reviews, paid_calls = TABLES["reviews"], TABLES["paid_calls"]

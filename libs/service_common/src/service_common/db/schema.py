@@ -14,15 +14,14 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from service_common.db.engine import engine_of_job
+from service_common.db.tables import SCHEMA_SQL
 from service_common.log import get_logger
 
 REPORT_SECONDS: Final = 60.0
 """How often a process that waits for the database says again why."""
 _LOCK: Final = 0x5EC0_DB00
 _CLOCK: Final = SystemClock()
-_SQL: Final = tuple(
-    files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("schema.sql", "grants.sql")
-)
+_SQL: Final = (SCHEMA_SQL, files(__package__).joinpath("grants.sql").read_text(encoding="utf-8"))
 DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
 """Names this release's schema."""
 

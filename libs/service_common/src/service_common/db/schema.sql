@@ -79,7 +79,6 @@ CREATE TABLE app.verified_objects (
     sha256 text NOT NULL,
     byte_length bigint NOT NULL,
     verified_at timestamptz NOT NULL DEFAULT now(),
-    checksum text,
     PRIMARY KEY (storage_locator, generation)
 );
 
@@ -91,11 +90,7 @@ CREATE TABLE app.withholdings (
     reason text NOT NULL,
     since timestamptz NOT NULL DEFAULT now(),
     until timestamptz,
-    decided_by text NOT NULL,
-    decided_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz,
-    ended_by text,
-    ended_why text,
     since_block bigint
 );
 CREATE UNIQUE INDEX withholdings_not_ended ON app.withholdings (kind, subject) WHERE ended_at IS NULL;
