@@ -24,7 +24,7 @@ ELSEWHERE = {
     "ValueTooLarge",
 }
 SETTINGS = settings(
-    max_examples=size(80, 4_000),
+    max_examples=size(40, 4_000),
     stateful_step_count=60,
     derandomize=not FULL,
     deadline=None,

@@ -62,7 +62,7 @@ class StorageMachine(HubMachine):
 
 def test_storage__that_is_as_it_was__hides_the_named_events_alone() -> None:
     hidden = set[str]()
-    for place in range(size(2, 60)):
+    for place in range(size(1, 60)):
         random = Random(7_000 * SEED + place)
         machine = StorageMachine()
         machine.begin(250, 300, 3, 0, False)

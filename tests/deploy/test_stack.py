@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from local_stack.runtime import remove_stale
 from local_stack.services import SERVICES
 
@@ -84,6 +85,7 @@ def test_stack__a_server_dies__stops_with_its_name_and_last_words(lair: Lair, tm
     assert lair.leftovers() == ([], [])
 
 
+@pytest.mark.nightly
 def test_stack__killed_at_random_moments__leaves_no_process(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     seed = random.SystemRandom().randrange(2**32)
     moments = sorted(random.Random(seed).uniform(0.3, 4.0) for _ in range(4))
@@ -107,6 +109,7 @@ child.wait()
 """
 
 
+@pytest.mark.nightly
 def test_stack__its_parent_killed__stops(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "stack.env")],

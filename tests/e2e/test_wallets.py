@@ -175,6 +175,7 @@ def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed
     closed(page)
 
 
+@pytest.mark.nightly
 def test_poster__while_no_page_can_be_checked__is_shown_why_and_may_go_on_to_the_review(
     cast: Cast, browser: Browser, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ def test_poster__while_no_page_can_be_checked__is_shown_why_and_may_go_on_to_the
     closed(page)
 
 
+@pytest.mark.nightly
 def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
     cast: Cast, browser: Browser, tmp_path: Path
 ) -> None:
@@ -220,6 +222,7 @@ def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
     closed(page)
 
 
+@pytest.mark.nightly
 def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_told_and_funds_by_an_allowance(
     cast: Cast, browser: Browser, tmp_path: Path
 ) -> None:
@@ -265,6 +268,7 @@ def test_poster__with_an_account_delegated_to_code_that_confirms_nothing__is_tol
     )
 
 
+@pytest.mark.nightly
 def test_poster__whose_account_is_delegated_after_it_signed__waits_until_that_is_over(
     cast: Cast, browser: Browser, tmp_path: Path
 ) -> None:
@@ -399,6 +403,7 @@ def test_api__that_states_something_else__gets_nothing_on_chain(
     closed(page)
 
 
+@pytest.mark.nightly
 def test_api__that_restarts__is_waited_for_and_the_wallet_asked_again_with_the_reason(
     cast: Cast, browser: Browser, offered: Funded, tmp_path: Path, api: Server
 ) -> None:
@@ -482,6 +487,7 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
@@ -495,6 +501,7 @@ def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: 
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
@@ -545,6 +552,7 @@ def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Brows
     closed(page)
 
 
+@pytest.mark.nightly
 def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast, browser: Browser) -> None:
     with raw_server(lambda: ()) as silent:
         through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
@@ -570,6 +578,7 @@ def test_page__that_differs_from_the_chain__offers_nothing(
     closed(page)
 
 
+@pytest.mark.nightly
 def test_browser__that_keeps_no_files__has_the_sealed_work_in_memory(
     cast: Cast, browser: Browser, offered: Funded, tmp_path: Path
 ) -> None:
@@ -779,6 +788,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_ended(
     cast: Cast, browser: Browser
 ) -> None:

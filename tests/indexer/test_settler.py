@@ -284,11 +284,10 @@ def due(world: World) -> BountyId:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("method", ["eth_maxPriorityFeePerGas", "eth_feeHistory"])
-def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint, method: str) -> None:
+def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
     due(world)
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
-    lies = {"eth_maxPriorityFeePerGas": hex(10**30), method: history if method == "eth_feeHistory" else hex(10**30)}
+    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
     endpoint.change = lambda asked, _params, result: lies.get(asked, result)
     poor = Wallet()  # cannot pay, so the row stays
     assert settler_with(world, poor, endpoint.url).settle_due() == 0
@@ -311,71 +310,6 @@ def test_settlement__that_the_first_endpoint_takes_and_drops__is_mined(world: Wo
 
 
 @pytest.mark.attack
-def test_settlement__that_the_first_endpoint_says_would_fail__is_sent(world: World, endpoint: Endpoint) -> None:
-    bounty_id, wallet = due(world), world.people.settler.wallet
-    refused = Refusal(3, "execution reverted")
-    endpoint.change = lambda asked, _params, result: refused if asked == "eth_call" else result
-    assert settler_with(world, wallet, endpoint.url, world.node.url).settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("used", [0, 10**6])
-def test_settler__whose_first_endpoint_is_wrong_about_its_nonces__signs_under_its_next_one(
-    world: World, endpoint: Endpoint, used: int
-) -> None:
-    """By the middle of three; of two a higher one counts for nothing."""
-    wallet = world.people.settler.wallet
-    before = due(world)
-    assert settler_with(world, wallet).settle_due() == 1
-    assert outcome(world, before) == (2, 2)
-    bounty_id = due(world)
-    endpoint.change = lambda asked, _params, result: hex(used) if asked == "eth_getTransactionCount" else result
-    honest = [world.node.url] if used else [world.node.url, world.node.url + "/"]
-    assert settler_with(world, wallet, endpoint.url, *honest).settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-ANSWERED = ("eth_getTransactionCount", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getTransactionReceipt")
-BESIDE = [
-    (method, answer)
-    for method in ANSWERED
-    for answer in (None, "0x0", Refusal(-32_000, "header not found"))
-    if (method, answer) != ("eth_getTransactionCount", "0x0")  # of two, one that says so stops it
-]
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(("method", "answer"), BESIDE)
-def test_settler__beside_one_endpoint_that_answers_nonsense__settles(
-    world: World, endpoint: Endpoint, method: str, answer: object
-) -> None:
-    first = due(world)
-    assert settler_with(world, world.people.settler.wallet).settle_due() == 1
-    assert outcome(world, first) == (2, 2)
-    bounty_id = due(world)
-    endpoint.change = lambda asked, _params, result: answer if asked == method else result
-    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-    settler.settle_due()
-    world.finalize()
-    settler.settle_due()
-    assert rows(world) == []
-
-
-@pytest.mark.attack
-def test_settler__whose_first_endpoint_suggests_no_fee__pays_what_blocks_take(world: World, endpoint: Endpoint) -> None:
-    bounty_id = due(world)
-    history = {"oldestBlock": "0x1", "baseFeePerGas": ["0x0"], "gasUsedRatio": [], "reward": [["0x0"]]}
-    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": "0x0", "eth_feeHistory": history}
-    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
-    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
 def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
     endpoint.hang_seconds = 60.0
@@ -384,25 +318,6 @@ def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint
     settler = make_settler(world.engine("service_indexer"), rpc, key, world.chain_id, world.hub_address)
     assert settler.settle_due() == 1
     assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("honest", [1, 2])
-def test_settlement__that_one_endpoint_does_not_have_yet__is_neither_overtaken_nor_counted_as_not_accepted(
-    world: World, endpoint: Endpoint, honest: int
-) -> None:
-    bounty_id, urls = due(world), [world.node.url, world.node.url + "/"][:honest]
-    settler = settler_with(world, world.people.settler.wallet, *urls, endpoint.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-    world.node.mine(1)
-    before, kept = events(), signed(world)
-    missing = {"eth_getTransactionReceipt": None, "eth_call": "0x"}
-    endpoint.change = lambda asked, _params, result: missing.get(asked, result)
-    settler.settle_due()
-    after = events()
-    assert signed(world) == kept
-    assert (after["overtaken"], after["not_accepted"]) == (before["overtaken"], before["not_accepted"])
 
 
 @pytest.mark.attack
@@ -458,19 +373,6 @@ def test_settlement__whose_attempts_an_outage_used_up__is_replaced_once_an_hour(
 
 
 @pytest.mark.attack
-def test_row__that_an_endpoint_says_was_overtaken__stays(world: World, endpoint: Endpoint) -> None:
-    """Else there would be one signed transaction of one bounty after the other, each of which could be mined."""
-    due(world)
-    poor = Wallet()
-    settler = settler_with(world, poor, endpoint.url, world.node.url)
-    assert settler.settle_due() == 0  # cannot pay, so nothing is mined
-    before = signed(world)
-    endpoint.change = lambda asked, _params, result: hex(10**6) if asked == "eth_getTransactionCount" else result
-    assert settler.settle_due() == 0
-    assert signed(world) == before
-
-
-@pytest.mark.attack
 def test_row__above_a_free_nonce__is_signed_under_that_once_the_endpoint_is_honest(
     world: World, endpoint: Endpoint
 ) -> None:
@@ -484,26 +386,6 @@ def test_row__above_a_free_nonce__is_signed_under_that_once_the_endpoint_is_hone
     assert settler.settle_due() == 1
     assert [nonce for nonce, *_ in signed(world)] != [1_000]
     wait_until(lambda: int(world.contract.call("getBounty", bounty_id)[13]) == 2)
-
-
-@pytest.mark.attack
-def test_replacement__of_a_fee_that_an_endpoint_invented__has_a_tip_within_the_bound(
-    world: World, endpoint: Endpoint
-) -> None:
-    due(world)
-    history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
-    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
-    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
-    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
-    lies["eth_sendRawTransaction"] = Refusal(-32_000, "the pool is full")
-    settler = settler_with(world, Wallet(), endpoint.url)
-    for attempt in range(1, 4):
-        assert settler.settle_due() == 0
-        let_it_be_stuck(world)
-        ((_, raw, attempts),) = signed(world)
-        assert attempts == attempt
-        fees = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-        assert fees["maxPriorityFeePerGas"] <= MAX_TIP_WEI < fees["maxFeePerGas"] <= MAX_FEE_WEI
 
 
 def let_it_be_stuck(world: World) -> None:
