@@ -351,21 +351,6 @@ def test_signed_requests__of_an_account__beyond_its_budget_are_429_after_their_p
         assert [ask(two), ask(three), ask(four), ask(four, CAFE)] == [404, 404, 429, 404]
 
 
-@pytest.mark.usefixtures("redis")
-def test_pages__of_a_poster_beyond_the_budget__are_429_before_they_are_parsed(service: Service) -> None:
-    poster = service.world.people.poster
-    path, query = "/api/bounty-challenge-specs/prepare-publication", f"poster_address={poster.address}"
-    with behind_a_proxy(service, ApiBudgets(publications=Budget("publications", 2, HOUR, shared=True))) as client:
-
-        def publish(page: bytes) -> TestResponse:
-            key = poster.wallet.private_key
-            signed = service.authorization(key, "POST", path, query=query, body=page)
-            headers = {"Authorization": signed, "Content-Type": "text/markdown", **from_(HOME)}
-            return client.post(f"{path}?{query}", data=page, headers=headers)
-
-        assert [publish(b"no page %d" % number).status_code for number in range(3)] == [400, 400, 429]
-
-
 @contextmanager
 def held_open(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[FlaskClient, Event, Semaphore]]:
     """The api, whose rubric is answered only once the event is set; the semaphore counts those who wait."""

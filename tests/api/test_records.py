@@ -165,15 +165,3 @@ def test_record_of_a_block_that_is_gone_is_derived_anew(world: World) -> None:
     assert kept(world) == [(canonical_bytes(served), other)]
     assert served != json.loads(stale)
     assert detail(world, bounty_id)["verification_record"] == served
-
-
-@pytest.mark.spec(49, 332)
-def test_record__as_json__is_what_the_route_answers(service: Service) -> None:
-    world = service.world
-    bounty_id = awarded(world)
-    world.finalize()
-    first, second = (service.get(f"/api/bounties/{bounty_id}").data for _ in range(2))
-    assert first == second
-    record = json.loads(first)["verification_record"]
-    assert record["bounty_id"] == str(bounty_id)
-    assert "verification_record_error" not in json.loads(first)

@@ -5,14 +5,18 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import structlog
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import UnixSeconds
 from local_stack import gcs
+from service_api.storage import gcs as module
 from service_api.storage.gcs import GcsStore
 from service_api.storage.port import ObjectInfo
 from service_common.storage_settings import StorageSettings
+from structlog.testing import capture_logs
 
 INFO = ObjectInfo("submissions/x.age", 1, 10, UnixSeconds(0))
 CALLS: dict[str, Callable[[GcsStore], object]] = {
@@ -93,3 +97,25 @@ def test_gcs_store__unreadable_key__is_refused_at_start(fragile: gcs.GcsServer) 
         make_store(fragile, credentials=json.dumps(key))
 
     assert "BEGIN" not in str(refusal.value)
+
+
+def test_gone_account_is_told_without_its_secret(fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "log", structlog.get_logger())
+    account = json.loads(fragile.credentials_file.read_text()) | {"private_key_id": "retired"}
+    store = GcsStore(StorageSettings(fragile.bucket, fragile.url, json.dumps(account)), retry_seconds=1.0)
+    with capture_logs() as lines, pytest.raises(ServiceError) as refusal:
+        store.stat("submissions/x.age")
+    store.close()
+    assert refusal.value.code == "storage_unavailable"
+    (line,) = lines
+    assert line["event"] == "storage_failed"
+    assert "invalid_grant" in line["detail"]
+    assert_no_secret(line, account)
+
+
+def assert_no_secret(line: Any, account: dict[str, str]) -> None:
+    text = json.dumps(line, default=str)
+    pieces = [piece for piece in account["private_key"].splitlines() if len(piece) > 20]
+    assert len(pieces) > 10
+    for word in (*pieces, "Bearer", "assertion=", "PRIVATE KEY"):
+        assert word not in text
