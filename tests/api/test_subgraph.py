@@ -7,7 +7,7 @@ from typing import cast
 import psycopg
 import pytest
 from graphql import build_client_schema, get_introspection_query, print_schema
-from service_api.subgraph import execute
+from service_api.subgraph import routes
 from service_api.subgraph.rows import MAX_ANSWER_BYTES, Reads, Row
 from service_api.subgraph.schema import make_schema
 from service_common.db.hub_reads import Head
@@ -75,28 +75,10 @@ def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Se
     assert meta["data"]["_meta"]["block"]["number"] - meta["data"]["_meta"]["finalized_block_number"] == 2
 
 
-def test_pages_by_a_key__miss_no_row_though_one_before_it_is_replaced_between_them(service: Service) -> None:
-    world = service.world
-    bounty_id, solvers = (
-        world.create(),
-        sorted((world.solver(number) for number in range(1, 4)), key=lambda s: s.address),
-    )
-    for solver in solvers:
-        world.submit(bounty_id, solver)
-    world.finalize()
-    query = """query ($id: String!, $last: String!) { submissions(
-        where: {bounty_id: $id, solver_address_gt: $last}, orderBy: solver_address, first: 2) { solver_address } }"""
-    found = [each["solver_address"] for each in data(ask(service, query, id=str(bounty_id), last=""))["submissions"]]
-    world.submit(bounty_id, solvers[0])  # in the order of blocks it is the last from now on, after the third
-    world.finalize()
-    following = data(ask(service, query, id=str(bounty_id), last=found[-1]))["submissions"]
-    assert [*found, *(each["solver_address"] for each in following)] == [each.address for each in solvers]
-
-
 def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.world.create()
     service.world.finalize()
-    monkeypatch.setattr(execute, "Reads", partial(Reads, rows=1))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, rows=1))
     assert "by a key" in str(error_of(ask(service, "{ bounties { id } }"))["issues"])
 
 
@@ -179,11 +161,6 @@ def test_extensions__as_clients_send_them__change_nothing(service: Service, exte
     assert service.client.post("/subgraph", json=body).status_code == 200
 
 
-def test_operation_name_that_is_empty_names_none(service: Service) -> None:
-    body = {"query": "{ _meta { block { number } } }", "operationName": ""}
-    assert service.client.post("/subgraph", json=body).status_code == 200
-
-
 def test_fragments_and_directives__are_applied(service: Service) -> None:
     bounty_id = str(service.world.create())
     service.world.finalize()
@@ -260,7 +237,7 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
     service.world.finalize()
     long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
     assert ask(service, long_names).status_code == 200
-    monkeypatch.setattr(execute, "Reads", partial(Reads, answer_bytes=48_000))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=48_000))
     assert ask(service, "{ bounties(first: 4) { id } }").status_code == 200
     refused = ask(service, long_names)
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
@@ -450,9 +427,9 @@ def test_bounty_that_many_rows_repeat_counts_for_each(service: Service, monkeypa
     world.finalize()
     names = " ".join(f"{'a' * 150}{number}: tx_hash" for number in range(60))
     query = f'{{ submissions(where: {{bounty_id: "{bounty_id}"}}) {{ bounty {{ {names} }} }} }}'
-    monkeypatch.setattr(execute, "Reads", partial(Reads, answer_bytes=3 * 60 * 150))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=3 * 60 * 150))
     assert ask(service, query).status_code == 400
-    monkeypatch.setattr(execute, "Reads", partial(Reads, answer_bytes=4 * 60 * 240))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=4 * 60 * 240))
     assert ask(service, query).status_code == 200
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier, Event
+from threading import Event
 from typing import Final
 
 import psycopg
@@ -121,18 +121,6 @@ def test_waiting_job_is_enqueued_once(redis: Redis, engine: Engine) -> None:
     assert is_pending(redis, engine, WORK, ID)
 
 
-def test_many_callers_at_once_enqueue_one(redis: Redis, engine: Engine) -> None:
-    start = Barrier(4)
-
-    def ask(_: int) -> bool:
-        start.wait()
-        return enqueue(redis, engine, WORK, ID, message())
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(ask, range(4))) == [False, False, False, True]
-    assert waiting(redis) == [ID]
-
-
 def test_job_just_taken_is_not_enqueued_again(redis: Redis, engine: Engine) -> None:
     """Its worker is about to take the lock; one that was killed in that moment is missed a little later."""
     enqueue(redis, engine, WORK, ID, message())
@@ -234,32 +222,6 @@ def test_poison_message_fails_alone(redis: Redis, engine: Engine, data: bytes, t
     run_all(redis, engine)
     assert redis.hget(Job.key_for(ID), "status") == b"failed"
     assert (tmp_path / "notes").read_text() == "began\nended\n"
-
-
-def test_hanging_job_ends_at_its_time(redis: Redis, engine: Engine) -> None:
-    enqueue(redis, engine, JobKind(QUEUE, f"{HERE}.hang", run_seconds=1), ID, message())
-    run_all(redis, engine)
-    assert status(redis) is JobStatus.FAILED
-    assert not is_running(engine, ID)
-
-
-def test_retry_waits_for_its_interval(redis: Redis, engine: Engine) -> None:
-    kind = JobKind(QUEUE, f"{HERE}.work", run_seconds=60, retries=(30, 60))
-    enqueue(redis, engine, kind, ID, message(fails=1))
-    scheduled = open_queue(QUEUE, redis).scheduled_job_registry
-    for pause in (30, 60):
-        run_all(redis, engine)
-        assert status(redis) is JobStatus.SCHEDULED
-        due = scheduled.get_scheduled_time(ID).timestamp()
-        assert pause - 10 < due - time.time() <= pause
-        release_scheduled(QUEUE, redis, engine)
-        assert waiting(redis) == [], "its time has not come"
-        assert not enqueue(redis, engine, kind, ID, message())
-        redis.zadd(scheduled.key, {ID: time.time() - 1})
-        release_scheduled(QUEUE, redis, engine)
-        assert waiting(redis) == [ID]
-    run_all(redis, engine)
-    assert status(redis) is JobStatus.FAILED
 
 
 def test_later_job_enters_its_queue_in_time(redis: Redis, engine: Engine) -> None:
@@ -454,12 +416,3 @@ def test_pool_leaves_a_server_that_became_a_replica(working: Working, retries: i
         wait_until(lambda: len(other.client_list()) == 1)
         other.execute_command("REPLICAOF", "NO", "ONE")
         check_redis(redis)
-
-
-def test_write_waits_while_a_replica_is_promoted(working: Working) -> None:
-    with connect(working.server.url()) as redis, connect(working.server.url()) as other, ThreadPoolExecutor(1) as pool:
-        other.execute_command("REPLICAOF", "127.0.0.1", "9")
-        written = pool.submit(redis.set, "key", 1)
-        time.sleep(0.1)
-        other.execute_command("REPLICAOF", "NO", "ONE")
-        assert written.result()

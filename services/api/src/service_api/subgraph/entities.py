@@ -11,10 +11,9 @@ from typing import Any, Final
 from bounty_protocol.domain.lifecycle import HubEnum, Outcome, SettlementReason, VerdictKind
 from service_common.db import hub_index as t
 from service_common.db.app import challenge_summaries, defects
-from service_common.db.hub_reads import former_verdicts
+from service_common.db.hub_reads import former_verdicts, is_newest, later_rows
 from sqlalchemy import (
     BigInteger,
-    Column,
     ColumnElement,
     FromClause,
     ScalarSelect,
@@ -22,15 +21,12 @@ from sqlalchemy import (
     Subquery,
     Table,
     Text,
-    and_,
     case,
     cast,
-    exists,
     func,
     literal,
     select,
     true,
-    tuple_,
 )
 from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
@@ -139,13 +135,13 @@ def _submissions() -> Select[Any]:
         s.solver.label("solver_address"),
         s.submission_commitment,
         func.floor(since, type_=BigInteger).cast(BigInteger).label("lost_since"),
-    ).where(_is_newest(t.submissions, "solver"))
+    ).where(is_newest(t.submissions, "solver"))
 
 
 def _verdicts() -> Select[Any]:
     v = t.verdicts.c
     columns = v.bounty_id, v.guardian.label("guardian_address"), *_decision(v)
-    return _shown(t.verdicts, ("bounty_id", "guardian"), *columns).where(_is_newest(t.verdicts, "guardian"))
+    return _shown(t.verdicts, ("bounty_id", "guardian"), *columns).where(is_newest(t.verdicts, "guardian"))
 
 
 def _verdict_replacements() -> Select[Any]:
@@ -166,24 +162,9 @@ def _verdict_replacements() -> Select[Any]:
 
 def _time_of_next_verdict() -> ScalarSelect[int]:
     """Of a row of ``verdicts``: when its Guardian recorded another one for the bounty; null of the newest."""
-    later, is_later = _later(t.verdicts, "guardian")
+    later, is_later = later_rows(t.verdicts, "guardian")
     found = select(later.time).where(is_later).correlate(t.verdicts)
     return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()
-
-
-def _is_newest(table: Table, account: str) -> ColumnElement[bool]:
-    """Whether a row is the newest of its account for its bounty. Any order and condition can be put around this, and
-    the database reads no further than they ask; not so around DISTINCT ON."""
-    _, is_later = _later(table, account)
-    return ~exists().where(is_later)
-
-
-def _later(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
-    """Of a row: the columns of the later ones of its account for its bounty, and which these are."""
-    c, later = table.c, table.alias("later").c
-    of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
-    is_later = tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index)
-    return later, and_(of_the_same, is_later)
 
 
 def _by_number(

@@ -38,7 +38,6 @@ VERIFY: Final = JobKind(
     QueueName.ARTIFACTS,
     "service_api.jobs.verify_artifact",
     run_seconds=3_600,
-    retries=(10, 60),  # the storage may be away for a moment
     at_front=True,  # a person waits for it
 )
 _WRONG_SECONDS: Final = 3_600
@@ -210,7 +209,7 @@ def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference)
 def _note_lost(engine: Engine, locator: str) -> bool:
     """Note the active work that names this place as lost; whether any recorded one does."""
     e = t.submission_envelopes.c
-    columns = e.bounty_id, e.solver, e.submission_commitment, is_active(t.submission_envelopes).label("active")
+    columns = e.bounty_id, e.solver, e.submission_commitment, is_active().label("active")
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
     with writing(engine) as connection:
         works = connection.execute(named).mappings().all()
