@@ -74,7 +74,7 @@ def verify(node_program: str, folder: Path, source: str, code: str) -> subproces
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_verify__the_source_of_the_code__names_its_immutables(node_program: str, answer: str, tmp_path: Path) -> None:
+def test_source_of_the_code_names_its_immutables(node_program: str, answer: str, tmp_path: Path) -> None:
     done = verify(node_program, tmp_path, SOURCE, answer)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split() == ["fee", f"0x{42:064x}"]

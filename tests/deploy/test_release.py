@@ -37,7 +37,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target / VERSION
 
 
-def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> None:
+def test_release_lists_every_file_with_its_digest(draft: Path) -> None:
     checked = subprocess.run(
         ["sha256sum", "--check", "SHA256SUMS"], cwd=draft, capture_output=True, text=True, check=True
     )
@@ -54,14 +54,14 @@ def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Pat
     assert len(again) == 10
 
 
-def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
+def test_wheel_has_the_version_and_no_server(draft: Path) -> None:
     with zipfile.ZipFile(draft / f"service_cli-{VERSION}-py3-none-any.whl") as wheel:
         names = wheel.namelist()
     assert f"service_cli-{VERSION}.dist-info/METADATA" in names
     assert not [name for name in names if re.search(r"service_api|/(db|web)/", name)]
 
 
-def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path) -> None:
+def test_tarball_names_its_sources(draft: Path) -> None:
     named, unstated = package_of(draft), json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
     assert named["repository"] == {"type": "git", "url": SOURCES, "directory": "clients/typescript"}
     assert (unstated["version"], "repository" in unstated) == (VERSION, False)

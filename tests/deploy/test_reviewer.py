@@ -52,7 +52,7 @@ def require_whole(url: str) -> None:
     ("where", "arguments", "variables"),
     [pytest.param(*each, id=each[0], marks=[] if each[0] == "mainnet" else pytest.mark.nightly) for each in commands()],
 )
-def test_reviewer__started_as_a_deployment_does__answers_and_is_scraped(
+def test_reviewer_of_a_deployment_answers(
     where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime, tmp_path: Path
 ) -> None:
     port = runtime.port()

@@ -62,9 +62,7 @@ def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
     assert heights == [10, 9, 8]
 
 
-def test_anvil__by_the_clock__gives_blocks_of_a_second_one_time(
-    runtime: Runtime, eventually: Callable[..., bool]
-) -> None:
+def test_anvil_gives_blocks_of_a_second_one_time(runtime: Runtime, eventually: Callable[..., bool]) -> None:
     with anvil.start(runtime, name="anvil-clock", mining="interval", durable=True) as node:
         assert eventually(lambda: tip(node)[0] >= 15)
         times = [header_at(node.rpc, BlockNumber(number)).time for number in range(1, 16)]
@@ -91,7 +89,7 @@ def tip(node: anvil.AnvilServer) -> tuple[BlockNumber, Bytes32]:
 
 
 @pytest.mark.nightly
-def test_servers__each_alone_and_two_at_once__leave_nothing(lair: Lair) -> None:
+def test_servers_leave_nothing(lair: Lair) -> None:
     with (
         postgres.start() as first,
         postgres.start() as second,
