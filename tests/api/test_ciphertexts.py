@@ -19,10 +19,10 @@ from service_api.submissions import ciphertexts
 from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.prepare_submission import store_envelope
 from service_common.db import app as t
-from service_common.jobs import QueueName, enqueue, locked, message, open_queue
+from service_common.jobs import QueueName, message, open_queue
 from sqlalchemy import delete
 
-from tests.api.conftest import Service, error_of, failed, used_by
+from tests.api.conftest import Service, error_of, failed
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.scraping import start
 from tests.waiting import wait_until
@@ -85,27 +85,6 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
     wait_until(lambda: worker.metrics().value("service_ciphertext_bytes_total") == length)
     assert worker.metrics().value("service_ciphertexts_total", result="matches") == 1
     service.runtime.family.end([worker.child])
-    forget_jobs(service)
-
-
-def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_queue(
-    service: Service, tmp_path: Path
-) -> None:
-    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    sealed.upload()
-    places, redis = used_by(service.client, Ciphertexts).places, service.resources.redis
-    assert enqueue(redis, service.resources.engine, PERIODIC[0].kind, "cleaning", message())
-    taken = 0
-    while places.acquire(blocking=False):
-        taken += 1
-    assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
-    for _ in range(taken):
-        places.release()
-    before, after = open_queue(QueueName.ARTIFACTS, redis).job_ids
-    assert (before.startswith("verify-"), after) == (True, "cleaning")
-    with locked(service.world.engine("service_api"), before):  # once the queue is at it, no request hashes beside it
-        assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
-    assert sealed.prepare().status_code == 201, "the job waits, maybe for an hour, past the deadline"
     forget_jobs(service)
 
 

@@ -6,9 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Event
 from typing import Final
 
 import psycopg
@@ -74,13 +72,7 @@ def hang(_: Message) -> None:
         time.sleep(0.1)
 
 
-def count(_: Message) -> None:
-    """Count its runs."""
-    RUNS.append(1)
-
-
-RUNS: Final = list[int]()
-FUNCTIONS: Final = (work, hang, count)
+FUNCTIONS: Final = (work, hang)
 PERIODIC: Final = Periodic(WORK, every_seconds=3_600)
 
 
@@ -265,27 +257,6 @@ def test_job_with_nothing_to_do_is_not_begun(redis: Redis, engine: Engine) -> No
     for _ in range(2):  # without an interval it does not rest
         assert begin_due(redis, engine, [busy]) == [busy.job_id]
         run_all(redis, engine, (busy,))
-
-
-def test_job_that_ends_is_not_mixed_up_with_the_next(redis: Redis, engine: Engine) -> None:
-    """The next one is enqueued as soon as the lock is free, and runs once."""
-    counted, ended = Periodic(JobKind(QUEUE, f"{HERE}.count", run_seconds=60), every_seconds=0), Event()
-    RUNS.clear()
-
-    def begin() -> int:
-        begun = 0
-        while not ended.is_set():
-            begun += len(begin_due(redis, engine, [counted]))
-        return begun
-
-    with ThreadPoolExecutor(2) as pool:
-        beginning = [pool.submit(begin) for _ in range(2)]
-        while len(RUNS) < 100:
-            run_all(redis, engine, (counted,))
-        ended.set()
-    run_all(redis, engine, (counted,))
-    assert len(RUNS) == sum(each.result() for each in beginning)
-    assert open_queue(QUEUE, redis).failed_job_registry.get_job_ids() == []
 
 
 def test_run_without_an_index_does_nothing() -> None:

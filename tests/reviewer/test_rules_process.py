@@ -4,19 +4,16 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
 
 import pytest
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
-from service_reviewer import jobs, rules
+from service_reviewer import rules
 from service_reviewer.judgement import Judgement
 from service_reviewer.rules import RulesFailed, judge_by_rules
-from sqlalchemy import select
 
 from tests.reviewer.labelled import labelled_pages
-from tests.servers import Database
 
 
 def behaving(what: Callable[[], object], material: Material) -> Judgement:
@@ -105,26 +102,3 @@ def test_mistake_of_the_rules__is_raised_and_no_judgement_and_says_where_but_not
     with pytest.raises(RulesFailed, match=r"^\w+ > .*test_rules_process.py:[0-9]+ in mistaken$") as caught:
         behaving(mistaken, PAGES[0])
     assert "a mistake of the rules" not in str(caught.value)
-
-
-def test_review_of_a_parked_page_is_recorded_once(
-    database: Database, brief: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from service_common.db.review import reviews
-    from service_common.reviews import ReviewEnding
-
-    from tests.reviewer.test_jobs import job
-
-    for name, value in (
-        ("SERVICE_DATABASE_URL", database.url("service_reviewer")),
-        ("SERVICE_REDIS_URL", "redis://unused"),
-        ("SERVICE_REVIEW_PROVIDER", "rules"),
-    ):
-        monkeypatch.setitem(os.environ, name, value)
-    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, killed))
-    assert jobs.review(job()) == ReviewEnding().to_json()
-    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, mistaken))
-    assert jobs.review(job()) == ReviewEnding().to_json()  # the record stands; nothing is judged again
-    with database.engine("service_reviewer").connect() as connection:
-        row = connection.execute(select(reviews)).one()
-    assert row.result == "not_ready"

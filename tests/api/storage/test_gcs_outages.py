@@ -1,10 +1,7 @@
 """Failures of the storage become one refusal without the library's words, and pass when the storage is back."""
 
 import json
-import socket
-import threading
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -55,29 +52,6 @@ def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsSe
     assert refusal.value.message == "The artifact storage does not answer."
     assert store.stat("submissions/x.age") is None  # a token of the former process is renewed on the way
     store.close()
-
-
-def test_gcs_store__its_own_endpoint__is_all_it_talks_to(
-    fragile: gcs.GcsServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "netrc").write_text("machine 127.0.0.1 login somebody password else\n")
-    for name, value in {"http_proxy": "http://proxy.invalid:1", "no_proxy": "", "NETRC": f"{tmp_path}/netrc"}.items():
-        monkeypatch.setenv(name, value)
-    asked: list[str] = []
-    resolve, before = socket.getaddrinfo, set(threading.enumerate())
-
-    def recording(host: str, *arguments: object, **options: object) -> object:
-        asked.append(host)
-        return resolve(host, *arguments, **options)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(socket, "getaddrinfo", recording)
-    store = make_store(fragile)
-    store.check()
-    for started in set(threading.enumerate()) - before:
-        started.join()
-    store.close()
-
-    assert set(asked) == {"127.0.0.1"}
 
 
 def test_gcs_store__bucket_missing__check_fails(fragile: gcs.GcsServer) -> None:

@@ -1,7 +1,6 @@
 """How fresh a signed request is, on chains of any pace: by the times in their headers, at two calls an endpoint."""
 
-from collections.abc import Callable, Sequence
-from threading import Thread
+from collections.abc import Sequence
 
 import pytest
 from bounty_protocol.auth.header import ApprovalHeader
@@ -276,26 +275,3 @@ def test_real_reorg__is_seen(node: AnvilServer) -> None:
     found = blocks.block_at(BlockNumber(20), new.hash)
     assert found is not None
     assert found.hash == new.hash != old.hash
-
-
-def test_callers__while_one_reads__go_on_with_the_kept_header() -> None:
-    service = make()
-    good = signed(service.chain)
-    assert service.receive(good) is None
-    service.chain.clock.sleep(2.0)
-    seen: list[Reason | None] = []
-    ask: Callable[..., list[object]] = service.chain.ask
-
-    def slow(endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
-        service.chain.ask = ask  # type: ignore[method-assign]
-        others = [Thread(target=lambda: seen.append(service.receive(good))) for _ in range(4)]
-        for other in others:
-            other.start()
-        for other in others:
-            other.join(timeout=5)
-        assert seen == [None] * 4
-        return ask(endpoint, calls)
-
-    service.chain.ask = slow  # type: ignore[method-assign]
-    assert service.receive(good) is None
-    assert seen == [None] * 4
