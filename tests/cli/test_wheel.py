@@ -19,7 +19,7 @@ import pytest
 from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
-SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "alembic", "psycopg", "redis", "rq", "granian"}
+SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "psycopg", "redis", "rq", "granian"}
 
 
 @pytest.fixture(scope="session")

@@ -121,9 +121,9 @@ def _review(
 ) -> tuple[Issue, ...]:
 
     if conditions is None:
-        return review(Material(challenge, page, now)).issues
+        return review(Material(challenge, page, now))
     hub = conditions.constants
-    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)).issues
+    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals))
 
 
 def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:
