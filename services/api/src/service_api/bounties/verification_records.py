@@ -33,6 +33,8 @@ class Records:
     """The records of one source."""
 
     source: FactSource
+    may_keep: bool = True
+    """Whether what is derived is kept, which needs a role that may write."""
 
     def find(self, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
         """The record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
@@ -74,6 +76,8 @@ class Records:
                 ).canonical_bytes()
             except ServiceError as error:
                 raise ValueError("the facts do not make a record") from error
+        if not self.may_keep:
+            return content
         kept, row = t.verification_records, {"content": content, "block_hash": bounty.changed_at.block_hash}
         added = insert(kept).values(bounty_id=bounty_id, **row)
         of_another = kept.c.block_hash != row["block_hash"]
