@@ -11,7 +11,6 @@ from typing import Final
 import pytest
 from demo.bounty import Cast
 from eth_account import Account
-from local_stack.contract import Wallet
 
 from tests.campaign import some
 from tests.e2e import wallet_acts
@@ -188,16 +187,6 @@ def bounties(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Bounties:
     return Bounties(cast, tmp_path_factory.mktemp("steps"))
 
 
-def allow(bounties: Bounties) -> tuple[Act, TestWallet]:
-    """A bounty is funded by an allowance, of an account whose signatures its token does not take."""
-    person, stack = Wallet(), bounties.cast.stack
-    stack.anvil.fund(person.address)
-    act = wallet_acts.publish(bounties)
-    stack.hub.token.transact(stack.people.settler.wallet, "transfer", person.address, 25_000_000)
-    stack.anvil.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
-    return act, TestWallet(person.private_key, stack.anvil.url, 31_337)
-
-
 def of_a_person(act: Callable[[Bounties], Act]) -> Callable[[Bounties], tuple[Act, TestWallet]]:
     def made(bounties: Bounties) -> tuple[Act, TestWallet]:
         found = act(bounties)
@@ -208,7 +197,6 @@ def of_a_person(act: Callable[[Bounties], Act]) -> Callable[[Bounties], tuple[Ac
 
 STEPS: Final = {
     "create": (of_a_person(wallet_acts.publish), "has its page in a moment"),
-    "allow": (allow, "Create the bounty"),
     "submit": (of_a_person(wallet_acts.submit), "Your Submission is recorded."),
     "verdict": (of_a_person(wallet_acts.judge), "Your Verdict is recorded"),
     "award": (of_a_person(wallet_acts.claim), "Paid: "),
@@ -264,7 +252,7 @@ def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_d
     closed(page)
 
 
-def test_verdict__that_was_changed_elsewhere_while_the_form_was_open__is_asked_about(
+def test_verdict__that_was_changed_elsewhere_meanwhile__is_warned_of(
     cast: Cast, browser: Browser, bounties: Bounties
 ) -> None:
     act = wallet_acts.judge(bounties)
@@ -274,10 +262,9 @@ def test_verdict__that_was_changed_elsewhere_while_the_form_was_open__is_asked_a
     page.asked()
     cast.reject(bounty, act.who, "Nothing holds.")
     page.press(SIGN)
-    page.wait("Your Verdict was changed elsewhere meanwhile")
-    assert "finds no valid Submission" in page.text("#acting")
-    page.press("Go on with this one")
-    assert "is replaced by this one" in page.wait(SHOWN)
+    shown = page.wait("Recorded meanwhile")
+    assert "one that finds no valid Submission, is replaced by this one" in shown
+    assert "somebody else has the key of your account" in shown
     assert [each["method"] for each in page.asked()] == ["eth_signTypedData_v4"]
     closed(page)
 

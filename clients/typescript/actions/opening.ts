@@ -10,7 +10,7 @@ import type { Envelope, Progress } from "../src/opening.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { following, repeated, requireBucket, signed } from "./api.js";
-import { AWARDED, canJudge, canOpen } from "./bounty.js";
+import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
@@ -19,7 +19,6 @@ import { tidied } from "./journal.js";
 import { paced, pause } from "./paced.js";
 import { told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
-import { listingOf, unlistedNote, WorkTable } from "./submissions.js";
 import type { Numbered } from "./submissions.js";
 import { bytes, counted, moment } from "./text.js";
 import { finalWinner } from "./witnesses.js";
@@ -65,15 +64,6 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
       run: (stage) => openAsPoster(context, stage, bounty),
     });
   }
-  if (canOpen(account, bounty) && !canJudge(account, bounty)) {
-    offers.push({
-      key: "open",
-      title: t`Open a Submission`,
-      text: t`With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.`,
-      button: t`Open work`,
-      run: (stage) => openAsGuardian(context, stage, bounty),
-    });
-  }
   return offers;
 }
 
@@ -90,21 +80,6 @@ async function delivery({ api }: Context, bounty: Bounty, signal?: AbortSignal):
   const route = "/api/bounties/{bounty_id}/delivery/status";
   const asked = api.GET(route, { params: { path, query }, ...(signal && { signal }) });
   return (await typed("DeliveryStatus", answerOf(asked))).exists === true;
-}
-
-async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  stage.say(t`Reading the Submissions.`);
-  const listing = await listingOf(context, stage, bounty);
-  stage.say("");
-  const keys = new KeyField();
-  const opened = await openedOf(context, bounty, listing.recorded);
-  const [keyring, work] = await new Promise<[string[], Numbered]>((resolve, reject) => {
-    const wrong = stage.nested();
-    const open = (work: Numbered) => void keys.read().then((found) => resolve([found, work]), (error: unknown) => wrong.fail(error));
-    const table = new WorkTable(listing.recorded, opened, open, false);
-    stage.confirmed(t`Open a Submission`, [keys.place, ...unlistedNote(listing), table.place, wrong.place]).catch(reject);
-  });
-  await openOne(context, stage, bounty, work, keyring);
 }
 
 /** Downloads and opens one Submission, and notes that it was opened here. */
@@ -221,18 +196,11 @@ export class KeyField {
 
   /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
   async read(): Promise<string[]> {
-    return keyringOf(this.#input);
-  }
-}
-
-/** Gives the identities of the file in a field; `nothing_chosen` without one. */
-export async function keyringOf(input: HTMLInputElement): Promise<string[]> {
-  const { identitiesOf } = await import("./work.js");
-  const file = input.files?.[0];
-  if (file === undefined || file.size > MOST_KEY_BYTES) {
+    const { identitiesOf } = await import("./work.js");
+    const file = this.#input.files?.[0];
+    if (file !== undefined && file.size <= MOST_KEY_BYTES) return identitiesOf(await file.text());
     throw new ServiceError("nothing_chosen", t`Choose the file with your encryption keys.`);
   }
-  return identitiesOf(await file.text());
 }
 
 /** Raises unless the envelope is the committed one, sealed for this bounty by this Solver. */

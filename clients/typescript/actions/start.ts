@@ -1,6 +1,5 @@
 /** A page and its wallet, from the first button to what the account can do: each step puts a new state into the store. */
 
-import type { Address } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { Acts } from "./acts.js";
 import type { Offer } from "./acts.js";
@@ -9,7 +8,6 @@ import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import { makeContext, readerOf } from "./context.js";
 import type { Context } from "./context.js";
-import { button, element, labelled } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
 import { pause } from "./paced.js";
 import { publishOffer, showForm } from "./publish.js";
@@ -51,8 +49,7 @@ export class Session {
       disconnect: () => void this.#disconnect(),
       switchChain: () => void this.#switchChain(),
     };
-    const after = this.#settings.actions === "publish" ? [] : [this.#forSafe()];
-    this.#view = new View(acting, this.#acts, choices, after);
+    this.#view = new View(acting, this.#acts, choices);
     this.#store = new Store((state) => this.#view.show(state));
     if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
     discover((wallet) => {
@@ -179,44 +176,6 @@ export class Session {
   #refuse(error: ServiceError): void {
     document.getElementById("acting")?.replaceChildren(notice(error));
   }
-
-  /** Prepares claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
-  #forSafe(): HTMLElement {
-    const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
-    const wrong = element("div");
-    const acts = new Acts(() => undefined);
-    const prepare = async () => {
-      await acts.end();
-      const { state } = this.#store;
-      const address = field.value.trim().toLowerCase() as Address;
-      if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", t`This is not an address.`);
-      if (state.is !== "ready") return;
-      const context = await makeContext(readerOf(this.#settings, state.context.wallet, address), state.context.wallet);
-      if (!(await context.node.isContract(address))) {
-        throw new ServiceError("not_a_safe", t`There is no contract at this address on the wallet's chain.`);
-      }
-      const [offers, why] = await preparedOffers(context);
-      acts.show(offers, why);
-      const [first] = offers;
-      if (first?.begins === "alone" && offers.length === 1) acts.begin(first.key);
-    };
-    const go = button(t`Show what it can do`, () => {
-      wrong.replaceChildren();
-      prepare().catch((error: unknown) => wrong.replaceChildren(notice(error)));
-    });
-    const hint = t`Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.`;
-    const label = labelled(t`Address of the Safe`, field, hint);
-    const summary = element("summary", {}, t`Prepare a transaction for a Safe`);
-    return element("details", { class: "safe" }, summary, label, element("p", {}, go), wrong, acts.place);
-  }
-}
-
-/** What needs no signature of the account but its transaction; and why that may be nothing. */
-async function preparedOffers(context: Context): Promise<[Offer[], string]> {
-  const { bounty: stated } = context.settings;
-  if (stated === undefined) return [[heartbeat(context)], ""];
-  const bounty = await readState(context, stated);
-  return [hubOffers(context, bounty), whyNothing(context.account, bounty)];
 }
 
 /** What the account can do on this page now, what matters most first; and why that may be nothing. */

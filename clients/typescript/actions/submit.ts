@@ -17,20 +17,17 @@ import { archiveOf } from "./copies.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
-import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
 import { paced } from "./paced.js";
 import { finished, told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
-import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
+import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform, stepOf } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
 export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
-const IN_MEMORY =
-  t`This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page open until your Submission is recorded.`;
 
 /** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -70,9 +67,9 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
+  await requireFiles();
   requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
-  await heedStandstill(context, stage, bounty.submissionDeadline, t`A Submission`);
   const name = keptName(bounty);
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
@@ -229,7 +226,6 @@ async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Prom
   const field = new DirectoryField();
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
-  const note = await memoryNote();
   let secrets: readonly string[] = [];
   field.onChosen(async (files) => {
     secrets = await likelySecrets(files);
@@ -244,7 +240,7 @@ async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Prom
   const whose =
     t`It is sealed until ${moment(bounty.revealAt)}. The Guardians' keys and this time are the word of the wallet's node and of ${api}: one operator of both could read it early.`;
   stage.say("");
-  const fields = [field.place, shown, ...note, element("p", { class: "muted" }, whose)];
+  const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = await field.files();
     if (secrets.length === 0 || agreed.checked) return files;
@@ -258,11 +254,6 @@ function sizeOf(content: ArtifactFile["content"]): number {
   return content instanceof Blob ? content.size : 0;
 }
 
-/** Says where sealed work waits, in a browser that keeps no files. */
-async function memoryNote(): Promise<readonly HTMLElement[]> {
-  return (await keepsFiles()) ? [] : [element("p", { class: "warning" }, IN_MEMORY)];
-}
-
 async function seal(context: Context, stage: Stage, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
   const { settings, account } = context;
   if (settings.beacon === undefined) {
@@ -271,24 +262,18 @@ async function seal(context: Context, stage: Stage, bounty: Bounty, files: reado
     });
   }
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
-  const target = (await keepsFiles()) ? file : undefined;
   const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
   const { sealInWorker } = await import("./sealing.js");
-  const order = { files, sealFor, target };
   const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
   const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage
-    .until((signal) => sealInWorker(order, onWritten, signal))
-    .catch(async (error: unknown) => {
-      if (target !== undefined) await removeStored(target).catch(() => undefined);
-      const isStopped = error instanceof ServiceError && error.code === "stopped";
-      if (!isStopped) throw error;
+    .until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal))
+    .catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== "stopped") throw error;
       const next = { nextAction: t`Nothing was sent. Choose the work again.` };
-      throw new ServiceError("stopped", t`The sealing was stopped.`, next);
+      throw new ServiceError("stopped", t`The sealing was stopped.`, next); // a later visit removes what it left
     });
-  if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
-  const envelope = new TextDecoder().decode(made.envelope);
-  return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };
+  return { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file, uploaded: false, prepared: false };
 }
 
 /** How the names of an account's sealed files for one bounty begin. */

@@ -25,14 +25,11 @@ export class View {
   readonly #list = element("p", { class: "choices" });
   readonly #session = element("div");
   readonly #note = element("div");
-  readonly #after: readonly Node[];
 
-  /** `after` stands below the acts of an account. */
-  constructor(acting: HTMLElement, acts: Acts, choices: Choices, after: readonly Node[]) {
+  constructor(acting: HTMLElement, acts: Acts, choices: Choices) {
     this.#acting = acting;
     this.#acts = acts;
     this.#choices = choices;
-    this.#after = after;
   }
 
   /** Shows a wallet that announced itself. */
@@ -52,7 +49,7 @@ export class View {
       return;
     }
     if (this.#acts.place.parentNode !== this.#session) {
-      this.#session.replaceChildren(this.#note, this.#acts.place, ...this.#after);
+      this.#session.replaceChildren(this.#note, this.#acts.place);
     }
     const again = button(t`Connect again`, () => this.#choices.connect(state.announced));
     const changed = element("p", { role: "status", class: "warning" }, t`The wallet's account or chain changed.`, " ", again);
