@@ -40,7 +40,6 @@ def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: C
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.press("Show that you are there")
     page.wait("Recorded.")
-    page.wait("It was begun before, and is of ")
     assert page.asked() == []
     page.press("Show that you are there")
     page.wait(SHOWN)

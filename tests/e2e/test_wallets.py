@@ -472,7 +472,10 @@ def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast,
 
 @pytest.mark.parametrize(
     ("changes", "text"),
-    [({"escrow_amount": "26000000"}, "escrow: the page states 26000000"), ({"reveal_at": 1}, "reveal point: the page")],
+    [
+        ({"escrow_amount": "26000000"}, "escrow: the service states 26000000"),
+        ({"reveal_at": 1}, "reveal point: the service"),
+    ],
 )
 def test_page__that_differs_from_the_chain__offers_nothing(
     cast: Cast, browser: Browser, offered: Funded, changes: dict[str, object], text: str
@@ -480,7 +483,7 @@ def test_page__that_differs_from_the_chain__offers_nothing(
     page = browser.open(f"{cast.stack.pages_url}{path_of(offered)}", wallet_of(cast, "solver-1"))
     page.do("state", changes=changes)
     page.connect()
-    page.wait_alert("This page and the chain state different terms of this bounty.")
+    page.wait_alert("The service states something else than what this page derived itself.")
     page.wait_alert(text)
     assert "Directory with the work" not in page.text("#acting")
     closed(page)

@@ -93,11 +93,6 @@ export class Journal {
     });
   }
 
-  /** Keeps `alone` away from a name until this page is left; other pages may hold it as well. */
-  hold(name: string): void {
-    void navigator.locks.request(this.#prefix + name, { mode: "shared" }, () => new Promise<never>(() => undefined));
-  }
-
   #get<Value>(key: string): Promise<Value | undefined> {
     return answered(this.#store("readonly", "strict").get(key) as IDBRequest<Value | undefined>);
   }

@@ -5,11 +5,11 @@
  */
 
 import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, parseEventLogs } from "viem";
-import type { Abi, Address, Chain, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
+import type { Abi, Address, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
 import type { EIP1193RequestFn, Hex, Log, ReadContractParameters, ReadContractReturnType } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
 import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
-import { readChain } from "./chains.js";
+import { chainOf } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -73,7 +73,7 @@ export class Node {
   constructor(wallet: Pick<Wallet, "read" | "chainId">, hub: Address) {
     const request = ({ method, params }: { method: string; params?: unknown }) =>
       inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
-    const chain: Chain | undefined = readChain(wallet.chainId);
+    const chain = chainOf(wallet.chainId);
     const transport = custom({ request }, { retryCount: 0 });
     this.#request = transport({}).request;
     this.#client = createClient({

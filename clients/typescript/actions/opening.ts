@@ -5,8 +5,7 @@
 
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
-import type { Envelope, Progress } from "../src/opening.js";
+import type { Beacon, Envelope, Progress } from "../src/opening.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { following, repeated, requireBucket, signed } from "./api.js";
@@ -20,7 +19,7 @@ import { paced, pause } from "./paced.js";
 import { told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
 import type { Numbered } from "./submissions.js";
-import { bytes, counted, moment } from "./text.js";
+import { bytes, counted } from "./text.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -32,7 +31,7 @@ const OPTIONAL_MILLISECONDS = 3_000;
 const READING: readonly Fact[] = [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]];
 
 /** A Submission as the service holds it, checked against the chain. */
-export interface Fetched {
+interface Fetched {
   readonly envelope: Envelope;
   readonly downloadUrl: string;
 }
@@ -172,15 +171,8 @@ async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<H
       nextAction: t`Try again once the operator has published one.`,
     });
   }
-  const { delivery_public_key: served } = await repeated(stage, () =>
-    typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key"))),
-  );
-  if (served !== key && served === (await node.readContract({ ...hub, functionName: "deliveryKey" }, "finalized"))) {
-    throw new ServiceError("delivery_key_changing", t`Another delivery key has just taken effect.`, {
-      nextAction: t`Try again in some minutes, when the service shows it, too.`,
-    });
-  }
-  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", served, key]]);
+  const asked = () => typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
+  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", (await repeated(stage, asked)).delivery_public_key, key]]);
   return key;
 }
 
@@ -203,16 +195,29 @@ export class KeyField {
   }
 }
 
-/** Raises unless the envelope is the committed one, sealed for this bounty by this Solver. */
-export async function fetchedOf(
+function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
+  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
+}
+
+/**
+ * Reads sealed work; raises unless its envelope is the committed one, sealed for this bounty by this Solver. `next` is what
+ * the wallet signs right after it; `isExplained`: it was shown with the request before.
+ */
+async function fetchSubmission(
   context: Context,
+  stage: Stage,
   bounty: Bounty,
   named: Recorded,
-  content: Schemas["SubmissionContent"],
+  next: readonly Fact[] = [],
+  isExplained = false,
 ): Promise<Fetched> {
+  const beacon = beaconOf(context);
+  const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
+  const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
+  const send = () => answerOf(context.api.GET(route, { params: { path } }));
+  const title = t`Read the sealed work`;
+  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
-  const { beacon } = context.settings;
-  if (beacon === undefined) throw noBeacon();
   refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);
   const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
@@ -226,40 +231,17 @@ export async function fetchedOf(
   return { envelope, downloadUrl: content.download_url };
 }
 
-function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
-  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
-}
-
-/** Reads sealed work. `next` is what the wallet signs right after it; `isExplained`: it was shown with the request before. */
-async function fetchSubmission(
-  context: Context,
-  stage: Stage,
-  bounty: Bounty,
-  named: Recorded,
-  next: readonly Fact[] = [],
-  isExplained = false,
-): Promise<Fetched> {
-  if (context.settings.beacon === undefined) throw noBeacon();
-  const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
-  const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
-  const send = () => answerOf(context.api.GET(route, { params: { path } }));
-  const title = t`Read the sealed work`;
-  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
-  return fetchedOf(context, bounty, named, content);
-}
-
 /** Opens the key of sealed work with a Guardian's keys. */
-export async function contentKey(
-  { settings }: Context,
+async function contentKey(
+  context: Context,
   stage: Stage,
   bounty: Bounty,
   { envelope }: Fetched,
   keyring: readonly string[],
 ): Promise<string> {
   const { contentKeyOf } = await import("./work.js");
-  if (settings.beacon === undefined) throw noBeacon();
   stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  return contentKeyOf(envelope, settings.beacon, settings.beaconUrl, keyring, bounty.guardians.length);
+  return contentKeyOf(envelope, beaconOf(context), context.settings.beaconUrl, keyring, bounty.guardians.length);
 }
 
 /** Offers the opened work, and says so where the note that it was opened could not be made. */
@@ -292,8 +274,10 @@ export async function save(
   );
 }
 
-function noBeacon(): ServiceError {
-  return new ServiceError("beacon_unavailable", t`The beacon is not known at the moment.`, {
-    nextAction: t`Reload the page and try again. It is ${moment(Math.floor(Date.now() / 1_000))} by this machine's clock.`,
+/** Gives the beacon that opens work; refuses while its clock is not known. */
+export function beaconOf({ settings }: Context): Beacon {
+  if (settings.beacon !== undefined) return settings.beacon;
+  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is not known at the moment.`, {
+    nextAction: t`Reload the page in a minute and try again.`,
   });
 }

@@ -15,10 +15,10 @@ import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js"
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
 import { notice } from "./stage.js";
-import { Store } from "./store.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View } from "./view.js";
+import type { State } from "./view.js";
 import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
@@ -36,7 +36,7 @@ export class Session {
   #settings: Settings;
   readonly #wallets: Announced[] = [];
   readonly #acts = new Acts(() => void this.#refresh());
-  readonly #store: Store;
+  #state: State = { is: "choosing" };
   readonly #view: View;
   /** Counts connections: what an older one reads comes too late. */
   #turn = 0;
@@ -50,12 +50,16 @@ export class Session {
       switchChain: () => void this.#switchChain(),
     };
     this.#view = new View(acting, this.#acts, choices);
-    this.#store = new Store((state) => this.#view.show(state));
     if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
     discover((wallet) => {
       this.#wallets.push(wallet);
       this.#view.offer(wallet);
     });
+  }
+
+  #set(state: State): void {
+    this.#state = state;
+    this.#view.show(state);
   }
 
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
@@ -64,12 +68,12 @@ export class Session {
       this.#refuse(new ServiceError("insecure", t`Wallets work on pages that are read by https only.`));
       return;
     }
-    if (this.#store.state.is === "ready") return;
-    this.#store.set({ is: "choosing" });
+    if (this.#state.is === "ready") return;
+    this.#set({ is: "choosing" });
     await pause(this.#wallets.length === 0 ? PATIENCE_MILLISECONDS : SINGLE_MILLISECONDS);
     const [only] = this.#wallets;
-    if (only === undefined) this.#store.set({ is: "absent" });
-    else if (this.#wallets.length === 1 && this.#store.state.is === "choosing") void this.#connect(only, true);
+    if (only === undefined) this.#set({ is: "absent" });
+    else if (this.#wallets.length === 1 && this.#state.is === "choosing") void this.#connect(only, true);
   }
 
   /** Connects the wallet of an earlier visit, where it shows its account unasked. */
@@ -95,7 +99,7 @@ export class Session {
       wallet.onChange(() => {
         if (this.#turn === turn) void this.#changed();
       });
-      this.#store.set({ is: "reading", wallet });
+      this.#set({ is: "reading", wallet });
       await wallet.requireReady();
       const reader = readerOf(this.#settings, wallet);
       const stated = this.#settings.bounty;
@@ -103,19 +107,19 @@ export class Session {
       const [offers, why] = await offersOf(context, bounty);
       await ending;
       if (this.#turn !== turn) return; // another wallet was chosen meanwhile
-      this.#store.set({ is: "ready", announced, context, offers, why, isChanged: false });
+      this.#set({ is: "ready", announced, context, offers, why, isChanged: false });
       const [first] = offers;
       const begins = first?.begins === "always" || (first?.begins === "alone" && isAsked && offers.length === 1);
       if (first !== undefined && begins) this.#acts.begin(first.key);
     } catch (error) {
-      if (this.#turn === turn) this.#store.set({ is: "refused", error, announced, wallet });
+      if (this.#turn === turn) this.#set({ is: "refused", error, announced, wallet });
     }
   }
 
   /** Asks the wallet for an account; once that takes long, shows what the wallet may be waiting for. */
   async #asked(announced: Announced): Promise<Wallet> {
-    this.#store.set({ is: "connecting", isSlow: false });
-    const timer = setTimeout(() => this.#store.set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
+    this.#set({ is: "connecting", isSlow: false });
+    const timer = setTimeout(() => this.#set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
     try {
       return await Wallet.connect(announced, this.#settings.deployment.chainId);
     } finally {
@@ -125,23 +129,23 @@ export class Session {
 
   /** Reads again what can be done, after an act: a Verdict may have ended the bounty. */
   async #refresh(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "ready") return;
     const turn = this.#turn;
     const { context } = state;
     const { bounty: stated } = context.settings;
     const read = async () => offersOf(context, stated && (await readState(context, stated)));
     const found = await read().catch(() => undefined);
-    const now = this.#store.state;
+    const now = this.#state;
     if (found === undefined || now.is !== "ready" || this.#turn !== turn) return;
-    this.#store.set({ ...now, offers: found[0], why: found[1] });
+    this.#set({ ...now, offers: found[0], why: found[1] });
   }
 
   /** The wallet has another account or chain: an act that is running is not taken away, all else is read anew. */
   async #changed(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "ready") return;
-    if (this.#acts.isBusy) this.#store.set({ ...state, isChanged: true });
+    if (this.#acts.isBusy) this.#set({ ...state, isChanged: true });
     else {
       const { announced } = state;
       const wallet = await Wallet.connectAgain(announced, this.#settings.deployment.chainId).catch(() => undefined);
@@ -151,13 +155,13 @@ export class Session {
   }
 
   async #switchChain(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "refused" || state.wallet === undefined) return;
     try {
       await state.wallet.switchChain();
       await this.#connect(state.announced, true);
     } catch (error) {
-      this.#store.set({ ...state, error });
+      this.#set({ ...state, error });
     }
   }
 
@@ -170,7 +174,7 @@ export class Session {
   async #left(): Promise<void> {
     this.#turn += 1;
     await this.#acts.end();
-    this.#store.set({ is: "choosing" });
+    this.#set({ is: "choosing" });
   }
 
   #refuse(error: ServiceError): void {

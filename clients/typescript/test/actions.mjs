@@ -740,20 +740,6 @@ function withFiles(t, ...names) {
   return files;
 }
 
-for (const [what, alone, isThere] of [
-  ["that another tab offers to save is kept", async () => assert.fail("another tab holds it"), true],
-  ["that nobody offers is removed", (_, work) => work(), false],
-]) {
-  test(`earlier sealed work ${what} once other files are sealed`, async (t) => {
-    const { context } = scene(t, {});
-    context.journal.alone = alone;
-    const begin = `sealed-31337-${HERE}-7-${ADDRESS}-`;
-    const files = withFiles(t, `${begin}old`, `${begin}new`);
-    await actions.removeSealed(context, { id: 7n }, `${begin}new`);
-    assert.deepEqual([files.has(`${begin}old`), files.has(`${begin}new`)], [isThere, true]);
-  });
-}
-
 const NEWER = `0x${"77".repeat(32)}`;
 for (const [what, final, now, expected, recorded = true] of [
   ["until its block is final", NONE, 1n, "kept"],
@@ -774,20 +760,6 @@ for (const [what, final, now, expected, recorded = true] of [
     actions.submitOffers(context, { id: 7n, isOpen: false, now, submissionDeadline: 2n, judgingDeadline: 4n });
     for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
     assert.deepEqual([seen.store.size, files.has(file)], expected === "kept" ? [2, true] : [0, false]);
-  });
-}
-
-for (const [what, active, asks, fact] of [
-  ["which the chain shows, is not offered again", SENT, 0],
-  ["which the chain has lost, is gone on with", NONE, 1],
-  ["in whose place the chain has another, is asked about", NEWER, 1, `your Submission ${NEWER}`],
-]) {
-  test(`recorded work, ${what}`, async (t) => {
-    const { seen, stage, context } = scene(t, { node: { readContract: async () => active }, presses: ["Go on with it"] });
-    const kept = { commitment: SENT, file: "a", uploaded: true, prepared: true, recorded: true, envelope: "" };
-    seen.store.set("sealed 7", kept);
-    assert.deepEqual(await actions.keptOf(context, stage, "sealed 7", { id: 7n }), asks === 0 ? undefined : kept);
-    assert.deepEqual([seen.confirmed.length, seen.confirmed[0]?.[1].get("What the chain shows now")], [asks, fact]);
   });
 }
 
