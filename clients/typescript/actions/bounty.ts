@@ -5,6 +5,7 @@
 
 import type { Address, Hex } from "viem";
 import { pinnedBounty, ServiceError } from "../src/acting.js";
+import type { HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import type { Context, Reader } from "./context.js";
@@ -72,6 +73,7 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
     [t`guardian fee`, stated.guardian_fee, String(view.guardianFee)],
   ]);
   const guardians = roster.accounts.map((each) => each.toLowerCase() as Address);
+  requirePossible(view, claimable, account, guardians);
   return {
     ...view,
     id,
@@ -91,6 +93,30 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
 export function canJudge(account: Address, bounty: Bounty): boolean {
   const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
   return isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline && guardians.includes(account);
+}
+
+/** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
+function requirePossible(money: HubAnswer<"getBounty">, claimable: bigint, account: Address, guardians: readonly Address[]): void {
+  const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;
+  const seats = BigInt(guardians.length);
+  const share = guardianFee / seats;
+  const award = escrowAmount - protocolFee - guardianFee;
+  const passedOn = outcome === AWARDED ? award + protocolFee : 0n;
+  const shares = escrowAmount - passedOn - refundDue; // of those who recorded a Verdict, while the refund is due
+  const isRefundable = share === 0n ? shares === 0n : shares % share === 0n && shares >= 0n && shares <= share * seats;
+  const isOwn = (each: Address) => each.toLowerCase() === account;
+  const own =
+    (isOwn(money.winner) ? awardDue : 0n) +
+    (isOwn(money.poster) ? refundDue : 0n) +
+    (isOwn(money.protocolFeeRecipient) ? protocolFeeDue : 0n);
+  const isPossible =
+    [0n, outcome === AWARDED ? award : 0n].includes(awardDue) &&
+    [0n, outcome === AWARDED ? protocolFee : 0n].includes(protocolFeeDue) &&
+    (refundDue === 0n || (outcome !== OPEN && isRefundable)) &&
+    [0n, guardians.includes(account) ? share : 0n].includes(claimable - own);
+  if (isPossible) return;
+  const message = t`The wallet's node states amounts that do not follow from the bounty's terms.`;
+  throw new ServiceError("chain_inconsistent", message, { nextAction: t`Choose another node in the wallet.` });
 }
 
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */

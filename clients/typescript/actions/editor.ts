@@ -27,7 +27,7 @@ const EMPTY: Filled = {
 /** Refusals that are about what is on the page, so that it is corrected there. */
 const ABOUT_PAGE = new Set([
   ...["invalid_bounty_challenge", "bounty_challenge_not_ready", "page_not_ready", "terms_refused"],
-  ...["page_incomplete", "payload_too_large", "secret_in_document", "not_a_page"],
+  ...["page_incomplete", "payload_too_large", "secret_in_document"],
 ]);
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
@@ -110,7 +110,8 @@ export class Editor {
     }
     const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEFAULT_DAYS.deadline * DAY : draft.filled.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
-    const [written, finished] = [this.#writtenHere(desk.token.symbol), this.#finished()];
+    const written = this.#writtenHere(desk.token.symbol);
+    const finished = labelled(t`Page`, this.#text, t`Markdown with frontmatter, exactly as it will be published.`);
     const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
     this.shown = [this.#refusal, this.#ways(written, finished), written, finished, this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
@@ -247,31 +248,6 @@ export class Editor {
     return part;
   }
 
-  #finished(): HTMLElement {
-    const file = element("input", { type: "file", accept: ".md,text/markdown,text/plain" });
-    const read = async (from: File): Promise<void> => {
-      const found = await from.text();
-      try {
-        requirePage(unixLines(found)); // what is in the field is kept in the browser
-        requireNoKey(t`The file holds`, found);
-        this.#text.value = found;
-        this.#choose("finished");
-      } catch (error) {
-        this.refuse(error as ServiceError);
-        file.value = ""; // once it is corrected, the same file can be chosen again
-      }
-    };
-    file.addEventListener("change", () => {
-      if (file.files?.[0] !== undefined) void read(file.files[0]);
-    });
-    return element(
-      "div",
-      {},
-      labelled(t`File`, file, t`Or paste the page into the field below.`),
-      labelled(t`Page`, this.#text, t`Markdown with frontmatter, exactly as it will be published.`),
-    );
-  }
-
   /** Makes the two ways in. */
   #ways(written: HTMLElement, finished: HTMLElement): HTMLElement {
     const ways = [["written", t`Write it here`, written], ["finished", t`Use a finished page`, finished]] as const;
@@ -303,13 +279,6 @@ export class Editor {
     this.#mark();
     void this.#desk.journal.write(DRAFT, JSON.stringify(this.#draft)).catch(() => undefined); // it is still shown
   }
-}
-
-/** Refuses another file, which may be a key's. */
-function requirePage(text: string): void {
-  if (text.startsWith("---\n")) return;
-  const nextAction = t`What was chosen begins otherwise, as another file does; nothing was sent.`;
-  throw new ServiceError("not_a_page", t`A page begins with a line of ---.`, { nextAction });
 }
 
 function textOf({ mode, text, filled }: Draft, token: Token): string {

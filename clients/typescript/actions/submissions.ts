@@ -1,8 +1,7 @@
 /** The Submissions of a bounty: as the API lists them, each held against the Hub, and as a numbered table. */
 
-import type { Address, Hex } from "viem";
+import type { Address } from "viem";
 import { disagreement } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -27,38 +26,31 @@ export interface Listing {
 
 const AT_ONCE = 25;
 
-type Row = Pick<Schemas["ActiveSubmission"], "solver_address" | "submission_commitment" | "submitted_at">;
-
-/** Lists the Submissions of a bounty: of its detail, which has the first thousand. */
+/**
+ * Lists the Submissions of a bounty: of its detail, which has the first thousand, each looked up in the Hub and numbered as
+ * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
+ * nobody opened.
+ */
 export async function listingOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listing> {
   const { active_submissions: listed, active_submission_count: count } = await detailOf(context, stage, bounty);
-  const recorded = await recordedOf(context, listed, bounty.id);
-  return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
-}
-
-/**
- * Looks each of them up in the Hub, and numbers them as the page does. `sources_disagree` where the wallet's node has
- * another one of a Solver: a Verdict would be for work that nobody opened.
- */
-export async function recordedOf(context: Context, listed: readonly Row[], bountyId: bigint): Promise<Numbered[]> {
   const sorted = [...listed].sort(
     (left, right) =>
       Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
   );
-  const found: Numbered[] = [];
+  const recorded: Numbered[] = [];
   for (let start = 0; start < sorted.length; start += AT_ONCE) {
     const some = sorted.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }, at) => {
       const solver = solver_address as Address;
-      const commitment = await activeOf(context, bountyId, solver);
+      const commitment = await activeOf(context, bounty.id, solver);
       if (commitment !== submission_commitment) {
         const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
         throw disagreement("number", theirs, t`the wallet's node has ${commitment}`);
       }
-      return { solver, commitment: commitment as Hex, number: start + at + 1 };
+      return { solver, commitment, number: start + at + 1 };
     });
-    found.push(...(await Promise.all(some)));
+    recorded.push(...(await Promise.all(some)));
   }
-  return found;
+  return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
 }
 
 /** Names a Submission as every part of the pages does. */

@@ -28,7 +28,7 @@ import { perform, stepOf } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
-export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
+const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 
 /** What was sealed; its ciphertext is stored under the name of `file`. */
 interface Sealed {
@@ -164,7 +164,7 @@ function keptName({ id }: Bounty): string {
 }
 
 /** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there; not what the Hub has. */
-export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
+async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
   if (kept === undefined || !(await isFor(context, kept, bounty)) || (await storedAt(kept.file)) === undefined) return undefined;
   if (kept.recorded === true && (await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;

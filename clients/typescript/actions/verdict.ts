@@ -80,7 +80,8 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ...facts,
       [t`Commitment of your reasons`, commitment],
     ],
-    ready: async () => replaced(await heldByNow(held, [earlier, own]), earlier, own), // the form may have been open for long
+    // The form may have been open for long; a part of the node may be behind.
+    ready: async () => replaced(await lookedAt(held, (now) => isSame(now, earlier) || isSame(now, own)), earlier, own),
     holds: async () => isSame(await held(), own),
   });
   const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
@@ -127,11 +128,6 @@ async function publishReasons(
 
 function isSame([kind, solver, submission]: Held, other: Held): boolean {
   return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
-}
-
-/** Reads what the Hub holds, again where it is none of the `expected`. */
-export function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
-  return lookedAt(held, (now) => expected.some((each) => isSame(now, each)));
 }
 
 /** Says what a Verdict takes the place of: what the Hub holds by now, which may be another one than `before` or itself. */

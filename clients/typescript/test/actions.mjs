@@ -602,14 +602,6 @@ test("a wallet that hangs ends what waits for it", async (t) => {
   assert.equal((await ended(t, actions.Wallet.connectAgain(silent, 1)))?.message, "The wallet does not answer.");
 });
 
-test("an answer that says nothing of the deployment is none", () => {
-  for (const answer of [undefined, null, {}, [], "signed in", { escrow_token: null }, { escrow_token: {} }]) {
-    assert.equal(actions.deploymentIn(answer), undefined);
-  }
-  const stated = { escrow_token: { address: ADDRESS } };
-  assert.equal(actions.deploymentIn(stated), stated);
-});
-
 test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
   let isSwitched = false;
   const requireReady = async () => {
@@ -819,18 +811,6 @@ for (const [what, before, now, fact, isNew] of [
     const [told, warning] = actions.replaced(now, before, OWN);
     assert.match(String(told?.[1]), fact);
     assert.equal(warning !== undefined, isNew);
-  });
-}
-
-for (const [what, held, expected] of [
-  ["a part of the node that is behind is asked again", [AWARDS, AWARDS, FINDS_NONE], FINDS_NONE],
-  ["what was recorded elsewhere is so at each look", [AWARDS, AWARDS, AWARDS, AWARDS], AWARDS],
-]) {
-  test(`of a Verdict that takes the place of another one, ${what}`, async (t) => {
-    scene(t, {});
-    const left = [...held];
-    const found = await ended(t, actions.heldByNow(async () => left.shift(), [FINDS_NONE, OWN]));
-    assert.deepEqual([found, left], [expected, []]);
   });
 }
 
