@@ -24,7 +24,7 @@ from demo.examples import artifact, challenge_page
 from local_stack.contract import Wallet, wait_for
 
 from tests.cli.lies import lie_at
-from tests.cli.servers import Lost, Reply, Request, Server
+from tests.cli.servers import Reply, Request, Server
 from tests.e2e.wallet_acts import SEND, SIGN, forward, path_of, short_of, work_label
 from tests.e2e.wallet_pages import begin_claim, choose_keys, closed, opened, wallet_of
 from tests.pages.driver import Browser, Page, TestWallet
@@ -315,34 +315,6 @@ def test_api__that_states_something_else__gets_nothing_on_chain(
         page.press("Go on with it")
     assert page.asked() == []
     closed(page)
-
-
-def test_api__that_restarts__is_waited_for_and_the_wallet_asked_again_with_the_reason(
-    cast: Cast, browser: Browser, offered: Funded, tmp_path: Path, api: Server
-) -> None:
-    page = opened(cast, browser, "solver-2", path_of(offered), api)
-    away = iter(["/api/bounties/", "artifact-upload-url"])  # each is not there once
-    missing = next(away)
-
-    def alter(request: Request, reply: Reply) -> Reply:
-        nonlocal missing
-        if missing not in request.path:
-            return reply
-        missing = next(away, "nothing")
-        raise Lost
-
-    api.alter = alter
-    page.begin("Submit work")
-    page.wait("It may be restarting")
-    page.wait("Directory with the work")
-    page.tree("Directory with the work", artifact(tmp_path))
-    page.press("Seal it")
-    page.press(SIGN)
-    page.wait("The service did not answer the request that you signed.")
-    page.press(SIGN)
-    page.wait("Record the Submission on the chain")
-    assert len(page.asked()) == 3
-    page.close()  # a browser reports requests without an answer
 
 
 def test_heartbeat__by_a_guardian__is_on_chain(cast: Cast, browser: Browser) -> None:

@@ -8,7 +8,7 @@ import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { following, repeated, requireBucket, signed } from "./api.js";
+import { following, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -172,7 +172,7 @@ async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<H
     });
   }
   const asked = () => typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
-  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", (await repeated(stage, asked)).delivery_public_key, key]]);
+  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", (await stage.until(asked)).delivery_public_key, key]]);
   return key;
 }
 

@@ -13,7 +13,6 @@ import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import { requireSameTerms } from "./challenge.js";
-import { archiveOf } from "./copies.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
@@ -116,7 +115,12 @@ async function copyOf(sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> 
   const ciphertext = await storedAt(sealed.file);
   if (ciphertext === undefined) return [];
   const folder = `submission-${bounty.id}-${sealed.commitment.slice(2, 10)}`;
-  const archive = archiveOf(folder, sealed.envelope, ciphertext);
+  const files = [
+    { path: `${folder}/envelope.json`, content: new Blob([sealed.envelope]) },
+    { path: `${folder}/ciphertext.age`, content: ciphertext },
+  ];
+  const { archiveStream } = await import("./work.js");
+  const archive = await new Response(archiveStream(files)).blob();
   const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
   const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
   return [element("p", {}, link, " ", why)];

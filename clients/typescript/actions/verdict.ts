@@ -4,7 +4,7 @@ import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
 import type { Offer } from "./acts.js";
-import { repeated, signed } from "./api.js";
+import { signed } from "./api.js";
 import { AWARDED, canJudge, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -116,7 +116,7 @@ async function publishReasons(
     () => answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
   stage.say(t`Reading the reasons back.`);
-  const read = await repeated(stage, () => {
+  const read = await stage.until(() => {
     const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
     return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
   });

@@ -200,7 +200,7 @@ for (const [account, changes, expected] of [
 }
 
 const ADDRESS = `0x${"aA".repeat(20)}`;
-const away = (status) => new actions.ServiceError("api_unreachable", "the API does not answer", { status });
+const away = () => new actions.ServiceError("api_unreachable", "the API does not answer");
 
 /** A request that a wallet signs: what each attempt ends with. */
 async function played(t, ends) {
@@ -223,10 +223,8 @@ async function played(t, ends) {
 
 const refusal = (code) => new actions.ServiceError(code, "No.");
 for (const [what, ends, expected, attempts] of [
-  ["that nobody answers is signed once more", [away(), "done"], "done", 2],
-  ["that a proxy answers is signed once more", [away(503), "done"], "done", 2],
-  ["that finds no service is not", [away(404), "done"], "api_unreachable", 1],
-  ["that never arrives costs three signatures at most", [away(), away(), away(), "done"], "api_unreachable", 3],
+  ["that nobody answers ends", [away(), "done"], "api_unreachable", 1],
+  ["that is not authorized costs three signatures at most", [...Array(3).fill(refusal("unauthorized")), "done"], "unauthorized", 3],
   ["signed over the same block as an earlier one is signed once more", [refusal("publication_review_unavailable"), "done"], "done", 2],
   ["that another signature cannot change is refused at once", [refusal("payload_too_large"), "done"], "payload_too_large", 1],
 ]) {
