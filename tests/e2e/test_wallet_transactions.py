@@ -1,7 +1,8 @@
 """What may become of a transaction between the wallet and the chain: cancelled, replaced, dropped, sped up, forgotten.
 
-A Guardian's sign of life meets what is lost between two visits. Every step that a transaction does meets the others one after the
-other, before it succeeds: one of these steps by default, drawn by SERVICE_CAMPAIGN_SEED, and all of them in a campaign.
+A Guardian's sign of life meets what is lost between two visits. Every step that a transaction does meets the others one
+after the other, before it succeeds: one of these steps by default, drawn by SERVICE_CAMPAIGN_SEED, and all of them in a
+campaign.
 """
 
 import re
