@@ -274,11 +274,6 @@ PROGRAMS = {
         "Bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
     ),
     "sbom": (ASSURANCE, "tools.sbom", "The contents of each image, as CycloneDX documents in .local/sbom."),
-    "advisories": (
-        ASSURANCE,
-        "tools.advisories",
-        "Whether an advisory is known of any pin; 77 where a registry offers none to ask for.",
-    ),
     "deploy_hub": (STACK, "hub_operations deploy", "Deploy the Hub; a dry run unless --send; see -- --help."),
     "hub_owner": (
         STACK,
@@ -297,7 +292,7 @@ PROGRAMS = {
     ),
 }
 """Sessions that are one program: its environment, its module with arguments, and what --list shows."""
-ENDING = ("stack", "market", "advisories")
+ENDING = ("stack", "market")
 """Those that become their program, so that each signal and exit code is that one's; no session runs after them."""
 
 

@@ -52,6 +52,7 @@ if [ ! -s "$PGDATA/PG_VERSION" ]; then
     pg_ctl -D "$PGDATA" -m fast -w stop
     unset PGPASSWORD
 fi
+case "$1" in -*) set -- postgres "$@" ;; esac
 exec "$@"
 """
 _PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/usr/lib/postgresql/18/bin"

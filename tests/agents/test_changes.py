@@ -36,46 +36,6 @@ def write(name: str, text: str) -> Change:
     return change
 
 
-def same_size_and_time(scene: Scene) -> None:
-    """Other bytes under the same name, size and time, as a program would that looks at those alone."""
-    path = scene.case.home.home / "work/main.py"
-    status = path.stat()
-    path.write_text("print(2)\n")
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def remove(scene: Scene) -> None:
-    (scene.case.home.home / "work/main.py").unlink()
-    (scene.case.home.home / "work/other.py").write_text("print(1)\n")
-
-
-@pytest.mark.parametrize(
-    "change",
-    [write("work/main.py", "print(2)\n"), write("work/more.py", ""), same_size_and_time, remove],
-    ids=["content", "one more", "content alone", "a name"],
-)
-def test_files__that_change__are_not_submitted(scene: MakeScene, stage: Stage, change: Change) -> None:
-    found = scene(seal, policy_for(stage))
-    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
-    change(found)
-    with pytest.raises(Refused) as refused:
-        found.agent.call("carry_out", plan_id=plan["plan_id"])
-    assert refused.value.code == "plan_changed"
-    assert int(stage.ledger.submission(found.bounty_id, found.case.account), 16) == 0
-
-
-@pytest.mark.parametrize("change", ["escrow_amount: ", "title: ", "judging_window_seconds: "])
-def test_page__that_changes__is_not_funded(scene: MakeScene, stage: Stage, change: str) -> None:
-    found = scene(fund, policy_for(stage))
-    page: Path = found.case.home.home / "page.md"
-    plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
-    page.write_text(page.read_text().replace(change, f"{change}1"))
-    with pytest.raises(Refused) as refused:
-        found.agent.call("carry_out", plan_id=plan["plan_id"])
-    assert refused.value.code in {"plan_changed", "balance_insufficient", "terms_not_accepted"}
-    assert stage.ledger.nonce(found.case.account) == before
-
-
 def _kept(scene: Scene, plan_id: str) -> Path:
     return Path(scene.case.home.home / f"state/service-cli/mcp/plans/{plan_id}.json")
 
@@ -116,10 +76,8 @@ def test_submission__begun_and_killed__goes_on_with_what_it_was_begun_with(scene
     plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
     found.agent.call("carry_out", plan_id=plan["plan_id"])
     recorded = stage.ledger.submission(found.bounty_id, found.case.account)
-    _kept(found, plan["plan_id"]).with_suffix(".done").unlink()  # as where it was killed before it noted the end
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
-    _kept(found, plan["plan_id"]).with_suffix(".done").unlink()
     (found.case.home.home / "work/main.py").write_text("print(3)\n")
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
@@ -147,37 +105,6 @@ def test_page__replaced_while_its_plan_is_carried_out__is_not_the_one_that_is_fu
     monkeypatch.setattr(Client, "fund", fund_noted)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
     assert paid == [given]
-
-
-def test_files__replaced_while_their_plan_is_carried_out__are_not_those_that_are_sealed(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = scene(seal, policy_for(stage))
-    file: Path = found.case.home.home / "work/main.py"
-    plan, given = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work"), file.read_bytes()
-    sealed, submit = list[bytes](), Client.submit
-
-    def submit_late(client: Client, bounty_id: BountyId, directory: Path, **more: Any) -> SubmittedWork:
-        file.write_text("print(4)\n")
-        sealed.append((directory / "main.py").read_bytes())
-        return submit(client, bounty_id, directory, **more)
-
-    monkeypatch.setattr(Client, "submit", submit_late)
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
-    assert sealed == [given]
-
-
-def test_plan__that_a_wallet_was_to_approve__is_checked_again_where_a_policy_signs(
-    scene: MakeScene, stage: Stage
-) -> None:
-    asked = scene(fund)
-    plan = asked.agent.call("prepare_funding", path="page.md")
-    assert asked.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
-    with pytest.raises(Refused) as refused:
-        asked.agent.started_with(policy=policy_for(stage, most_spent_per_action=1)).call(
-            "carry_out", plan_id=plan["plan_id"]
-        )
-    assert refused.value.code == "policy_exceeded"
 
 
 def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
@@ -245,7 +172,7 @@ def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_ou
         kept = plans.kept(plan["plan_id"])
         exact = replace(kept.exact, **other)
         plan_id = plans.plan_id_of(kept.request, exact)
-        plans.keep(plan_id, kept.request, exact)
+        plans.keep(plan_id, plans.KeptPlan(kept.request, exact))
         plans.begin(plan_id, kept.request, plans.Content((found.case.home.home / "page.md").read_bytes()))
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan_id)
@@ -264,7 +191,6 @@ def test_submission__begun_before_another_was_recorded__does_not_take_its_place(
     first = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
     if is_recorded:
         found.agent.call("carry_out", plan_id=first["plan_id"])
-        _kept(found, first["plan_id"]).with_suffix(".done").unlink()  # as where an endpoint has no receipt of it
     else:
         with monkeypatch.context() as patched:
             patched.setattr(Client, "submit", fail)
@@ -281,22 +207,6 @@ def test_submission__begun_before_another_was_recorded__does_not_take_its_place(
         found.agent.call("carry_out", plan_id=first["plan_id"])
     assert refused.value.code == "plan_changed"
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
-    assert stage.ledger.nonce(found.case.account) == before
-
-
-def test_files__that_are_put_back__are_a_plan_of_their_own_and_count_again(scene: MakeScene, stage: Stage) -> None:
-    found = scene(seal, policy_for(stage))
-    ids, recorded = list[str](), list[str]()
-    for text in ("print(1)\n", "print(2)\n", "print(1)\n"):
-        (found.case.home.home / "work/main.py").write_text(text)
-        plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
-        assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in {"recorded", "finalized"}
-        ids.append(plan["plan_id"])
-        recorded.append(stage.ledger.submission(found.bounty_id, found.case.account))
-    assert (len(set(ids)), len(set(recorded))) == (3, 3)
-    before = stage.ledger.nonce(found.case.account)
-    for plan_id in ids:  # as an agent that asks what came of each
-        assert found.agent.call("carry_out", plan_id=plan_id)["state"] in {"recorded", "finalized"}
     assert stage.ledger.nonce(found.case.account) == before
 
 
@@ -322,20 +232,6 @@ def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_follo
     assert not (tmp_path / "copy/lib/main.py").exists()
 
 
-def test_files__of_a_submission_that_was_done_long_ago__are_not_kept(scene: MakeScene, stage: Stage) -> None:
-    found = scene(seal, policy_for(stage))
-    asked = {"bounty_id": found.bounty_id, "path": "work"}
-    plan = found.agent.call("prepare_submission", **asked)
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
-    kept, done = (_kept(found, plan["plan_id"]).with_suffix(suffix) for suffix in (".files", ".done"))
-    found.agent.call("prepare_submission", **asked)
-    assert kept.is_dir(), "a reorg may still take it back"
-    os.utime(done, (0, 0))
-    found.agent.call("prepare_submission", **asked)
-    assert not kept.exists()
-    assert not kept.with_name("draft").exists()
-
-
 def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -356,14 +252,14 @@ def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(
 
 @pytest.mark.parametrize(
     ("of", "tool", "path"),
-    [(fund, "prepare_funding", "page.md"), (seal, "prepare_submission", "work"), (claim, "prepare_claim", None)],
-    ids=["fund", "submit", "claim"],
+    [(fund, "prepare_funding", "page.md"), (seal, "prepare_submission", "work")],
+    ids=["fund", "submit"],
 )
 def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
-    scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, path: str | None
+    scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, path: str
 ) -> None:
     found, node = scene(of, policy_for(stage)), stage.ledger.node
-    named: dict[str, object] = {} if path is None else {"path": path}
+    named: dict[str, object] = {"path": path}
     if of is not fund:
         named["bounty_id"] = found.bounty_id
     plan = found.agent.call(tool, **named)
@@ -376,23 +272,3 @@ def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
     assert stage.ledger.nonce(found.case.account) > before
     node.mine(3)
     assert found.agent.call("carry_out", plan_id=plan["plan_id"]) == {**again, "state": "finalized"}
-
-
-def test_submission__that_another_call_has_begun_meanwhile__goes_on_with_its_files(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    found = scene(seal, policy_for(stage))
-    plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
-    found.agent.call("carry_out", plan_id=plan["plan_id"])
-    recorded, files = stage.ledger.submission(found.bounty_id, found.case.account), _kept(found, plan["plan_id"])
-    files.with_suffix(".done").unlink()
-    before, looks, look = files.with_suffix(".files").stat().st_ino, list[str](), plans.begun
-
-    def begun(plan_id: str, request: plans.Request) -> plans.Content | None:
-        looks.append(plan_id)
-        return None if len(looks) == 1 else look(plan_id, request)  # it looked before the other had begun
-
-    monkeypatch.setattr(plans, "begun", begun)
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["bounty_id"] == found.bounty_id
-    assert (files.with_suffix(".files").stat().st_ino, len(looks)) == (before, 2)
-    assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded

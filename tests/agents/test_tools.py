@@ -77,15 +77,6 @@ def refund(stage: Stage) -> Case:
     return Case(stage.home("poster"), ("claim", str(stage.ledger.ended_in_silence())), "claim.claimed", account, 1)
 
 
-def test_refund__by_a_policy_of_the_poster__is_paid_without_a_person(scene: MakeScene, stage: Stage) -> None:
-    found = scene(refund, policy_for(stage, roles=("poster",)), roles=frozenset({"poster"}))
-    before = stage.ledger.token.call("balanceOf", found.case.account)
-    plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
-    assert (plan["account"], plan["signed_by"]) == (found.case.account, "policy")
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
-    assert stage.ledger.token.call("balanceOf", found.case.account) == before + ESCROW
-
-
 def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(scene: MakeScene, stage: Stage) -> None:
     people = stage.ledger.people
     keys = {**people.poster.variables(), **people.solvers[1].variables()}
@@ -149,21 +140,6 @@ def test_tool__on_a_full_disk__says_so_and_goes_on_later(
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
 
 
-def test_award__of_work_that_was_not_opened__is_refused(scene: MakeScene, stage: Stage) -> None:
-    judging = scene(judge, policy_for(stage))
-    with pytest.raises(Refused) as refused:
-        judging.agent.call(
-            "prepare_verdict", bounty_id=judging.bounty_id, reasons="It holds: tests pass.\n", submission="1"
-        )
-    assert refused.value.code in {"work_not_opened", "submission_unproven", "sources_disagree"}
-
-
-def test_winning_work__by_a_policy_of_the_poster__lies_below_the_work_dir(scene: MakeScene, stage: Stage) -> None:
-    found = scene(receive, policy_for(stage, roles=("poster",)))
-    opened = found.agent.call("open_work", bounty_id=found.bounty_id)
-    assert Path(opened["directory"]).is_relative_to(found.case.home.home)
-
-
 @pytest.mark.parametrize(("judges", "opened"), [(False, "winning"), (True, "opened")])
 def test_work__opened_by_a_person_with_both_keys__is_the_winners_unless_that_person_judges(
     scene: MakeScene, stage: Stage, judges: bool, opened: str
@@ -214,14 +190,6 @@ def test_funding__that_its_person_did_by_a_wallet__is_recorded_whatever_the_acco
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
-def test_opening__without_a_policy__is_the_persons(scene: MakeScene) -> None:
-    found = scene(open_work)
-    for tool in ("open_work", "deliver_key"):
-        with pytest.raises(Refused) as refused:
-            found.agent.call(tool, bounty_id=found.bounty_id)
-        assert refused.value.code == "policy_missing"
-
-
 @pytest.mark.parametrize("path", ["..", "../..", "/etc", "~/.ssh", ".", "opened/7", "winning", "link", "gone", "a\0b"])
 def test_files__from_elsewhere__never_leave(scene: MakeScene, stage: Stage, tmp_path: Path, path: str) -> None:
     found = scene(seal, policy_for(stage))
@@ -254,20 +222,6 @@ def test_plan__of_nobody__is_unknown(scene: MakeScene) -> None:
         assert refused.value.code == "plan_unknown"
 
 
-def test_claim_without_policy_is_paid_on_the_pages(scene: MakeScene, stage: Stage) -> None:
-    found = scene(claim)
-    agent = found.agent
-    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
-    assert plan["signed_by"] == "wallet"
-    waiting = agent.call("carry_out", plan_id=plan["plan_id"])
-    assert waiting["state"] == "needs_wallet"
-    assert waiting["address"].endswith(f"/bounties/{found.bounty_id}")
-    found.case.home.run("claim", str(found.bounty_id))
-    with pytest.raises(Refused) as refused:
-        agent.call("carry_out", plan_id=plan["plan_id"])
-    assert refused.value.code == "award_already_claimed"
-
-
 @pytest.mark.parametrize(("account", "refused"), [(None, False), ("own", False), ("other", True)])
 def test_start__with_a_key_of_another_account__is_refused_before_anything_is_signed(
     scene: MakeScene, stage: Stage, account: str | None, refused: bool
@@ -290,21 +244,6 @@ def test_start__with_a_key_of_another_account__is_refused_before_anything_is_sig
         make_server(options)
     assert error.value.code == "key_of_another"
     assert asyncio.run(make_server(replace(options, policy=None)).list_tools())  # a wallet signs
-
-
-def test_claim__while_it_is_planned_and_carried_out__reads_its_bounty_once_each(scene: MakeScene, stage: Stage) -> None:
-    found = scene(claim, policy_for(stage))
-    poster: dict[Role, Address] = {"poster": parse_address(stage.ledger.people.poster.address)}
-    agent = found.agent.started_with(accounts=poster)
-    stage.api.server.requests.clear()
-
-    def reads() -> int:
-        return sum(each.path == f"/api/bounties/{found.bounty_id}" for each in stage.api.server.requests)
-
-    plan = agent.call("prepare_claim", bounty_id=found.bounty_id)
-    assert reads() == 1
-    assert agent.call("carry_out", plan_id=plan["plan_id"])["state"] in ENDED
-    assert reads() == 2
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import tarfile
 from importlib import metadata
-from itertools import permutations
 from pathlib import Path
 
 import pytest
@@ -65,16 +64,6 @@ def test_wheel__its_metadata__depends_on_no_unpublished_name(agents_wheel: Path)
     assert not needed(metadata.requires("service-cli") or []) & {"mcp", "starlette", "uvicorn"}
 
 
-def test_wheel__its_content__is_below_its_own_name(agents_wheel: Path) -> None:
-    from zipfile import ZipFile
-
-    with ZipFile(agents_wheel) as archive:
-        names = archive.namelist()
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_mcp"}
-    assert "service_mcp/server.py" in names
-    assert "service_mcp/bounty_protocol/chain/deployments/mainnet.json" in names
-
-
 def test_installed_wheel__away_from_the_repository__answers_an_agent(agents_wheel: Path, tmp_path: Path) -> None:
     python = environment(tmp_path, [agents_wheel])
     program = (
@@ -93,15 +82,3 @@ def test_installed_wheel__away_from_the_repository__answers_an_agent(agents_whee
             return {tool.name for tool in (await client.list_tools()).tools}
 
     assert asyncio.run(names()) == set(READING)
-
-
-@pytest.mark.parametrize("order", list(permutations(["service_mcp", "service_cli"])), ids=" then ".join)
-def test_wheels__removed_in_any_order__leave_the_other_whole(
-    agents_wheel: Path, wheel: Path, tmp_path: Path, order: tuple[str, ...]
-) -> None:
-    python = environment(tmp_path, [agents_wheel, wheel])
-    remove = [uv(), "pip", "uninstall", "--quiet", "--python", str(python)]
-    subprocess.run([*remove, order[0].replace("_", "-")], check=True, capture_output=True, timeout=60)
-    left = str(python.parent / order[1].replace("_", "-"))
-    done = subprocess.run([left, "--version"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
-    assert metadata.version("service-cli") in done.stdout

@@ -45,7 +45,7 @@ def anchors(document: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(TOP)))
-def test_document__naming_sessions_commands_and_files__names_ones_that_exist(path: Path) -> None:
+def test_named_sessions_commands_and_files_exist(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert set(re.findall(r"\./noxw -s (\w+)", text)) <= SESSIONS
     named = {word for word in re.findall(r"service-cli ((?:\w+:)?[a-z][\w-]*)", text) if word != "help"}

@@ -83,7 +83,7 @@ def test_package__as_declared__covers_what_it_imports(module: str) -> None:
     assert needed <= available
 
 
-def test_pins__of_every_package__carry_hashes_and_no_index() -> None:
+def test_pins_carry_hashes_and_no_index() -> None:
     for name in ("constraints.txt", "nox.txt"):
         text = (TOP / "requirements" / name).read_text()
         pins = re.findall(r"(?m)^[a-z0-9][\w.-]*==", text)
@@ -92,7 +92,7 @@ def test_pins__of_every_package__carry_hashes_and_no_index() -> None:
         assert not re.search(r"://|--index|--find-links", text)
 
 
-def test_version__of_everything_that_is_released__is_one() -> None:
+def test_released_things_have_one_version() -> None:
     packages = [tomllib.loads((TOP / folder / "pyproject.toml").read_text()) for folder in PACKAGES.values()]
     found = {project["project"]["version"] for project in packages} | {service_cli.__version__}
     found |= set(re.findall(r"(?m)^ARG VERSION=(.*)$", (TOP / "deploy/images/Dockerfile").read_text()))

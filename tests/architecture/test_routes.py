@@ -85,7 +85,7 @@ def decided(app: Flask) -> Iterator[tuple[str, str | None]]:
     ("make", "expected"),
     [(offline.api, API | PAGES), (offline.delivery, DELIVERY), (offline.reviewer, REVIEWER)],
 )
-def test_routes__of_a_service__are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
+def test_routes_are_each_signed_or_public(make: Callable[[], Flask], expected: dict[str, str]) -> None:
     found = dict(decided(make()))
     undecided = {route: access for route, access in found.items() if access is None or access != expected.get(route)}
     assert undecided == {}, "decide in this file whether it is public or signed, and mark its view so"

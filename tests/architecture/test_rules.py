@@ -31,7 +31,7 @@ def test_queues__all_of_them__have_exactly_one_worker() -> None:
     assert set(served) <= set(QueueName.__members__)
 
 
-def test_verified_requests__are_made__in_one_place_only() -> None:
+def test_verified_requests_are_made_in_one_place() -> None:
     makers = [path for path in SOURCES if re.search(r"\bVerifiedRequest\(", path.read_text())]
     assert [path.name for path in makers] == [Path(verify.__file__).name]
 
@@ -41,7 +41,7 @@ def test_pickle__in_a_queue__appears_nowhere() -> None:
     assert users == ["jobs.py"]
 
 
-def test_error_codes__raised_by_services__are_all_in_the_table() -> None:
+def test_error_codes_are_all_in_the_table() -> None:
     used: dict[str, Path] = {}
     for path in SOURCES:
         if "service_cli" in path.parts or {"domain", "crypto"} & set(path.parts):
@@ -51,7 +51,7 @@ def test_error_codes__raised_by_services__are_all_in_the_table() -> None:
     assert set(used) <= set(PROBLEMS)
 
 
-def test_files__of_the_project__speak_only_of_the_project() -> None:
+def test_files_speak_only_of_the_project() -> None:
     foreign = re.compile(
         r"\.\./shared\b|DESIGN section|interface-spec\.md|hub-interface\.md|house-style\.md"
         r"|https?://(?:[\w.-]*\.)?(?:pypi|pythonhosted|npmjs)\.\w+"
@@ -104,7 +104,7 @@ def modules_of_typescript() -> dict[str, set[str]]:
     }
 
 
-def test_typescript__no_module__reaches_itself_or_an_upper_folder() -> None:
+def test_typescript_module_reaches_no_upper_folder() -> None:
     modules = modules_of_typescript()
     assert len(modules) > 40
     TopologicalSorter(modules).prepare()  # CycleError names the circle
@@ -113,7 +113,7 @@ def test_typescript__no_module__reaches_itself_or_an_upper_folder() -> None:
     ] == []
 
 
-def test_pages__of_the_typescript_client__use_only_its_public_modules() -> None:
+def test_pages_use_only_public_modules() -> None:
     exports = json.loads((TOP / "clients/typescript/package.json").read_text(encoding="utf-8"))["exports"].values()
     public = {Path(entry["default"]).stem for entry in exports if isinstance(entry, dict)}
     used = {

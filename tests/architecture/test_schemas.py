@@ -45,21 +45,21 @@ def published() -> Iterator[tuple[str, str, object]]:
 
 
 @pytest.mark.spec(40, 86)
-def test_keys__of_every_published_schema__are_snake_case() -> None:
+def test_schema_keys_are_snake_case() -> None:
     found = list(published())
     assert len(found) > 150
     assert {at for at, name, _ in found if not SNAKE.fullmatch(name) and name not in OTHERS_WORDS} == set()
 
 
 @pytest.mark.spec(36, 89, 389)
-def test_amounts__of_every_published_schema__are_never_numbers() -> None:
+def test_schema_amounts_are_never_numbers() -> None:
     amounts = [(at, inner) for at, name, inner in published() if AMOUNT.search(name) and not NOT_AMOUNTS.search(name)]
     assert len(amounts) >= 8
     assert [at for at, inner in amounts if re.search(r'"type": "(number|integer)"', json.dumps(inner))] == []
 
 
 @pytest.mark.spec(36, 40, 389)
-def test_graphql__every_field__is_snake_case_and_amounts_are_strings() -> None:
+def test_graphql_amounts_are_strings() -> None:
     amounts = 0
     for name, kind in make_schema().type_map.items():
         if name == "Query" or name.startswith("__") or not isinstance(kind, GraphQLObjectType | GraphQLInputObjectType):

@@ -7,7 +7,7 @@ from tools.generate.specification import Specification, marks_of, read_specifica
 COUNT = 392
 
 
-def test_statements__are_each_shown_by_a_test_or_decided_by_an_adr() -> None:
+def test_statements_are_shown_or_decided() -> None:
     specification = read_specification()
     numbers = [number for statements in specification.sections.values() for number in statements]
     assert numbers == list(range(1, COUNT + 1))
@@ -15,14 +15,14 @@ def test_statements__are_each_shown_by_a_test_or_decided_by_an_adr() -> None:
     assert specification.unknown() == [], "no statement has this number"
 
 
-def test_statement__that_nothing_shows_or_a_number_that_none_has__is_found() -> None:
+def test_statement_without_test_is_found() -> None:
     of_three = {"Values": {1: "one", 2: "two", 3: "three"}}
     assert Specification(of_three, {1: 17}, {2: ("t",)}).unshown() == [3]
     assert Specification(of_three, {}, {1: ("t",), 2: ("t",), 3: ("t",)}).unshown() == []
     assert Specification(of_three, {5: 17}, {3: ("t",), 4: ("t",)}).unknown() == [4, 5]
 
 
-def test_marks__of_functions_and_classes__are_read_from_the_source() -> None:
+def test_marks_are_read_from_the_source() -> None:
     source = """
 import pytest
 

@@ -70,7 +70,7 @@ def test_endpoint__from_a_file__has_to_be_one_alone(tmp_path: Path) -> None:
     assert "cannot be read" in refused(tmp_path, **secret)
 
 
-def test_help__without_anything_configured__has_examples(tmp_path: Path) -> None:
+def test_help_without_configuration_has_examples(tmp_path: Path) -> None:
     done = subprocess.run([PROGRAM, "--help"], cwd=tmp_path, env={}, capture_output=True, check=True)
     assert b"exit code:" in done.stdout
     assert b"examples:\n  service-audit" in done.stdout

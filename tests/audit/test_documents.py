@@ -62,7 +62,7 @@ def test_page__that_is_not_there__is_counted(code: str) -> None:
     assert (asked.report.exit_code(), len(asked.report.passed_over["bounty.challenge"])) == (0, 1)
 
 
-def test_page__that_is_missing_without_a_reason__differs() -> None:
+def test_missing_page_without_a_reason_differs() -> None:
     asked = reading(200)
     check_challenge(asked, "/api/bounties/1", BOUNTY, {"challenge": None})
     assert asked.report.exit_code() == 1

@@ -63,7 +63,7 @@ def test_endpoint__that_is_away__is_named_without_key(url: str, named: str) -> N
     assert "a-key" not in str(found.value)
 
 
-def test_endpoint__that_repeats_its_key__is_shown_without() -> None:
+def test_key_in_an_address_is_not_shown() -> None:
     refusal = HttpReply(401, {}, b'{"error": {"message": "a-key-of-mine is disabled"}}')
     with pytest.raises(Unread, match="is disabled") as found:
         Node("http://node/v1/a-key-of-mine", requests(lambda *_: refusal)).call("eth_chainId")
@@ -152,7 +152,7 @@ def test_host__that_hangs__gets_no_more_requests() -> None:
 
 
 @pytest.mark.attack
-def test_host__that_sends_too_much__gets_no_more_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_host_that_sends_too_much_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_LOOK_BYTES", 100)
     sent = requests(lambda *_: HttpReply(200, {}, b"1" * 60))
     for _ in range(2):
@@ -171,7 +171,7 @@ def test_look__whose_time_is_over__sends_nothing() -> None:
         sent.send("GET", "http://api/", None, {})
 
 
-def test_list__of_more_bytes_than_can_be_held__is_given_up() -> None:
+def test_list_too_long_to_hold_is_given_up() -> None:
     api = PublicApi("http://api", requests(lambda *_: HttpReply(200, {}, b"[]")), received=MAX_LIST_BYTES)
     api.bound_list(0)
     api.get("/api/changes")
@@ -275,7 +275,7 @@ def test_logs__without_end__are_given_up(monkeypatch: pytest.MonkeyPatch) -> Non
 # ---------------------------------------------------------------------- a report
 
 
-def test_difference__with_hostile_text__is_one_bounded_line() -> None:
+def test_hostile_difference_is_one_bounded_line() -> None:
     report = Report()
     report.add("list.items", "item \x1b[2J\n1", "a", "b\r\n" * 1_000)
     (found,) = report.found
@@ -292,6 +292,6 @@ def test_differences__beyond_a_number__are_counted() -> None:
 @pytest.mark.parametrize(
     ("one", "other"), [(1, True), (1, 1.0), ("1", 1), ({"a": 1}, {"a": 1, "b": 2}), ([0], [False]), (None, 0)]
 )
-def test_values__of_another_type_or_shape__are_not_alike(one: object, other: object) -> None:
+def test_values_of_other_types_are_not_alike(one: object, other: object) -> None:
     assert not alike(one, other)
     assert alike(one, one)

@@ -115,7 +115,7 @@ def test_log__of_a_block_that_is_gone__is_not_taken(times: int, read: bool) -> N
     assert read or "the chain changed in each of 5 readings" in str(report.found)
 
 
-def test_breach__of_every_reading__is_a_difference_each_time() -> None:
+def test_breach_is_a_difference_each_time() -> None:
     node = HandMadeNode(Written([*HISTORY.logs]).submitted())
     watching = auditor(node)
     for _ in range(2):
@@ -150,7 +150,7 @@ def test_node__that_stands_still__blames_no_api(monkeypatch: pytest.MonkeyPatch)
     assert any("does not have block 999" in each.seen for each in blamed.found)
 
 
-def test_chain__that_is_another_one_now__is_not_believed() -> None:
+def test_other_chain_is_not_believed() -> None:
     node = HandMadeNode(HISTORY)
     watching = auditor(node)
     assert watching.look_at_news().found == []
@@ -159,7 +159,7 @@ def test_chain__that_is_another_one_now__is_not_believed() -> None:
     assert (found.requirement, found.seen) == ("read", f"the node is of chain {CHAIN + 1} now, and was of {CHAIN}")
 
 
-def test_final_block__that_is_another_one_now__is_reported() -> None:
+def test_other_final_block_is_reported() -> None:
     node = HandMadeNode(HISTORY)
     watching = auditor(node)
     watching.look_at_news()
@@ -208,7 +208,7 @@ def test_list__without_a_last_page__costs_few_requests(path: str, items: int, re
 
 
 @pytest.mark.attack
-def test_changes__more_than_requested__are_not_worked_through() -> None:
+def test_changes_beyond_the_requested_are_left() -> None:
     event = {"kind": "event", "event": {"block_number": 1, "log_index": 0}}
     retraction = {"kind": "retraction", "last_block_number": 1}
     items = [{**(event if number < 20_000 else retraction), "number": number + 1} for number in range(40_000)]
@@ -234,7 +234,7 @@ def test_final_block__that_is_no_integer__differs(finalized: object) -> None:
     assert ("status.position", "/api/status finalized_block_number") in wheres(report)
 
 
-def test_look_at_news__takes_what_is_new_and_what_differed() -> None:
+def test_look_at_news_takes_new_and_differing() -> None:
     written = Written([*HISTORY.logs])
     node = HandMadeNode(written)
     watching: Auditor = auditor(node, sample=0)

@@ -124,7 +124,7 @@ def typed(audited: Audited, *words: str) -> tuple[int, dict[str, str]]:
     return done.returncode, {each["requirement"]: each["where"] for each in reversed(found)}
 
 
-def test_one_bounty__of_every_ending__has_no_difference(audited: Audited) -> None:
+def test_bounty_of_every_ending_has_no_difference(audited: Audited) -> None:
     market = audited.market
     for bounty in (market.awarded, market.refunded, market.empty, market.silent, market.split, market.open):
         assert typed(audited, "--bounty", bounty.bounty_id) == (0, {})
@@ -158,7 +158,7 @@ def counted(requirement: str) -> float:
     return float(lines[0].split()[-1]) if lines else -1.0
 
 
-def test_watch__finds_a_payout_a_lost_document_and_a_halt(audited: Audited, tmp_path: Path) -> None:
+def test_watch_finds_a_payout_a_document_and_a_halt(audited: Audited, tmp_path: Path) -> None:
     stack, market = audited.market.cast.stack, audited.market
     printed = tmp_path / "printed"
 
@@ -199,7 +199,7 @@ def test_watch__finds_a_payout_a_lost_document_and_a_halt(audited: Audited, tmp_
         wait_until(lambda: counted("liveness.index") == 0, 240)
 
 
-def test_tokens__that_leave_the_hub_without_a_claim__are_found(audited: Audited) -> None:
+def test_tokens_that_leave_without_a_claim_are_found(audited: Audited) -> None:
     stack, market = audited.market.cast.stack, audited.market
     assert typed(audited) == (0, {})
     anvil, hub, token = stack.anvil, stack.hub.hub, stack.hub.token

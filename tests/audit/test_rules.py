@@ -233,7 +233,7 @@ def test_deployment__with_a_zero_term__is_found(place: int) -> None:
     assert history.broken() >= {"chain.events"}
 
 
-def test_keys__announced_withdrawn_and_replaced__count_in_turn() -> None:
+def test_keys_count_in_turn() -> None:
     history = Written().deployed()
     history.add("DeliveryKeyPublished", BEGIN, {"key": KEYS[0], "effective_from": BEGIN})
     history.add("DeliveryKeyPublished", BEGIN + 5, {"key": KEYS[1], "effective_from": BEGIN + 6})

@@ -56,13 +56,13 @@ def said(*reports: Report) -> list[str]:
     return [f"{line['event'].partition('.')[2]} {line['requirement']} {line['where']}" for line in lines]
 
 
-def test_difference__is_said_when_it_begins_and_is_over() -> None:
+def test_difference_is_said_at_its_begin_and_end() -> None:
     found = said(differing("a"), differing("a", "b"), differing("b"), differing())
     wanted = ["begins bounty.facts a", "begins bounty.facts b", "over bounty.facts a", "over bounty.facts b"]
     assert found == wanted
 
 
-def test_difference__whose_value_changes__is_the_same_one() -> None:
+def test_difference_of_another_value_is_the_same_one() -> None:
     behind = [Report(), Report()]
     for number, each in enumerate(behind):
         each.add("liveness.index", "/api/status", f"block {number + 90} or later", 7)
@@ -74,7 +74,7 @@ def test_outage__ends_no_difference() -> None:
     assert found == ["begins bounty.facts a", "begins read the chain", "over read the chain"]
 
 
-def test_place__that_a_look_passes_over__keeps_its_difference() -> None:
+def test_unseen_place_keeps_its_difference() -> None:
     passed_over = Report()
     passed_over.pass_over("bounty.verdict", "a")
     differs = Report()
@@ -82,7 +82,7 @@ def test_place__that_a_look_passes_over__keeps_its_difference() -> None:
     assert said(differs, passed_over) == ["begins bounty.verdict a"]
 
 
-def test_everything__is_looked_at_first_and_once_a_week() -> None:
+def test_everything_is_looked_at_once_a_week() -> None:
     clock = Clock()
     looks = Looks(*(Report() for _ in range(4)))
     watch, _ = watch_of(looks, clock)
@@ -92,7 +92,7 @@ def test_everything__is_looked_at_first_and_once_a_week() -> None:
     assert looks.kinds == ["forget", "everything", "news", "news", "forget", "everything"]
 
 
-def test_metrics__count_what_is_open_also_through_an_outage() -> None:
+def test_metrics_count_through_an_outage() -> None:
     watch, _ = watch_of(Looks(differing("a", "b"), differing(unread=True)))
     for _ in range(2):
         watch.look()

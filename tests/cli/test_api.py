@@ -14,7 +14,7 @@ from service_cli import api as api_module
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger
-from tests.cli.servers import Lost, Reply, Request, RpcProxy
+from tests.cli.servers import Lost, Reply, Request
 from tests.cli.terminal import Ran, Terminal
 
 
@@ -45,14 +45,6 @@ RETRIED = [
     refusal(503, "service_overloaded", "Busy.", **{"Retry-After": "1"}),
     refusal(502, "orchestrator_provider_error", "Still reviewing.", **{"Retry-After": "1"}),
 ]
-FINAL = [
-    refusal(400, "bounty_challenge_not_ready", "Not ready."),
-    refusal(403, "forbidden", "Another wallet."),
-    refusal(409, "publication_review_unavailable", "Processed."),
-    refusal(429, "publication_review_limit_reached", "Quota.", **{"Retry-After": "9"}),
-    refusal(500, "invalid_orchestrator_output", "Unclear."),
-    refusal(502, "orchestrator_provider_error", "No Retry-After."),
-]
 
 
 @pytest.mark.spec(333, 334, 335)
@@ -64,18 +56,6 @@ def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert len(api.approvals()) == len(set(api.approvals())) == 3
-
-
-@pytest.mark.parametrize("reply", FINAL, ids=lambda reply: str(reply[0]))
-def test_signed_request__an_answer_that_is_final__is_shown_as_it_came_and_not_repeated(
-    api: ApiTwin, poster: Terminal, rpc: RpcProxy, page: Path, reply: Reply
-) -> None:
-    script(api, reply)
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert len(api.approvals()) == 1
-    assert str(ran.last["code"]) in reply[1].decode()
-    assert set(ran.last) >= {"event", "code", "message", "next_action"}
-    assert rpc.sent() == 0
 
 
 def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
@@ -93,20 +73,6 @@ def test_signed_request__a_redirect__is_not_followed(api: ApiTwin, poster: Termi
     ran = poster.run("poster:publish-fund", str(page), code=1)
     assert ran.last["code"] == "answer_malformed"
     assert "/elsewhere" not in api.paths()
-
-
-@pytest.mark.parametrize(
-    ("status", "code"),
-    [(200, "answer_malformed"), (404, "answer_malformed"), (500, "answer_malformed"), (503, "api_unreachable")],
-)
-def test_public_read__html_where_json_belongs__is_said_in_one_line(
-    api: ApiTwin, poster: Terminal, status: int, code: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(api_module, "PATIENCE_SECONDS", 0.2)
-    api.scripts["detail"] = lambda _request: (status, b"<html><body>\x1b[31mhi</body></html>", {})
-    ran = poster.run("verification-record", "1", code=1)
-    assert ran.last["code"] == code
-    assert "\x1b" not in ran.words + ran.stdout
 
 
 @pytest.mark.parametrize(
@@ -209,30 +175,6 @@ def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster
     poster.run("verification-record", "7", code=1)
     assert [(request.method, request.path) for request in seen] == [("GET", "/api/bounties/7")]
     assert not api.approvals()
-
-
-@pytest.mark.parametrize(
-    ("status", "code", "event", "message", "next_action"),
-    [
-        (502, "api_unreachable", "failed", "a proxy before it does, with 502", "Try again in a minute"),
-        (504, "api_unreachable", "failed", "a proxy before it does, with 504", "Try again in a minute"),
-        (503, "api_unreachable", "failed", "a proxy before it does, with 503", "Try again in a minute"),
-        (413, "payload_too_large", "refused", "refuses a request of this length", "Send less at once"),
-        (418, "answer_malformed", "failed", "without an error envelope", "Check"),
-    ],
-)
-def test_proxy__that_answers_without_words__is_named_with_what_to_do(
-    api: ApiTwin, poster: Terminal, page: Path, status: int, code: str, event: str, message: str, next_action: str
-) -> None:
-    api.scripts["publish"] = lambda _request: (status, b"", {})
-    last = poster.run("poster:publish-fund", str(page), code=1).last
-    assert (last["event"], last["code"]) == (f"publish_fund.{event}", code)
-    assert message in str(last["message"])
-    assert str(last["next_action"]).startswith(next_action)
-
-
-def away(_: Request) -> Reply:
-    raise Lost
 
 
 SECRET = "a-key-in-the-path"

@@ -5,11 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bounty_protocol.domain.lifecycle import Outcome, VerdictKind
-from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.types import Address, BountyId
 from service_cli import Client, Failed, ProgressReport, Refused, ToBeSigned
 from service_cli.chain import sender
-from service_cli.ui.event import Event
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import ESCROW, Ledger
@@ -17,18 +16,11 @@ from tests.cli.scenes import (
     Case,
     Stage,
     claim,
-    claim_all,
-    claim_fee,
-    deliver,
     fund,
-    heartbeat,
-    judge,
     make_stage,
-    receive,
     seal,
 )  # fmt: skip
 from tests.cli.servers import RpcProxy
-from tests.cli.submitted import files_below
 
 AWARD = ESCROW * 96 // 100
 
@@ -97,21 +89,6 @@ def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_
     assert transactions(stage, case) == before + 1
 
 
-def test_fund__of_a_page__returns_the_bounty_and_again_the_same(stage: Stage, untouched: Callable[[], None]) -> None:
-    case = fund(stage)
-    page = (case.home.home / "page.md").read_bytes()
-    before, events = transactions(stage, case), list[Event]()
-    client = client_of(case, on_event=events.append)
-    preview = client.preview_funding(page)
-    done = client.fund(page)
-    assert (preview.escrow_amount, preview.spec_commitment) == (ESCROW, done.spec_commitment)
-    assert client.bounty(done.bounty_id).facts.poster_address == case.account
-    assert client_of(case).fund(page) == done
-    assert transactions(stage, case) == before + 1
-    assert "publish_fund.bounty_created" in [event.name_of_event() for event in events]
-    untouched()
-
-
 def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progress(
     stage: Stage, untouched: Callable[[], None]
 ) -> None:
@@ -124,29 +101,6 @@ def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progre
     assert client.submit(number(case), case.home.home / "work") == done
     assert seen
     assert all(0 <= each.done <= each.total for each in seen)
-    untouched()
-
-
-def test_verdict__of_work_that_was_not_opened__is_refused_and_after_opening_recorded(
-    stage: Stage, untouched: Callable[[], None]
-) -> None:
-    case = judge(stage)
-    done = client_of(case).record_verdict(number(case), "None holds: the tests fail.\n", None, unopened=True)
-    assert (done.kind, done.guardian) == (VerdictKind.NO_VALID_SUBMISSION, case.account)
-    solver = Address(stage.ledger.people.solvers[0].address)
-    winner = solver, Bytes32(stage.ledger.submission(number(case), solver))
-    with pytest.raises(Refused) as refused:
-        client_of(case).record_verdict(number(case), "It holds: the tests pass.\n", winner, replace=True)
-    assert refused.value.code == "work_not_opened"
-    untouched()
-
-
-def test_delivery__of_the_winning_key__lets_the_poster_open_it(stage: Stage, untouched: Callable[[], None]) -> None:
-    case = deliver(stage)
-    assert client_of(case).deliver_key(number(case)).created
-    poster = receive(stage)
-    opened = client_of(poster).open_winning_work(number(poster), poster.home.home / "out")
-    assert (opened.file_count, files_below(poster.home.home / "out")) == (len(stage.awarded.files), stage.awarded.files)
     untouched()
 
 
@@ -164,16 +118,6 @@ def test_claim__of_an_award__is_previewed_paid_once_and_then_refused(
     with pytest.raises(Refused):
         client.preview_claim(number(case))
     untouched()
-
-
-def test_claims__of_everything_and_of_a_fee_and_a_sign_of_life__return_what_was_paid(stage: Stage) -> None:
-    case = claim_all(stage)
-    total = client_of(case).claim_all()
-    assert (total.parts, total.amount) == (2, 2 * AWARD)
-    share = claim_fee(stage)
-    assert client_of(share).claim_fee(number(share)).guardian == share.account
-    sign = heartbeat(stage)
-    assert client_of(sign).heartbeat().guardian == sign.account
 
 
 def test_reading__without_a_key__is_typed(stage: Stage, untouched: Callable[[], None]) -> None:

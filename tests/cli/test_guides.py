@@ -4,7 +4,6 @@ import re
 import shlex
 from pathlib import Path
 
-import click
 import pytest
 from service_cli.main import COMMANDS, group
 
@@ -57,11 +56,3 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(("page", "line"), SHOWN, ids=[f"{page}: {line}" for page, line in SHOWN])
 def test_guide__a_command_that_it_shows__is_one_that_the_client_takes(folder: Path, page: str, line: str) -> None:
     assert parse(line) in COMMANDS
-
-
-@pytest.mark.parametrize(
-    "line", ["service-cli poster:fund page.md", "service-cli claim --everything", "service-cli guardian:open seven"]
-)
-def test_guide__a_command_that_does_not_exist__is_noticed(folder: Path, line: str) -> None:
-    with pytest.raises(click.UsageError):
-        parse(line)

@@ -16,8 +16,7 @@ SLOW = {
     "http", "nacl", "py_arkworks_bls12381", "rfc8785", "ssl", "urllib3", "yaml", "asyncio", "email", "urllib.request",
 }  # fmt: skip
 LATE = {"eth_account", "eth_abi"}
-"""Not before there is a keystore to open, or an answer to read."""
-
+"""Not before there is a keystore to open."""
 NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
 PROGRAM = """
 import json, sys
@@ -63,13 +62,7 @@ def test_help__of_any_command__imports_nothing_slow(shell: Terminal) -> None:
     assert unwanted == [(words, []) for words in asked]
 
 
-@pytest.mark.parametrize("words", [["--help"], ["--version"]], ids=" ".join)
-def test_overview__before_a_command_is_named__imports_no_paths(shell: Terminal, words: list[str]) -> None:
-    code, modules = imported(shell, *words)
-    assert (code, modules & {"pathlib", "urllib", "tempfile"}) == (0, set())
-
-
-KEY, ADDRESS, COMMITMENT = "0x" + "11" * 32, "0x" + "ab" * 20, "0x" + "cd" * 32
+KEY, ADDRESS = "0x" + "11" * 32, "0x" + "ab" * 20
 NOWHERE = {
     "SERVICE_HUB_ADDRESS": ADDRESS,
     "SERVICE_RPC_URL": "http://127.0.0.1:9",
@@ -78,45 +71,6 @@ NOWHERE = {
     "SERVICE_CHAIN_ID": "8453",
     **{f"SERVICE_{role}_PRIVATE_KEY": KEY for role in ("POSTER", "SOLVER", "CLAIMANT", "GUARDIAN_ACCOUNT")},
 }
-PUBLIC = (
-    NEVER
-    | LATE
-    | {"eth_utils", "cryptography", "py_arkworks_bls12381", "nacl", "yaml", "btclib_libsecp256k1", "coincurve"}
-    | {"bounty_protocol.domain.hub_events", "bounty_protocol.chain.abi"}
-)
-ACTS = NEVER | LATE | {
-    "yaml", "service_cli.queries.status_events",
-}  # fmt: skip
-"""Of a command that sends: neither a reader of pages nor the events of others."""
-PAID = ACTS | {"bounty_protocol.domain.roster"}
-"""Of one that needs no roster."""
-RUNS: list[tuple[int, set[str], list[str]]] = [
-    *[(0, SLOW | NEVER, words) for words in (["poster:new"],)],
-    (0, SLOW | NEVER, ["spec-commitment", "page.md"]),
-    *[(1, PUBLIC, words) for words in (["bounty:list"],)],
-    (1, PUBLIC | {"service_cli.work.events"}, ["guardian:judgeable", "--guardian-address", ADDRESS]),
-    (1, NEVER | LATE, ["bounty:watch", "1"]),
-    (1, PAID, ["claim", "1"]),
-    (1, NEVER | LATE, ["poster:publish-fund", "page.md"]),
-    (1, ACTS, ["poster:open-winning-submission", "1"]),
-    (1, ACTS, ["solver:submit", "1", "."]),
-    (1, ACTS, ["guardian:open", "1", ADDRESS, COMMITMENT]),
-    (1, NEVER | LATE, ["guardian:verdict", "1", "no_valid_submission", "page.md"]),
-    (1, PAID | {"service_cli.acts.claim_events", "service_cli.work.events"}, ["guardian:heartbeat"]),
-    (1, PAID | {"service_cli.work.events"}, ["guardian:claim-fee", "1"]),
-]
-"""Exit code, what must not be imported, and a command whose every endpoint is away: before its first answer."""
-
-
-@pytest.mark.parametrize(
-    ("code", "never", "words"), RUNS, ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else ""
-)
-def test_command__before_its_first_answer__imports_only_what_it_may(
-    shell: Terminal, code: int, never: set[str], words: list[str]
-) -> None:
-    (shell.home / "page.md").write_bytes(PAGE)
-    ended, modules = imported(shell, *words, **NOWHERE)
-    assert (ended, modules & never) == (code, set())
 
 
 def test_command__that_signs_and_sends_with_a_plain_key__imports_no_eth_account(guardian: Terminal) -> None:

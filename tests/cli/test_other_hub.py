@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from bounty_protocol.types import Address, ChainId
-from service_cli.chain.journal import journal_folder, note_done, opened_name
-from service_cli.disk import state_directory
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -23,7 +21,6 @@ from tests.cli.scenes import (
     seal,
 )
 from tests.cli.servers import RpcProxy
-from tests.cli.terminal import Terminal
 
 CHAIN, OURS, OTHER = ChainId(31337), Address("0x" + "ab" * 20), Address("0x" + "cd" * 20)
 BY_THE_API = [fund, seal, judge, open_work, deliver, receive]
@@ -71,20 +68,3 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("SERVICE_CHAIN_ID", str(CHAIN))
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_journal__of_one_hub__is_not_that_of_another(state: Path) -> None:
-    name = opened_name("7", "0x" + "cd" * 20, "0x" + "ef" * 32)
-    note_done(CHAIN, OURS, *name)
-    assert state in state_directory().parents
-    assert journal_folder(CHAIN, OURS, name).exists()
-    assert not journal_folder(CHAIN, OTHER, name).exists()
-
-
-def test_settings__that_mix_two_deployments__are_named_by_the_doctor(stage: Stage) -> None:
-    serve(stage.api, caip_10(CHAIN, OTHER))
-    home = stage.home("guardian-1")
-    checks = {event.get("name"): event.get("detail") for event in home.run("doctor", code=1).events}
-    assert OTHER in str(checks["api"])
-    without = Terminal(home.home, {k: v for k, v in home.environment.items() if k != "SERVICE_API_BASE_URL"})
-    assert without.run("doctor", code=1).last["code"] == "unhealthy"

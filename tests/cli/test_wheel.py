@@ -12,12 +12,10 @@ import subprocess
 import sys
 import tarfile
 from importlib import metadata
-from itertools import permutations
 from pathlib import Path
 
 import pytest
 
-from tests.cli.ledger import Ledger
 from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
@@ -144,59 +142,3 @@ def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_p
     (tmp_path / "page.md").write_bytes(b"x")
     hashed = subprocess.run([client, "spec-commitment", "page.md"], cwd=tmp_path, capture_output=True, check=True)
     assert json.loads(hashed.stdout)["byte_length"] == 1
-
-
-USES = {
-    "service_cli": ("main", "library"),
-    "bounty_protocol": ("wire.reading", "crypto.artifact", "chain.hub"),
-    "service_common": ("config", "chain.settings", "budgets"),
-}
-"""Packages that may be installed into one environment, and modules of each."""
-NEEDS = {"service_common": {"bounty_protocol"}}
-
-
-@pytest.fixture(scope="session")
-def wheels(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("wheels")
-    for name in ("bounty_protocol", "service_common"):
-        build(TOP / "libs" / name, "wheel", folder)
-    return {"service_cli": wheel} | {path.name.partition("-")[0]: path for path in folder.glob("*.whl")}
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("order", list(permutations(USES))[::5], ids=" then ".join)
-def test_packages__removed_in_any_order__leave_the_others_whole(
-    wheels: dict[str, Path], tmp_path: Path, order: tuple[str, ...]
-) -> None:
-    """No wheel owns a file of another."""
-    uv = shutil.which("uv", path=f"{TOP / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}")
-    assert uv is not None, "uv comes with noxw"
-    site = tmp_path / "site"
-    into = ["--quiet", "--python", sys.executable, "--target", str(site)]
-    install = [uv, "pip", "install", "--no-deps", "--offline", *into]
-    subprocess.run([*install, *(str(wheels[name]) for name in order)], check=True, capture_output=True, timeout=60)
-    left = set(USES)
-    for removed in order:
-        subprocess.run([uv, "pip", "uninstall", *into, removed], check=True, capture_output=True, timeout=60)
-        left.remove(removed)
-        whole = sorted(name for name in left if NEEDS.get(name, set()) <= left)
-        program = f"import importlib; site = {str(site)!r}\n" + "".join(
-            f"assert importlib.import_module('{name}.{module}').__file__.startswith(site)\n"
-            for name in whole
-            for module in USES[name]
-        )
-        environment = {**os.environ, "PYTHONPATH": str(site)}
-        command = [sys.executable, "-P", "-c", program]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
-        assert done.returncode == 0, (whole, done.stderr)
-    assert not list(site.rglob("*.py"))
-
-
-def test_installed_wheel__on_a_real_chain__reads_and_refuses(python: Path, ledger: Ledger, tmp_path: Path) -> None:
-    client = str(python.parent / "service-cli")
-    values = {"SERVICE_API_BASE_URL": "http://127.0.0.1:9", "SERVICE_SUBGRAPH_ENDPOINT": "http://127.0.0.1:9/subgraph"}
-    environment = {**ledger.variables(), **values, "HOME": str(tmp_path)}
-    command = [client, "claim", "--claimant-address", ledger.people.poster.address, "987654"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False, timeout=60)
-    assert done.returncode == 1, done.stderr
-    assert json.loads(done.stdout)["code"] == "bounty_not_found"

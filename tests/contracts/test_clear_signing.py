@@ -15,7 +15,7 @@ HUB = "0x" + "11" * 20
 ABI: list[dict[str, Any]] = json.loads((ARTIFACTS / "Hub.abi.json").read_text(encoding="utf-8"))
 
 
-def test_call__with_an_argument_that_is_not_decided_about__is_refused() -> None:
+def test_call_with_an_undecided_argument_is_refused() -> None:
     assert descriptors(ABI, [])
     for entry in [e for e in ABI if e["type"] == "function" and e["stateMutability"] == "nonpayable"]:
         changed = copy.deepcopy(ABI)
@@ -37,7 +37,7 @@ REQUEST = typed_data(
 )
 
 
-def test_typed_data__is_shown_as_it_is_signed__and_only_for_the_hubs_that_stand() -> None:
+def test_typed_data_is_shown_as_it_is_signed() -> None:
     signed: dict[str, Any] = REQUEST
     name = signed["primaryType"]
     shown = descriptors(ABI, [(8453, HUB)])[f"eip712-{name}.json"]

@@ -57,7 +57,7 @@ def test_guardian_roster_hash__of_the_hub__ours(size: int, hub: Contract) -> Non
 
 
 @pytest.mark.parametrize("number", [*sorted(_LOW_ORDER), 2**255 - 19, 2**255 - 18, 2**255 + 9, 2**256 - 1])
-def test_public_key__that_we_refuse__the_hub_refuses_too(number: int, hub: Contract) -> None:
+def test_key_that_we_refuse_the_hub_refuses(number: int, hub: Contract) -> None:
     before = _version(hub)
     refusal = _publish(hub, ROSTER.accounts[:1], [number.to_bytes(32, "little")], 1)
     assert isinstance(refusal, Refusal)
@@ -66,7 +66,7 @@ def test_public_key__that_we_refuse__the_hub_refuses_too(number: int, hub: Contr
 
 
 @pytest.mark.parametrize("number", [2, 9, 2**255 - 21])
-def test_public_key__beside_a_refused_one__the_hub_accepts_too(number: int, hub: Contract) -> None:
+def test_neighbour_of_a_refused_key_is_accepted(number: int, hub: Contract) -> None:
     before = _version(hub)
     assert isinstance(_publish(hub, ROSTER.accounts[:1], [number.to_bytes(32, "little")], 1), Done)
     assert _version(hub) == before + 1

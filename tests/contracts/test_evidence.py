@@ -52,9 +52,7 @@ def reported(findings: list[tuple[str, str]]) -> str:
     ],
     ids=["as answered", "another kind", "another place", "one is gone", "all are gone"],
 )
-def test_findings_of_slither_are_those_that_were_answered(
-    tmp_path: Path, findings: list[tuple[str, str]], line: str
-) -> None:
+def test_findings_of_slither_are_all_answered(tmp_path: Path, findings: list[tuple[str, str]], line: str) -> None:
     done = run(tmp_path, "slither", SLITHER, reported(findings), "--slither")
     assert line in done.stdout
     assert done.returncode == (findings != ANSWERED)
@@ -78,7 +76,7 @@ def test_slither_that_did_not_finish_shows_nothing(tmp_path: Path) -> None:
     ],
     ids=["everything", "a line", "a branch", "a line of a part", "nothing is known of the Hub"],
 )
-def test_coverage_is_of_every_line_and_branch_of_the_hub(tmp_path: Path, report: str, lacking: str) -> None:
+def test_every_line_and_branch_of_the_hub_is_reached(tmp_path: Path, report: str, lacking: str) -> None:
     lcov = tmp_path / "hub.lcov"
     done = run(tmp_path, "coverage", FORGE, report, "--lcov", str(lcov), "--forge")
     assert done.returncode == bool(lacking)

@@ -52,7 +52,7 @@ def test_floors__of_the_page__are_those_computed(above: dict[str, int]) -> None:
     assert json.loads(FLOORS.read_text(encoding="utf-8")) == computed
 
 
-def test_calls__of_people__are_within_a_tenth_of_their_floor(above: dict[str, int]) -> None:
+def test_calls_are_within_a_tenth_of_their_floor(above: dict[str, int]) -> None:
     gas = figures()
     for name, calls in CALLS.items():
         assert 0 < sum(above[call] for call in calls) < MOST * gas[name], name

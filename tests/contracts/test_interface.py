@@ -99,18 +99,18 @@ def declared(parameter: Parameter) -> str:
     return f"{parameter.type} {'indexed ' if parameter.indexed else ''}{parameter.name}"
 
 
-def test_functions__of_the_committed_abi__are_the_interface() -> None:
+def test_functions_of_the_abi_are_the_interface() -> None:
     told = {f"{f.name}({types(f.inputs)}) -> {types(f.outputs)}".strip() for f in ABI.functions.values()}
     assert told == set(FUNCTIONS.strip().splitlines())
 
 
 @pytest.mark.spec(67)
-def test_events__of_the_committed_abi__are_the_interface() -> None:
+def test_events_of_the_abi_are_the_interface() -> None:
     told = {f"{event.name}({', '.join(map(declared, event.inputs))})" for event in ABI.events.values()}
     assert told == set(re.sub(r"\n\s+", " ", EVENTS).strip().splitlines())
 
 
-def test_struct_fields__of_the_committed_abi__have_the_interface_names() -> None:
+def test_struct_fields_have_the_interfaces_names() -> None:
     for name, fields in STRUCT_FIELDS.items():
         function = ABI.functions[name]
         struct = (function.inputs if name == "createBounty" else function.outputs)[0]

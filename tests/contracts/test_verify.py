@@ -74,36 +74,26 @@ def verify(node_program: str, folder: Path, source: str, code: str) -> subproces
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def test_verify__the_source_of_the_code__names_its_immutables(node_program: str, answer: str, tmp_path: Path) -> None:
+def test_source_of_the_code_names_its_immutables(node_program: str, answer: str, tmp_path: Path) -> None:
     done = verify(node_program, tmp_path, SOURCE, answer)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[1].split() == ["fee", f"0x{42:064x}"]
 
 
-@pytest.mark.parametrize(
-    ("written", "instead"),
-    [("Small", "Smaller"), ("2 * fee", "fee"), ("fee;", "fee")],
-    ids=["a comment", "a shorter body", "no Solidity"],
-)
-def test_verify__another_source__differs(
-    node_program: str, answer: str, tmp_path: Path, written: str, instead: str
-) -> None:
-    done = verify(node_program, tmp_path, SOURCE.replace(written, instead), answer)
-    assert done.returncode == 1
-    assert done.stderr
+def test_verify__another_comment__differs(node_program: str, answer: str, tmp_path: Path) -> None:
+    done = verify(node_program, tmp_path, SOURCE.replace("Small", "Smaller"), answer)
+    assert (done.returncode, bool(done.stderr)) == (1, True)
 
 
-@pytest.mark.parametrize("place", [40, -1])
-def test_verify__another_byte__is_named(node_program: str, answer: str, tmp_path: Path, place: int) -> None:
+def test_verify__another_byte__is_named(node_program: str, answer: str, tmp_path: Path) -> None:
     code = bytearray.fromhex(json.loads(answer)["result"][2:])
-    code[place] ^= 1
+    code[40] ^= 1
     done = verify(node_program, tmp_path, SOURCE, "0x" + code.hex())
     assert done.returncode == 1
-    assert f"byte {place % len(code)} " in done.stderr
+    assert "byte 40 " in done.stderr
 
 
-@pytest.mark.parametrize("nothing", ["0x", '{"jsonrpc": "2.0", "id": 1, "error": {"code": 1}}', "0xzz"])
-def test_verify__no_code__asks_to_look_again(node_program: str, tmp_path: Path, nothing: str) -> None:
-    done = verify(node_program, tmp_path, SOURCE, nothing)
+def test_verify__no_code__asks_to_look_again(node_program: str, tmp_path: Path) -> None:
+    done = verify(node_program, tmp_path, SOURCE, "0x")
     assert done.returncode == 1
     assert "ask another node" in done.stderr

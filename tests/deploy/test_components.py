@@ -21,7 +21,7 @@ def of_kind(kind: str) -> dict[str, Object]:
     return {name: each["spec"] for (own, name), each in OBJECTS.items() if own == kind}
 
 
-def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_pod_mounts() -> None:
+def test_every_mounted_secret_is_an_external_one() -> None:
     mounted = {
         volume["secret"]["secretName"]
         for overlay in OVERLAYS
@@ -32,7 +32,7 @@ def test_external_secrets__of_the_components__are_there_for_every_secret_that_a_
     assert mounted - MADE_BY_HAND == set(of_kind("ExternalSecret")) - {"keda-redis"}
 
 
-def test_database__of_the_component__has_the_roles_of_the_page() -> None:
+def test_database_has_the_roles_of_the_page() -> None:
     (spec,) = of_kind("Cluster").values()
     initial = spec["bootstrap"]["initdb"]
     assert (initial["database"], initial["owner"]) == ("service", MIGRATOR)
@@ -47,7 +47,7 @@ def test_database__of_the_component__has_the_roles_of_the_page() -> None:
         assert not {"superuser", "createdb", "createrole"} & set(role)
 
 
-def test_database__of_the_component__archives_every_log_to_the_store_that_backups_go_to() -> None:
+def test_database_archives_to_the_backups_store() -> None:
     cluster, store = OBJECTS["Cluster", "database"]["spec"], OBJECTS["ObjectStore", "database"]["spec"]
     (plugin,) = cluster["plugins"]
     scheduled = OBJECTS["ScheduledBackup", "database"]["spec"]
@@ -62,7 +62,7 @@ def test_database__of_the_component__archives_every_log_to_the_store_that_backup
     assert local["args"][-1] == f"max_connections={cluster['postgresql']['parameters']['max_connections']}"
 
 
-def test_policies__of_the_database__let_in_the_service_its_instances_and_the_operator() -> None:
+def test_policies_of_the_database_let_in_its_own() -> None:
     for (kind, _), each in OBJECTS.items():
         if kind == "NetworkPolicy":
             kubernetes_validate.validate(each, "1.33", strict=True)

@@ -53,12 +53,12 @@ def settings(service: Object) -> dict[str, str]:
     return told
 
 
-def test_processes__of_one_machine__are_those_of_the_cluster() -> None:
+def test_compose_has_the_clusters_processes() -> None:
     assert set(ENTRY_POINTS) | {"migrate"} == set(PODS)
     assert set(SERVICES) == set(PODS) | {"postgresql", "valkey", "caddy"}
 
 
-def test_valkey__of_one_machine__has_the_settings_of_the_cluster() -> None:
+def test_valkey_has_the_clusters_settings() -> None:
     pod = by_name(OVERLAYS["staging"])["StatefulSet", "valkey"]["spec"]["template"]["spec"]
     settings = SERVICES["valkey"]["command"][1:]
     assert settings == pod["containers"][0]["args"][1:]
@@ -78,7 +78,7 @@ def test_process__of_one_machine__runs_as_its_pod_does(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_environment__of_one_machine__has_the_names_of_the_manifests(name: str) -> None:
+def test_compose_has_the_manifests_variables(name: str) -> None:
     service, (_, container) = SERVICES[name], PODS[name]
     own = {each["name"]: each["value"] for each in container.get("env", [])}
     beside = BESIDE if name in {"api", "api-worker"} else set()
@@ -94,7 +94,7 @@ def test_environment__of_one_machine__has_the_names_of_the_manifests(name: str) 
     assert service.get("env_file", []) == [f"settings/{each}.env" for each in maps]
 
 
-def test_settings__of_one_machine__are_those_of_an_overlay() -> None:
+def test_compose_has_an_overlays_settings() -> None:
     maps = {
         name: each["data"] for (kind, name), each in by_name(render(FOLDERS["mainnet"])).items() if kind == "ConfigMap"
     }
@@ -103,7 +103,7 @@ def test_settings__of_one_machine__are_those_of_an_overlay() -> None:
 
 
 @pytest.mark.parametrize("name", OWN)
-def test_secrets__of_one_machine__are_files_of_the_same_secret_and_no_others(name: str) -> None:
+def test_compose_secrets_are_files_of_the_same_secret(name: str) -> None:
     service, (pod, _) = SERVICES[name], PODS[name]
     mounted = {each["secret"]["secretName"] for each in pod["volumes"] if "secret" in each}
     files = {key.removesuffix("_FILE"): value for key, value in service["environment"].items() if key.endswith("_FILE")}
@@ -111,7 +111,7 @@ def test_secrets__of_one_machine__are_files_of_the_same_secret_and_no_others(nam
     assert files == {key: f"/run/secrets/{folder}.{key}" for folder in mounted for key in files}
 
 
-def test_secrets__of_the_file__are_each_used_and_each_a_file_beside_it() -> None:
+def test_compose_secrets_are_each_used() -> None:
     used = {each for service in SERVICES.values() for each in service.get("secrets", [])}
     assert used == set(FILE["secrets"])
     for name, secret in FILE["secrets"].items():
@@ -119,7 +119,7 @@ def test_secrets__of_the_file__are_each_used_and_each_a_file_beside_it() -> None
 
 
 @pytest.mark.parametrize("name", sorted(SERVICES))
-def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) -> None:
+def test_container_may_do_nothing_it_needs_not(name: str) -> None:
     service = SERVICES[name]
     assert service["read_only"] is True
     assert service["cap_drop"] == ["ALL"]
@@ -133,7 +133,7 @@ def test_container__of_one_machine__may_do_nothing_that_it_needs_not(name: str) 
     assert ("ports" in service) is (name == "caddy"), "one door"
 
 
-def test_images__of_one_machine__are_those_of_the_overlays() -> None:
+def test_compose_images_are_the_overlays() -> None:
     named = {
         container["image"].partition(":")[0]: container["image"]
         for each in render(FOLDERS["staging"])
@@ -149,7 +149,7 @@ def test_images__of_one_machine__are_those_of_the_overlays() -> None:
             assert image == named[image.partition(":")[0]]
 
 
-def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> None:
+def test_networks_let_each_process_reach_its_own() -> None:
     on = {name: set(service["networks"]) for name, service in SERVICES.items()}
     members = {network: {name for name in on if network in on[name]} for network in FILE["networks"]}
     assert members["front"] == {"caddy", "api"}
@@ -161,7 +161,7 @@ def test_networks__of_one_machine__let_each_process_reach_what_its_pod_may() -> 
     assert inside == {"front", "delivery", "reviewer", "data"}
 
 
-def test_schema__of_one_machine__is_there_before_what_waits_for_it_in_a_cluster() -> None:
+def test_schema_is_there_before_what_waits_for_it() -> None:
     for name, (pod, _) in PODS.items():
         waits = SERVICES[name]["depends_on"].get("migrate", {}).get("condition") == "service_completed_successfully"
         assert waits is ("initContainers" in pod), name
@@ -199,7 +199,7 @@ def _make_secrets(folder: Path) -> list[str]:
     return [line.removeprefix("to be written: ") for line in done.stdout.splitlines()]
 
 
-def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(folder: Path) -> None:
+def test_script_makes_and_asks_for_each_secret(folder: Path) -> None:
     asked = _make_secrets(folder)
     made = {str(path.relative_to(folder)): path for path in (folder / "secrets").rglob("*") if path.is_file()}
     assert set(made) | set(asked) == {each["file"].removeprefix("./") for each in FILE["secrets"].values()}
@@ -213,7 +213,7 @@ def test_secrets__that_the_script_makes_and_asks_for__are_those_of_the_file(fold
     assert {len(each) for each in passwords} == {48}
 
 
-def test_database__of_one_machine__is_made_as_the_page_describes_and_lets_every_role_in(folder: Path) -> None:
+def test_database_is_made_as_the_page_describes(folder: Path) -> None:
     page = (REPOSITORY / "docs/install.md").read_text(encoding="utf-8")
     (described,) = re.findall(r"```sql\n(.*?)```", page.split("## The first deployment")[1], re.DOTALL)[:1]
     sql = (COMPOSE / "postgresql/1-roles.sql").read_text(encoding="utf-8")
@@ -262,9 +262,7 @@ ANSWERED_AT_THE_DOOR: Final = (
 
 
 @pytest.mark.parametrize(("errors", "status", "code", "message"), ANSWERED_AT_THE_DOOR)
-def test_entrance__that_answers_in_the_place_of_the_api__answers_as_it_does(
-    errors: str, status: str, code: str, message: str
-) -> None:
+def test_entrance_answers_as_the_api_would(errors: str, status: str, code: str, message: str) -> None:
     door = (COMPOSE / "Caddyfile").read_text(encoding="utf-8")
     (most,) = {int(each) * 1024 for each in re.findall(r"max_size (\d+)KiB", door)}
     assert str(most) in ANSWERED_AT_THE_DOOR[0][3]
@@ -276,7 +274,7 @@ def test_entrance__that_answers_in_the_place_of_the_api__answers_as_it_does(
     assert answered == {"queries": to_json(GraphqlJsonRefusal.of(error)), "programs": to_json(Error.of(error))}
 
 
-def test_entrance__closes_a_connection_without_a_request_before_the_service_does() -> None:
+def test_entrance_closes_idle_connections_first() -> None:
     door = (COMPOSE / "Caddyfile").read_text(encoding="utf-8")
     kept = [float(seconds) for seconds in re.findall(r"keepalive (\d+)s\n", door)]
     assert len(kept) == door.count("reverse_proxy")

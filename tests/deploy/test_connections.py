@@ -10,7 +10,7 @@ from .connections import ENGINES_OF, JOBS, of_overlay, per_pod
 from .manifests import ENTRY_POINTS, OVERLAYS, by_name
 
 
-def test_budget__of_each_pod__is_what_its_pools_may_open() -> None:
+def test_budget_of_a_pod_is_what_its_pools_open() -> None:
     engine = (REPOSITORY / "libs/service_common/src/service_common/db/engine.py").read_text(encoding="utf-8")
     assert "max_overflow=pool_size" in engine
     assert set(ENGINES_OF) == set(ENTRY_POINTS)
@@ -18,14 +18,14 @@ def test_budget__of_each_pod__is_what_its_pools_may_open() -> None:
 
 
 @pytest.mark.parametrize("overlay", ["staging", "mainnet"])
-def test_budget__of_an_overlay__fits_the_server_of_the_trials(overlay: str) -> None:
+def test_budget_of_an_overlay_fits_the_server(overlay: str) -> None:
     rest, most = of_overlay(overlay)
     (server,) = containers(by_name(OVERLAYS["staging"])["StatefulSet", "postgresql"])
     (limit,) = (int(word.partition("=")[2]) for word in server["args"] if word.startswith("max_connections="))
     assert 0 < rest < most < limit
 
 
-def test_budget__of_compose__fits_its_server_with_four_workers_of_each_process() -> None:
+def test_budget_of_compose_fits_its_server() -> None:
     services = yaml.safe_load((REPOSITORY / "deploy/compose/compose.yaml").read_text(encoding="utf-8"))["services"]
     (limit,) = (word.partition("=")[2] for word in services["postgresql"]["command"] if "max_connections" in word)
     assert 4 * sum(count for name, count in per_pod().items() if name in services) + JOBS < int(limit)

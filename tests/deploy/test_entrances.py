@@ -62,7 +62,7 @@ def hosts(objects: list[Object]) -> set[str]:
 
 
 @pytest.mark.parametrize(("overlay", "entrance"), EVERY)
-def test_entrance__of_an_overlay__leads_to_the_same_services(overlay: str, entrance: str) -> None:
+def test_entrance_leads_to_the_same_services(overlay: str, entrance: str) -> None:
     assert led(of(overlay, entrance)) == {"/": "api"}
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert "api" in services
@@ -70,19 +70,19 @@ def test_entrance__of_an_overlay__leads_to_the_same_services(overlay: str, entra
 
 @pytest.mark.spec(26)
 @pytest.mark.parametrize(("overlay", "entrance"), EVERY)
-def test_host__of_an_entrance__is_the_audience_of_every_signature(overlay: str, entrance: str) -> None:
+def test_host_is_the_audience_of_every_signature(overlay: str, entrance: str) -> None:
     assert hosts(of(overlay, entrance)) == {HOST[overlay]}
     every = by_name(rendered(overlay, entrance))
     assert every["ConfigMap", "web"]["data"]["SERVICE_PUBLIC_HOST"] == HOST[overlay]
 
 
-def test_gateway__closes_a_connection_without_a_request_before_the_service_does() -> None:
+def test_gateway_closes_idle_connections_first() -> None:
     """Else a request meets the end of its connection."""
     policy = by_name(of("mainnet", "gateway"))["BackendTrafficPolicy", "public"]["spec"]
     kept = int(policy["timeout"]["http"]["connectionIdleTimeout"].removesuffix("s"))
     assert 0 < kept < IDLE_SECONDS
 
 
-def test_request__without_tls__is_sent_on_and_not_served() -> None:
+def test_plain_http_is_redirected() -> None:
     spec = by_name(of("mainnet", "gateway"))["HTTPRoute", "to-https"]["spec"]
     assert (spec["parentRefs"][0]["sectionName"], list(spec["rules"][0])) == ("http", ["filters"])

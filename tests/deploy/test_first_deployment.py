@@ -20,7 +20,7 @@ FIRST = INSTALL.split("### The first deployment")[1].split("\n## ")[0]
 PASSWORD = "of-every-role"
 
 
-def test_sql__of_the_first_deployment__makes_a_database_that_is_migrated_served_dumped_and_restored(
+def test_sql_makes_serves_dumps_and_restores(
     tmp_path: Path,
 ) -> None:
     with postgres.start() as server:

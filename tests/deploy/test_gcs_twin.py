@@ -61,7 +61,7 @@ def ask_token(
     return answer.status, answer.json()
 
 
-def test_token__own_assertion__opens_the_json_interface(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
+def test_own_assertion_opens_the_json_interface(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
     status, answer = ask_token(twin, http, assertion(twin.credentials_file))
     listing = f"{twin.url}/storage/v1/b/{twin.bucket}/o"
 
@@ -116,7 +116,7 @@ def preflight(origin: str, method: str, headers: str = SENT) -> dict[str, str]:
     return preflight_headers(CORS, asked)
 
 
-def test_cors__of_the_shipped_rule__lets_the_pages_send_what_signed_addresses_need(twin: gcs.GcsServer) -> None:
+def test_cors_rule_lets_pages_use_signed_addresses(twin: gcs.GcsServer) -> None:
     store = GcsStore(StorageSettings(twin.bucket, twin.url, twin.credentials_file.read_text()))
     target = store.sign_upload("submissions/x", sha256=Bytes32("0x" + "11" * 32), byte_length=5, lifetime=60)
     headers = ",".join(target.headers)
@@ -125,7 +125,7 @@ def test_cors__of_the_shipped_rule__lets_the_pages_send_what_signed_addresses_ne
     assert answer_headers(CORS, "GET", {"origin": PAGES})["Access-Control-Allow-Origin"] == PAGES
 
 
-def test_cors__over_http__answers_preflights_and_marks_answers(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
+def test_cors_answers_preflights(twin: gcs.GcsServer, http: urllib3.PoolManager) -> None:
     url = f"{twin.url}/{twin.bucket}/submissions/none"
     asked = {"Origin": PAGES, "Access-Control-Request-Method": "PUT", "Access-Control-Request-Headers": SENT}
     answer = http.request("OPTIONS", url, headers=asked)

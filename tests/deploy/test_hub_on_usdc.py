@@ -88,7 +88,7 @@ def refunded(rehearsal: Rehearsal, hub: Contract, poster: Wallet) -> None:
     assert rehearsal.token.call("balanceOf", poster.address) == 10 * TOKEN
 
 
-def test_rehearsal__with_an_authorization__funds_and_is_refunded(rehearsal: Rehearsal, hub: Contract) -> None:
+def test_authorization_funds_and_is_refunded(rehearsal: Rehearsal, hub: Contract) -> None:
     poster, given, valid = rehearsal.funded(), terms(rehearsal, hub, 1), (0, MAX)
     signature = authorization(
         bytes.fromhex(poster.private_key[2:]),
@@ -104,7 +104,7 @@ def test_rehearsal__with_an_authorization__funds_and_is_refunded(rehearsal: Rehe
     refunded(rehearsal, hub, poster)
 
 
-def test_rehearsal__with_an_allowance__funds_and_is_refunded(rehearsal: Rehearsal, hub: Contract) -> None:
+def test_allowance_funds_and_is_refunded(rehearsal: Rehearsal, hub: Contract) -> None:
     poster = rehearsal.funded()
     rehearsal.token.transact(poster, "approve", hub.address, TOKEN)
     hub.transact(poster, "createBounty", terms(rehearsal, hub, 2))
@@ -117,7 +117,7 @@ def implementation(rehearsal: Rehearsal) -> str:
     return deploy(w3, payer, code.token(deploy(w3, payer, code.library).address)).address
 
 
-def test_token__replaced_behind_its_proxy__is_paid_out_as_before(rehearsal: Rehearsal, hub: Contract) -> None:
+def test_token_replaced_behind_its_proxy_pays_out(rehearsal: Rehearsal, hub: Contract) -> None:
     """What its issuer can do at any time: bounties do not notice."""
     poster = rehearsal.funded()
     rehearsal.token.transact(poster, "approve", hub.address, TOKEN)
@@ -129,7 +129,7 @@ def test_token__replaced_behind_its_proxy__is_paid_out_as_before(rehearsal: Rehe
     refunded(rehearsal, hub, poster)
 
 
-def test_deploy__on_what_is_no_usdc__is_refused_before_anything_is_sent(rehearsal: Rehearsal) -> None:
+def test_token_that_is_no_usdc_is_refused(rehearsal: Rehearsal) -> None:
     none = "is no token that takes signed authorizations"
     assert none in rehearsal.deploy("5", code=1, token="0x" + "99" * 20)
     assert "has 0 decimals, not 6" in rehearsal.deploy("5", code=1, token=implementation(rehearsal))
@@ -142,7 +142,7 @@ def _answering_everything_with_six() -> bytes:
     return bytes([0x60, len(runtime), 0x60, 10, 0x5F, 0x39, 0x60, len(runtime), 0x5F, 0xF3]) + runtime
 
 
-def test_deploy__on_a_token_that_is_paused_or_blocks_the_hub__is_refused_before_anything_is_sent(
+def test_token_that_is_paused_or_blocks_is_refused(
     rehearsal: Rehearsal,
 ) -> None:
     token, issuer, node = rehearsal.token, rehearsal.issuer.wallet, rehearsal.node

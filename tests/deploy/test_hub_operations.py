@@ -89,16 +89,14 @@ def deployment_arguments(node: AnvilServer, owner: Wallet, token: str, **changes
     return ["deploy", *(word for pair in values.items() for word in pair)]
 
 
-def test_deploy__without_send__tells_the_address_and_sends_nothing(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_deploy_without_send_tells_the_address(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     words = operate(*deployment_arguments(node, owner, local.token.address))
     address = next(line.split()[-1] for line in words.splitlines() if line.startswith("Hub address"))
     assert "dry run" in words
     assert node.rpc.call("eth_getCode", address, "latest") == "0x"
 
 
-def test_program__as_an_operator_types_it__answers_and_keeps_the_key(node: AnvilServer, owner: Wallet) -> None:
+def test_program_answers_and_keeps_the_key(node: AnvilServer, owner: Wallet) -> None:
     arguments = [*deployment_arguments(node, owner, "0x" + "99" * 20), "--send"]
     done = subprocess.run(
         [sys.executable, "-m", "hub_operations", *arguments],
@@ -117,9 +115,7 @@ def test_program__as_an_operator_types_it__answers_and_keeps_the_key(node: Anvil
     assert owner.private_key[2:] not in done.stdout + done.stderr
 
 
-def test_deploy__sent_twice__stands_once_at_the_address_told_before(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_deploy_sent_twice_stands_once(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "7"})
     told = operate(*arguments)
     address = next(line.split()[-1] for line in told.splitlines() if line.startswith("Hub address"))
@@ -130,9 +126,7 @@ def test_deploy__sent_twice__stands_once_at_the_address_told_before(
     assert Hub(Rpc([node.url]), Address(address)).token() == local.token.address
 
 
-def test_deploy__that_somebody_else_sent_before__finds_its_block(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_deploy_sent_by_another_finds_its_block(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "9"})
     operate(*arguments, "--send", key=owner)
     block = BlockNumber(int(node.w3.eth.block_number))
@@ -144,9 +138,7 @@ def test_deploy__that_somebody_else_sent_before__finds_its_block(
 
 
 @pytest.mark.parametrize(("method", "said"), [("eth_getCode", "keeps old state"), ("eth_getLogs", "not consistent")])
-def test_deploy_block__of_an_endpoint_without_history__is_refused_and_never_zero(
-    node: AnvilServer, local: LocalHub, method: str, said: str
-) -> None:
+def test_endpoint_without_history_is_refused(node: AnvilServer, local: LocalHub, method: str, said: str) -> None:
     node.mine(5)
     with endpoint_before(node.url) as endpoint:
         endpoint.change = lambda asked, params, result: _without_history(method, asked, params, result)
@@ -160,9 +152,7 @@ def _without_history(method: str, asked: str, params: list[object], result: obje
     return [] if method == "eth_getLogs" else Refusal(-32000, "missing trie node")
 
 
-def test_deploy__with_a_missing_or_malformed_key_or_the_wrong_chain__is_refused(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_bad_key_or_wrong_chain_is_refused(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     arguments = deployment_arguments(node, owner, local.token.address, **{"--salt": "8"})
     assert "HUB_OWNER_PRIVATE_KEY_FILE" in operate(*arguments, "--send", code=1)
     assert "not a private key" in operate(*arguments, "--send", code=1, environment={"HUB_OWNER_PRIVATE_KEY": "0x12"})
@@ -171,9 +161,7 @@ def test_deploy__with_a_missing_or_malformed_key_or_the_wrong_chain__is_refused(
     assert "serves chain 31337, not 84532" in operate(*other, "--send", key=owner, code=1)
 
 
-def test_transaction__over_an_endpoint_that_changes_its_chain__is_signed_for_the_one_that_was_meant(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_changing_chain_id_signs_for_the_meant_chain(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     with endpoint_before(node.url) as endpoint:
         said = iter([hex(LOCAL_CHAIN_ID)])
         endpoint.change = lambda method, _params, result: next(said, "0x1") if method == "eth_chainId" else result
@@ -182,7 +170,7 @@ def test_transaction__over_an_endpoint_that_changes_its_chain__is_signed_for_the
     assert node.w3.eth.get_transaction(sent["transactionHash"])["chainId"] == LOCAL_CHAIN_ID
 
 
-def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: Path, owner: Wallet) -> None:
+def test_record_is_what_the_client_then_knows(tmp_path: Path, owner: Wallet) -> None:
     records = tmp_path / "deployments"
     shutil.copytree(RECORDS, records)
     terms = TERMS["staging"]
@@ -197,7 +185,7 @@ def test_record__of_a_deployed_network__is_what_the_client_then_knows(tmp_path: 
 
 
 @pytest.mark.spec(27, 28, 30)
-def test_terms__of_known_networks__agree_with_their_deployment_records() -> None:
+def test_known_terms_agree_with_the_records() -> None:
     for name, terms in TERMS.items():
         assert NETWORKS[name] == terms.chain_id
         record = deployment_of(terms.chain_id)
@@ -206,7 +194,7 @@ def test_terms__of_known_networks__agree_with_their_deployment_records() -> None
             assert record.reveal_delay_seconds == terms.reveal_delay
 
 
-def test_admin__each_of_the_owners_powers__is_explained_then_done(
+def test_each_power_of_the_owner_is_explained(
     node: AnvilServer, owner: Wallet, local: LocalHub, tmp_path: Path
 ) -> None:
     hub = Hub(Rpc([node.url]), Address(local.hub.address))
@@ -235,7 +223,7 @@ def test_admin__each_of_the_owners_powers__is_explained_then_done(
     assert "above the cap" in operate(*base, "--send", "set-fees", "9999", "1", "0x" + "22" * 20, key=heir, code=1)
 
 
-def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(node: AnvilServer) -> None:
+def test_delivery_keys_are_announced_and_withdrawn(node: AnvilServer) -> None:
     owner = Wallet()
     deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet(), terms=LocalHubTerms(publication_delay=1_000))
     hub = Hub(Rpc([node.url]), Address(deployed.hub.address))
@@ -262,7 +250,7 @@ def test_admin__delivery_keys__are_announced_withdrawn_and_taken_in_both_forms(n
         assert "as age1… or as 0x" in operate(*base, "publish-delivery-key", malformed, code=2)
 
 
-def test_admin__for_a_safe__writes_the_call_and_signs_nothing(node: AnvilServer, tmp_path: Path) -> None:
+def test_safe_file_has_the_call_and_signs_nothing(node: AnvilServer, tmp_path: Path) -> None:
     owner = Wallet()
     deployed = deploy_hub(node, owner=owner, fee_recipient=Wallet())
     hub = Hub(Rpc([node.url]), Address(deployed.hub.address))
@@ -287,9 +275,7 @@ def test_admin__for_a_safe__writes_the_call_and_signs_nothing(node: AnvilServer,
     assert not other.exists()
 
 
-def test_safe__that_owns_the_hub__publishes_through_the_files_that_were_written(
-    node: AnvilServer, tmp_path: Path
-) -> None:
+def test_safe_publishes_by_its_files(node: AnvilServer, tmp_path: Path) -> None:
     owner, payer = Wallet(), Wallet()
     node.fund(payer.address)
     safe = make_safe(node.w3, payer)
@@ -336,9 +322,7 @@ def test_safe__that_owns_the_hub__publishes_through_the_files_that_were_written(
     assert hub.delivery_key() == "0x" + "00" * 32
 
 
-def test_admin__with_a_plain_key_on_a_public_chain__is_refused(
-    node: AnvilServer, owner: Wallet, local: LocalHub
-) -> None:
+def test_plain_key_on_a_public_chain_is_refused(node: AnvilServer, owner: Wallet, local: LocalHub) -> None:
     with endpoint_before(node.url) as endpoint:
         endpoint.change = lambda method, _params, result: "0x2105" if method == "eth_chainId" else result
         arguments = ["admin", "--rpc-url", endpoint.url, "--hub", local.hub.address, "--send"]

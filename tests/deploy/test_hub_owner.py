@@ -170,7 +170,7 @@ def world(handed_over: World) -> Iterator[World]:
 
 
 @pytest.mark.attack
-def test_proposer_stolen__everything_is_cancelled_and_the_thief_is_out_at_once(world: World) -> None:
+def test_stolen_proposer_is_cancelled_and_out(world: World) -> None:
     thief = world.proposer
     world.announce_as_thief(thief, "transferOwnership", thief.address)
     world.announce_as_thief(thief, "setFeePolicy", 1_000, 2_000, thief.address)
@@ -199,7 +199,7 @@ def test_proposer_stolen__everything_is_cancelled_and_the_thief_is_out_at_once(w
 
 
 @pytest.mark.attack
-def test_canceller_stolen__blocks_until_two_of_three_replace_it_and_nothing_else(world: World) -> None:
+def test_stolen_canceller_blocks_until_replaced(world: World) -> None:
     thief = world.canceller
     world.admin(world.proposer, "set-fees", "1", "2", world.payer.address)
     world.cancel(thief, *world.waiting())
@@ -229,7 +229,7 @@ def test_vault_stolen__can_do_nothing(world: World) -> None:
 
 
 @pytest.mark.attack
-def test_two_stolen__nothing_acts_before_the_public_delay(world: World) -> None:
+def test_two_stolen_keys_wait_for_the_delay(world: World) -> None:
     world.replace("canceller", world.canceller, world.vault, [world.proposer, world.vault])  # thieves of these two
     world.announce_as_thief(world.proposer, "publishDeliveryKey", bytes([9]) + bytes(31))
     world.wait(DELAY - 10)
@@ -238,7 +238,7 @@ def test_two_stolen__nothing_acts_before_the_public_delay(world: World) -> None:
     assert f"{world.vault.address} is canceller, and should not be" in world.check(code=1)
 
 
-def test_role_of_one__given_to_another_holder__is_refused(world: World) -> None:
+def test_role_for_two_holders_is_refused(world: World) -> None:
     asked = ("replace", "--recovery", world.recovery.address, "proposer", world.proposer.address)
     assert "is canceller already" in world.in_timelock(*asked, world.canceller.address, code=1)
     assert "is recovery already" in world.in_timelock(*asked, world.recovery.address, code=1)
@@ -255,7 +255,7 @@ def test_one_lost__the_other_two_replace_it(world: World, role: str) -> None:
 
 
 @pytest.mark.attack
-def test_delivery_key_stolen__is_withdrawn_in_one_transaction_without_another_delay(world: World) -> None:
+def test_stolen_delivery_key_is_withdrawn_at_once(world: World) -> None:
     key = Identity.generate().public_key
     world.admin(world.proposer, "publish-delivery-key", key)
     world.wait()
@@ -265,7 +265,7 @@ def test_delivery_key_stolen__is_withdrawn_in_one_transaction_without_another_de
     assert world.hub.delivery_key() == "0x" + "00" * 32
 
 
-def test_announced_by_who_may_not__or_executed_unannounced__is_refused_by_name(world: World) -> None:
+def test_act_without_right_or_announcement_is_refused(world: World) -> None:
     fees = ("set-fees", "1", "2", world.payer.address)
     assert "names no proposer" in world.admin(world.canceller, *fees, code=1)
     assert "was not announced" in world.admin(world.proposer, *fees, execute=True, code=1)

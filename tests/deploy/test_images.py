@@ -100,7 +100,7 @@ def installed(prefix: Path) -> set[str]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
-def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
+def test_image_holds_its_own_packages_and_no_tool(images: dict[str, Path], service: str) -> None:
     found = installed(images[service])
     libraries = {"bounty-protocol", "service-common"} if service in SERVICES else set()
     assert found & OWN == {*libraries, f"service-{service}"}
@@ -110,7 +110,7 @@ def test_image__of_a_service__holds_its_own_packages_and_no_tool(images: dict[st
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
-def test_image__of_a_service__has_no_file_of_two_packages(images: dict[str, Path], service: str) -> None:
+def test_image_has_no_file_of_two_packages(images: dict[str, Path], service: str) -> None:
     """Which of them is written last would differ from build to build."""
     owners = Counter[Path]()
     for record in images[service].glob("lib/python*/site-packages/*.dist-info/RECORD"):
@@ -121,7 +121,7 @@ def test_image__of_a_service__has_no_file_of_two_packages(images: dict[str, Path
 
 
 @pytest.mark.nightly
-def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_path: Path) -> None:
+def test_image_made_again_is_the_same_to_the_byte(tmp_path: Path) -> None:
     prefix, first = tmp_path / "service", dict[str, str]()
     for _ in range(2):
         install("delivery", prefix)
@@ -139,7 +139,7 @@ def test_image__made_again__is_the_same_to_the_byte_and_has_its_bytecode(tmp_pat
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("service", TRIED)
-def test_image__started_without_configuration__says_what_is_missing(images: dict[str, Path], service: str) -> None:
+def test_image_without_configuration_says_what_lacks(images: dict[str, Path], service: str) -> None:
     program = images[service] / "bin" / f"service-{service}"
     words, missing = {
         "mcp": (["--http", "127.0.0.1:8080"], "SERVICE_HUB_ADDRESS"),
@@ -184,7 +184,7 @@ def pins(file: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, "build"])
-def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
+def test_pins_of_an_image_are_the_tested_ones(name: str) -> None:
     file = REPOSITORY / f"requirements/images/{name}.txt"
     tested, wanted = pins(REPOSITORY / "requirements/constraints.txt"), pins(file)
     assert wanted
@@ -195,7 +195,7 @@ def test_pins__of_an_image__are_the_tested_ones_with_hashes(name: str) -> None:
 
 
 @pytest.mark.parametrize("service", TRIED)
-def test_pins__of_an_image__cover_what_its_packages_declare(service: str) -> None:
+def test_pins_of_an_image_cover_its_packages(service: str) -> None:
     own = tomllib.loads((REPOSITORY / FOLDERS[service] / "pyproject.toml").read_text())["project"]["dependencies"]
     declared = [*own]
     for name in ("bounty_protocol", "service_common") if service in SERVICES else ():

@@ -87,9 +87,7 @@ def filled(overlay: str, container: Object, folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_environment__of_every_service__is_read_whole_by_its_code_and_holds_nothing_else(
-    overlay: str, tmp_path: Path
-) -> None:
+def test_environment_is_read_whole_by_its_code(overlay: str, tmp_path: Path) -> None:
     seen = set()
     for name, _, container in own_containers(overlay):
         process = container["args"][0]
@@ -109,7 +107,7 @@ CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(overlay: str) -> None:
+def test_container_secrets_are_files_of_its_pod(overlay: str) -> None:
     for _, pod, container in own_containers(overlay):
         volumes = {each["name"]: each for each in pod["volumes"]}
         mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
@@ -124,7 +122,7 @@ def test_secrets__of_every_container__are_files_of_a_secret_that_its_pod_mounts(
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str) -> None:
+def test_command_is_an_entry_point_of_its_image(overlay: str) -> None:
     started = {}
     for name, _, container in own_containers(overlay):
         image = container["image"].partition(":")[0]
@@ -139,7 +137,7 @@ def test_command__of_every_process__is_an_entry_point_of_its_image(overlay: str)
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_schema__is_waited_for_by_every_pod_before_it_starts(overlay: str) -> None:
+def test_every_pod_waits_for_the_schema(overlay: str) -> None:
     for each, pod in workloads(overlay):
         if each["kind"] == "Deployment" and each["metadata"]["name"] not in WITHOUT_DATABASE:
             (first,) = pod["initContainers"]
@@ -148,7 +146,7 @@ def test_schema__is_waited_for_by_every_pod_before_it_starts(overlay: str) -> No
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) -> None:
+def test_probes_ask_what_the_process_answers(overlay: str) -> None:
     for name, _, container in own_containers(overlay):
         if container["name"] != name or name == "migrate":
             continue
@@ -162,7 +160,7 @@ def test_probes__of_every_service__ask_what_the_process_answers(overlay: str) ->
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: str) -> None:
+def test_stop_may_take_longer_than_the_longest_work(overlay: str) -> None:
     longest = {"api": DEFAULT_REVIEW_WAIT_SECONDS}  # a job that is cut short is done again
     for name, pod, container in own_containers(overlay):
         if container["name"] == name and name != "migrate":
@@ -170,7 +168,7 @@ def test_stop__of_every_process__may_take_longer_than_its_longest_work(overlay: 
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_stop__of_what_gets_requests__comes_after_the_cluster_sends_none_there(overlay: str) -> None:
+def test_stop_comes_after_the_last_request(overlay: str) -> None:
     pauses = {
         name: pause_before_stop(container)
         for name, _, container in own_containers(overlay)
@@ -196,7 +194,7 @@ def test_strangers_reach_a_service_through_its_proxy(overlay: str) -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_container__of_any_pod__is_nobody_and_writes_nowhere_but_its_volumes(overlay: str) -> None:
+def test_container_is_nobody_and_writes_nowhere(overlay: str) -> None:
     for each, pod in workloads(overlay):
         assert pod["securityContext"]["runAsNonRoot"] is True
         assert pod["securityContext"]["runAsUser"] > 0

@@ -15,7 +15,7 @@ def of_kind(overlay: str, kind: str) -> list[Object]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_spread__of_every_deployment__is_over_nodes_and_zones_and_counts_no_former_release(overlay: str) -> None:
+def test_spread_is_over_nodes_and_zones(overlay: str) -> None:
     """Counted with the pods that a rollout replaces, both new ones fit on the node that holds no old one."""
     for each, pod in workloads(overlay):
         if each["kind"] != "Deployment":
@@ -30,7 +30,7 @@ def test_spread__of_every_deployment__is_over_nodes_and_zones_and_counts_no_form
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_pods__of_a_deployment_with_several__are_kept_on_different_nodes_where_no_zone_is_named_too(
+def test_several_pods_are_on_different_nodes(
     overlay: str,
 ) -> None:
     """The scheduler leaves nodes without a label of the spread's keys out of its score: then this one is left."""
@@ -53,7 +53,7 @@ def test_pods__of_a_deployment_with_several__are_kept_on_different_nodes_where_n
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_single_pods__of_a_lost_node__start_elsewhere_after_half_a_minute_and_no_others(overlay: str) -> None:
+def test_single_pod_of_a_lost_node_starts_elsewhere(overlay: str) -> None:
     """A StatefulSet's pod does not start elsewhere before its node is known to be gone."""
     taints = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
     soon = [
@@ -66,7 +66,7 @@ def test_single_pods__of_a_lost_node__start_elsewhere_after_half_a_minute_and_no
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(overlay: str) -> None:
+def test_priority_is_the_services(overlay: str) -> None:
     (own,) = of_kind(overlay, "PriorityClass")
     (namespace,) = of_kind(overlay, "Namespace")
     assert own["metadata"] == {**own["metadata"], "name": namespace["metadata"]["name"]}
@@ -78,7 +78,7 @@ def test_priority__of_the_deployment__is_of_the_service_and_what_it_waits_for(ov
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_disruption__of_what_has_several_pods__takes_one_at_a_time_and_those_that_do_not_serve(overlay: str) -> None:
+def test_disruption_takes_one_pod_at_a_time(overlay: str) -> None:
     budgets = {name: each["spec"] for (kind, name), each in by_name(OVERLAYS[overlay]).items() if "Budget" in kind}
     several = {each["metadata"]["name"]: each for each in of_kind(overlay, "Deployment") if several_pods(each)}
     assert set(budgets) == set(several)

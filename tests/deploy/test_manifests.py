@@ -26,5 +26,5 @@ def test_objects__of_an_overlay__are_valid_kubernetes(overlay: str) -> None:
     assert checked > 30
 
 
-def test_memory__of_every_process_of_the_service__is_requested() -> None:
+def test_memory_of_every_process_is_requested() -> None:
     assert set(memory_requests()) == {process.name for process in SERVICES}

@@ -66,14 +66,14 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_policies__of_the_network__open_exactly_the_ways_the_code_goes(overlay: str) -> None:
+def test_policies_open_exactly_the_ways_of_the_code(overlay: str) -> None:
     assert edges_of_policies(overlay) == edges_of_code(overlay)
     deny = by_name(OVERLAYS[overlay])["NetworkPolicy", "deny"]["spec"]
     assert deny == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_policies__of_names__open_port_53_of_the_cluster_and_of_the_nodes_cache_and_nothing_else(overlay: str) -> None:
+def test_names_open_port_53_and_nothing_else(overlay: str) -> None:
     spec = by_name(OVERLAYS[overlay])["NetworkPolicy", "names"]["spec"]
     assert spec["podSelector"] == {}
     (rule,) = spec["egress"]
@@ -85,7 +85,7 @@ def test_policies__of_names__open_port_53_of_the_cluster_and_of_the_nodes_cache_
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) -> None:
+def test_policies_open_the_ways_into_the_service(overlay: str) -> None:
     opened = {}
     for each in OVERLAYS[overlay]:
         if each["kind"] == "NetworkPolicy" and each["spec"].get("ingress"):
@@ -103,7 +103,7 @@ def test_policies__into_the_service__open_the_ways_to_what_serves(overlay: str) 
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_reviewers_service__that_judges_what_strangers_write__reaches_nothing_and_mounts_no_secret(
+def test_reviewer_reaches_nothing_and_has_no_secret(
     overlay: str,
 ) -> None:
     ways = {goal for name, goal in edges_of_policies(overlay) if name == "reviewer"}

@@ -47,7 +47,7 @@ def opened(objects: list[Object]) -> Iterator[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_pairs__of_pods_of_an_overlay__are_let_through_where_one_needs_the_other_and_refused_elsewhere(
+def test_pairs_are_let_through_where_needed(
     overlay: str,
 ) -> None:
     every = pods(OVERLAYS[overlay])
@@ -55,12 +55,12 @@ def test_pairs__of_pods_of_an_overlay__are_let_through_where_one_needs_the_other
     assert set(opened(OVERLAYS[overlay])) == needed(overlay, every)
 
 
-def test_pairs__with_a_database_of_the_operator__are_the_same_and_its_own() -> None:
+def test_pairs_with_the_operators_database() -> None:
     assert set(opened(COMPLETE)) == needed("mainnet", pods(COMPLETE))
 
 
 @pytest.mark.parametrize("objects", [OVERLAYS["staging"], COMPLETE], ids=["staging", "complete"])
-def test_datastores__of_the_cluster__are_not_reached_by_what_reads_what_anyone_sends(objects: list[Object]) -> None:
+def test_datastores_are_closed_to_what_reads_strangers(objects: list[Object]) -> None:
     reached = {(source, target) for source, target, _ in opened(objects) if source != target}
     stores = {target for _, target in reached} & set(DATASTORES)
     assert stores
@@ -69,7 +69,7 @@ def test_datastores__of_the_cluster__are_not_reached_by_what_reads_what_anyone_s
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_pods__of_other_namespaces__reach_what_serves_people_and_the_metrics_alone(overlay: str) -> None:
+def test_other_namespaces_reach_people_and_metrics(overlay: str) -> None:
     policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
     tried = [(each, port) for each in every for port in (8080, DOOR, 9090, 5432, 6379)]
     assert {(each.name, port) for each, port in tried if policies.open(ENTRANCE, each, port)} == {
@@ -82,7 +82,7 @@ def test_pods__of_other_namespaces__reach_what_serves_people_and_the_metrics_alo
     assert not [each for each in every for port in (80, 443, 8080, DOOR, 9090) if policies.open(each, NEIGHBOUR, port)]
 
 
-def test_database__of_the_operator__is_reached_by_it_and_its_monitoring() -> None:
+def test_database_is_reached_by_its_operator() -> None:
     policies = Policies(COMPLETE)
     (database,) = [each for each in pods(COMPLETE) if each.name == "database"]
     open_to = {each.name: {p for p in database.ports if policies.open(each, database, p)} for each in
@@ -91,7 +91,7 @@ def test_database__of_the_operator__is_reached_by_it_and_its_monitoring() -> Non
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_addresses__outside__are_reached_by_those_that_need_them(overlay: str) -> None:
+def test_addresses_outside_are_reached_where_needed(overlay: str) -> None:
     policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
     public = {each.name for each in every if policies.reaches(each, "1.1.1.1", 443)}
     assert public == {source for source, goal in edges_of_code(overlay) if goal == PUBLIC}

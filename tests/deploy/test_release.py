@@ -12,10 +12,10 @@ import pytest
 import service_cli
 
 from tests.clients.package import PACKAGE
-from tools.release import pack
 
 from .conftest import REPOSITORY
 
+pytestmark = pytest.mark.nightly
 VERSION = service_cli.__version__
 SOURCES = "git+https://sources.example/bounties.git"
 
@@ -37,8 +37,7 @@ def draft(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target / VERSION
 
 
-@pytest.mark.nightly
-def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> None:
+def test_release_lists_every_file_with_its_digest(draft: Path) -> None:
     checked = subprocess.run(
         ["sha256sum", "--check", "SHA256SUMS"], cwd=draft, capture_output=True, text=True, check=True
     )
@@ -47,7 +46,6 @@ def test_release__of_a_commit__lists_every_file_with_its_digest(draft: Path) -> 
     assert {f"service_cli-{VERSION}-py3-none-any.whl", f"service_cli-{VERSION}.tar.gz", "hub-input.json"} <= names
 
 
-@pytest.mark.nightly
 def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Path) -> None:
     assert release("--draft", "--to", str(tmp_path), "--repository", SOURCES).returncode == 0
     again = {each.name: each.read_bytes() for each in (tmp_path / VERSION).iterdir() if each.name != "SHA256SUMS"}
@@ -56,29 +54,14 @@ def test_release__made_again__is_the_same_to_the_byte(draft: Path, tmp_path: Pat
     assert len(again) == 10
 
 
-def test_documents__of_a_release__are_packed_without_times_or_owners(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    (site / "docs").mkdir(parents=True)
-    (site / "index.html").write_text("first")
-    (site / "docs/faq.html").write_text("questions")
-    pack(site, tmp_path / "once.tar.gz")
-    (site / "index.html").touch()
-    pack(site, tmp_path / "again.tar.gz")
-    with tarfile.open(tmp_path / "once.tar.gz") as tar:
-        assert tar.getnames() == ["documents/docs/faq.html", "documents/index.html"]
-    assert (tmp_path / "once.tar.gz").read_bytes() == (tmp_path / "again.tar.gz").read_bytes()
-
-
-@pytest.mark.nightly
-def test_wheel__of_a_release__carries_the_version_and_no_server(draft: Path) -> None:
+def test_wheel_has_the_version_and_no_server(draft: Path) -> None:
     with zipfile.ZipFile(draft / f"service_cli-{VERSION}-py3-none-any.whl") as wheel:
         names = wheel.namelist()
     assert f"service_cli-{VERSION}.dist-info/METADATA" in names
     assert not [name for name in names if re.search(r"service_api|/(db|web)/", name)]
 
 
-@pytest.mark.nightly
-def test_tarball__of_a_release__names_its_sources_where_they_were_stated(draft: Path) -> None:
+def test_tarball_names_its_sources(draft: Path) -> None:
     named, unstated = package_of(draft), json.loads((PACKAGE / "package.json").read_text(encoding="utf-8"))
     assert named["repository"] == {"type": "git", "url": SOURCES, "directory": "clients/typescript"}
     assert (unstated["version"], "repository" in unstated) == (VERSION, False)
@@ -93,10 +76,3 @@ def package_of(folder: Path) -> dict[str, object]:
         assert file is not None
         found: dict[str, object] = json.load(file)
         return found
-
-
-def test_release__of_a_commit_without_its_tag__is_refused_and_makes_nothing(tmp_path: Path) -> None:
-    refused = release("--to", str(tmp_path))
-    assert refused.returncode == 1
-    assert refused.stderr.startswith("release: ")
-    assert list(tmp_path.iterdir()) == []

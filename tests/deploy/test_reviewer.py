@@ -1,4 +1,4 @@
-"""The reviewer's Flask service answers: as its pods are rendered, as Compose starts it, and on the local stack."""
+"""The reviewer's Flask service answers: as its pods are rendered, and as Compose starts it."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 import urllib3
 from demo.examples import EXAMPLES
-from local_stack.launch import Launcher
 from local_stack.ports import HOST
 from local_stack.runtime import Runtime, running
-from local_stack.services import SERVICES
 
 from tests.scraping import scrape, start
 
@@ -50,8 +48,11 @@ def require_whole(url: str) -> None:
     assert ask("POST", f"{url}/findings?now=1795000000", body=bad, headers=headers).json()["issues"]
 
 
-@pytest.mark.parametrize(("where", "arguments", "variables"), [*commands()], ids=[name for name, *_ in commands()])
-def test_reviewer__started_as_a_deployment_does__answers_and_is_scraped(
+@pytest.mark.parametrize(
+    ("where", "arguments", "variables"),
+    [pytest.param(*each, id=each[0], marks=[] if each[0] == "mainnet" else pytest.mark.nightly) for each in commands()],
+)
+def test_reviewer_of_a_deployment_answers(
     where: str, arguments: list[str], variables: Mapping[str, str], runtime: Runtime, tmp_path: Path
 ) -> None:
     port = runtime.port()
@@ -66,13 +67,6 @@ def test_reviewer__started_as_a_deployment_does__answers_and_is_scraped(
     runtime.family.wait(started.child, lambda: _serves(started.port), 60.0)
     require_whole(f"http://{HOST}:{port}")
     assert scrape(started.port)
-
-
-def test_reviewer__of_the_local_stack__answers_without_a_server_beside_it(runtime: Runtime) -> None:
-    (process,) = [each for each in SERVICES if each.name == "reviewer"]
-    launcher = Launcher(runtime, 60.0, {})
-    service = launcher.start_all((process,))["reviewer"]
-    require_whole(f"http://{HOST}:{service.port}")
 
 
 def _serves(internal: int) -> bool:

@@ -1,22 +1,16 @@
 """The real servers: they start, refuse strangers, survive SIGKILL with their data, and leave nothing."""
 
-import os
 import stat
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
-import redis
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.rpc import ChainUnavailable, quantity
+from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack import anvil, gcs, postgres, valkey
-from local_stack.process import unprivileged_user
 from local_stack.runtime import Runtime, running
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 
 from .conftest import Lair
 
@@ -48,58 +42,6 @@ def arguments_of_everything(runtime: Runtime) -> bytes:
     return b"".join(Path(f"/proc/{pid}/cmdline").read_bytes() for pid in runtime.family.members())
 
 
-def test_postgres__strangers__are_refused(database: postgres.PostgresServer) -> None:
-    for url in (
-        database.url(password="wrong"),
-        database.url(user="nobody_known", password="x"),
-        f"postgresql://stack@127.0.0.1:{database.port}/postgres",
-    ):
-        with pytest.raises(psycopg.OperationalError):
-            psycopg.connect(url, connect_timeout=5)
-
-
-def test_postgres__killed__recovers_what_was_committed(database: postgres.PostgresServer) -> None:
-    url = database.create_database("kept")
-    with psycopg.connect(url) as connection:
-        connection.execute("CREATE TABLE facts AS SELECT 7 AS value")
-    before, port = pid_of(database), database.port
-
-    database.kill()
-    database.restart()
-
-    assert pid_of(database) != before
-    assert database.port == port
-    with psycopg.connect(url) as connection:
-        assert connection.execute("SELECT value FROM facts").fetchall() == [(7,)]
-
-
-def test_postgres__as_root__runs_as_nobody(database: postgres.PostgresServer) -> None:
-    expected = unprivileged_user()
-
-    assert Path(f"/proc/{pid_of(database)}").stat().st_uid == (expected.uid if expected else os.geteuid())
-
-
-def test_valkey__killed__keeps_its_keys(cache: valkey.ValkeyServer) -> None:
-    with redis.Redis.from_url(cache.url()) as client:
-        client.set("queue", "job")
-        client.execute_command("WAITAOF", 1, 0, 2000)
-    cache.kill()
-    cache.restart()
-
-    with redis.Redis.from_url(cache.url()) as client:
-        assert client.get("queue") == b"job"
-        kept = {"maxmemory-policy": "noeviction", "tcp-keepalive": "15"}
-        assert client.config_get(*kept) == kept
-
-
-def test_valkey__no_password__is_refused(cache: valkey.ValkeyServer) -> None:
-    # Of a pool, a connection that failed is forgotten while it is open.
-    connection = redis.Connection(port=cache.port, retry=Retry(NoBackoff(), 0))  # type: ignore[no-untyped-call]
-    with pytest.raises(redis.AuthenticationError):
-        connection.connect()  # type: ignore[no-untyped-call]
-    connection.disconnect()  # type: ignore[no-untyped-call]
-
-
 def test_secrets__of_all_servers__are_in_no_argument(
     runtime: Runtime, database: postgres.PostgresServer, cache: valkey.ValkeyServer
 ) -> None:
@@ -120,9 +62,7 @@ def test_anvil__finality__is_two_blocks_behind(runtime: Runtime) -> None:
     assert heights == [10, 9, 8]
 
 
-def test_anvil__by_the_clock__gives_blocks_of_a_second_one_time(
-    runtime: Runtime, eventually: Callable[..., bool]
-) -> None:
+def test_anvil_gives_blocks_of_a_second_one_time(runtime: Runtime, eventually: Callable[..., bool]) -> None:
     with anvil.start(runtime, name="anvil-clock", mining="interval", durable=True) as node:
         assert eventually(lambda: tip(node)[0] >= 15)
         times = [header_at(node.rpc, BlockNumber(number)).time for number in range(1, 16)]
@@ -142,37 +82,14 @@ def test_anvil__by_the_clock__gives_blocks_of_a_second_one_time(
         node.stop()
 
 
-def test_anvil__durable_and_killed__keeps_what_was_saved(runtime: Runtime) -> None:
-    with anvil.start(runtime, name="anvil-durable", mining="manual", durable=True) as node:
-        node.fund("0x" + "22" * 20, 9)
-        node.mine(3)
-        block = tip(node)
-        node.save()
-        node.kill()
-        node.restart()
-        assert tip(node) == block
-        assert balance(node, "0x" + "22" * 20) == 9
-
-        node.mine(2)
-        later = tip(node)
-        node.stop()
-        node.restart()
-        assert tip(node) == later  # a regular stop saves by itself
-        node.stop()
-
-
 def tip(node: anvil.AnvilServer) -> tuple[BlockNumber, Bytes32]:
     """The newest block's number and hash."""
     block = header_at(node.rpc, "latest")
     return block.number, block.hash
 
 
-def balance(node: anvil.AnvilServer, account: str) -> int:
-    return quantity(node.rpc.call("eth_getBalance", account, "latest"))
-
-
 @pytest.mark.nightly
-def test_servers__each_alone_and_two_at_once__leave_nothing(lair: Lair) -> None:
+def test_servers_leave_nothing(lair: Lair) -> None:
     with (
         postgres.start() as first,
         postgres.start() as second,

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from local_stack.runtime import remove_stale
 from local_stack.services import SERVICES
 
@@ -38,7 +39,7 @@ def ready_line(stack: subprocess.Popen[str]) -> dict[str, object]:
     return event
 
 
-def test_stack__ready_then_terminated__says_where_and_leaves_nothing(lair: Lair, tmp_path: Path) -> None:
+def test_terminated_stack_leaves_nothing(lair: Lair, tmp_path: Path) -> None:
     env_file = tmp_path / "stack.env"
     with up(lair, env_file) as stack:
         event = ready_line(stack)
@@ -72,7 +73,7 @@ def test_stack__ready_then_terminated__says_where_and_leaves_nothing(lair: Lair,
     assert list(tmp_path.iterdir()) == []
 
 
-def test_stack__a_server_dies__stops_with_its_name_and_last_words(lair: Lair, tmp_path: Path) -> None:
+def test_stack_whose_server_dies_names_it(lair: Lair, tmp_path: Path) -> None:
     with up(lair, tmp_path / "stack.env") as stack:
         ready_line(stack)
         victim = next(pid for pid, words in lair.processes().items() if "bin/anvil" in words)
@@ -84,7 +85,8 @@ def test_stack__a_server_dies__stops_with_its_name_and_last_words(lair: Lair, tm
     assert lair.leftovers() == ([], [])
 
 
-def test_stack__killed_at_random_moments__leaves_no_process(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
+@pytest.mark.nightly
+def test_killed_stack_leaves_no_process(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     seed = random.SystemRandom().randrange(2**32)
     moments = sorted(random.Random(seed).uniform(0.3, 4.0) for _ in range(4))
     stacks = [up(lair, tmp_path / f"stack-{number}.env") for number in range(4)]
@@ -107,6 +109,7 @@ child.wait()
 """
 
 
+@pytest.mark.nightly
 def test_stack__its_parent_killed__stops(lair: Lair, tmp_path: Path, eventually: Eventually) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", PARENT, str(tmp_path / "stack.env")],

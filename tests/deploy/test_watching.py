@@ -77,13 +77,13 @@ def named(expression: str) -> set[str]:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_alerts_and_dashboards__name_only_metrics_that_exist(overlay: str) -> None:
+def test_alerts_and_boards_name_existing_metrics(overlay: str) -> None:
     used = {name for expression in expressions(overlay) for name in named(expression)}
     assert len(used) > 20
     assert used - set(LABELS) == set()
 
 
-def test_metrics__all_of_the_code__are_on_a_dashboard_and_described() -> None:
+def test_every_metric_is_on_a_board() -> None:
     """A figure that nobody sees is not worth its series."""
     used = {name for expression in shown("mainnet") for name in named(expression)}
     assert len(FAMILIES) > 25
@@ -92,7 +92,7 @@ def test_metrics__all_of_the_code__are_on_a_dashboard_and_described() -> None:
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_expressions__select_and_group_by_labels_that_exist(overlay: str) -> None:
+def test_expressions_use_existing_labels(overlay: str) -> None:
     for expression in expressions(overlay):
         for name, inside in SELECTOR.findall(expression):
             known = LABELS[name] | OF_THE_TARGET | ({"le"} if name.endswith("_bucket") else set())
@@ -149,7 +149,7 @@ def test_alerts__each_have_a_runbook_that_is_there() -> None:
         assert anchor in anchors, rule["alert"]
 
 
-def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_not() -> None:
+def test_alerts_fire_and_stay_silent_as_stated() -> None:
     """Held against promtool by ``./noxw -s nightly -- alerts``."""
     cases = yaml.safe_load(CASES.read_text(encoding="utf-8"))
     groups = rule_groups("one")
@@ -166,14 +166,14 @@ def test_alerts__each_of_them__has_series_that_fire_it_and_neighbours_that_do_no
     ]
 
 
-def test_alert_on_an_old_index_begins_where_the_chain_stands_still() -> None:
+def test_alert_on_an_old_index_is_at_a_still_chain() -> None:
     (rule,) = [each for group in rule_groups("one") for each in group["rules"] if each["alert"] == "IndexBehind"]
     assert f'service_index_lag_seconds{{namespace="one"}}) > {STANDS_STILL_SECONDS}\n' in rule["expr"]
     assert f"older than {STANDS_STILL_SECONDS // 60} minutes" in rule["annotations"]["summary"]
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_traffic(overlay: str) -> None:
+def test_latency_that_scales_is_of_this_namespace(overlay: str) -> None:
     scalers = [each for each in OVERLAYS[overlay] if each["kind"] == "ScaledObject"]
     triggers = [(s, t) for s in scalers for t in s["spec"]["triggers"] if t["type"] == "prometheus"]
     assert [s["metadata"]["name"] for s, _ in triggers] == (["api", "delivery"] if overlay == "mainnet" else [])
@@ -185,7 +185,7 @@ def test_latency__that_scales__is_of_this_namespace_as_it_is_and_none_without_tr
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_alerts__of_an_overlay__look_at_its_namespace_alone(overlay: str) -> None:
+def test_alerts_look_at_their_namespace_alone(overlay: str) -> None:
     (namespace,) = [each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Namespace"]
     for rule in alert_rules(overlay):
         selected = [dict(re.findall(r'(\w+)="([^"]*)"', inside)) for _, inside in SELECTOR.findall(rule["expr"])]
@@ -194,7 +194,7 @@ def test_alerts__of_an_overlay__look_at_its_namespace_alone(overlay: str) -> Non
 
 
 @pytest.mark.parametrize("overlay", OVERLAYS)
-def test_queue__that_scales_the_reviewer__is_the_one_it_works_on(overlay: str) -> None:
+def test_queue_that_scales_the_reviewer_is_its_own(overlay: str) -> None:
     for each in OVERLAYS[overlay]:
         if each["kind"] == "ScaledObject" and each["metadata"]["name"] == "reviewer-worker":
             assert (

@@ -45,7 +45,7 @@ def parked(redis: Redis) -> dict[str, list[str]]:
     return {name: ids for name, ids in failed.items() if ids}
 
 
-def test_first_start__without_an_index_and_a_chain__parks_no_job(stack: Stack) -> None:
+def test_first_start_parks_no_job(stack: Stack) -> None:
     stack.anvil.kill()
     started(stack)
     redis = connect(stack.valkey.url())
@@ -56,7 +56,7 @@ def test_first_start__without_an_index_and_a_chain__parks_no_job(stack: Stack) -
         assert parked(redis) == {}
 
 
-def test_redis__that_loses_everything_again_and_again__leaves_no_job_parked(stack: Stack) -> None:
+def test_redis_that_loses_everything_parks_no_job(stack: Stack) -> None:
     processes = started(stack)
     redis = connect(stack.valkey.url())
     eventually(lambda: is_followed(redis))

@@ -36,7 +36,7 @@ ROUTES = ("alive", "detail", "graphql", "delivery_status", "content", "upload_ur
 
 
 @pytest.mark.parametrize("name", UNAVAILABLE)
-def test_outage__of_one_thing__is_told_by_what_needs_it_and_recovers_by_itself(scene: Scene, name: str) -> None:
+def test_outage_is_told_and_recovers_by_itself(scene: Scene, name: str) -> None:
     away = server(scene, name)
     away.kill()  # type: ignore[attr-defined]
     try:
@@ -49,7 +49,7 @@ def test_outage__of_one_thing__is_told_by_what_needs_it_and_recovers_by_itself(s
 
 
 @pytest.mark.parametrize("name", ["postgres", "valkey", "storage", "delivery", "beacon"])
-def test_hang__of_one_thing__holds_no_request_longer_than_its_bound(scene: Scene, name: str) -> None:
+def test_hang_holds_no_request_past_its_bound(scene: Scene, name: str) -> None:
     child = server(scene, name).child  # type: ignore[attr-defined]
     send(child.pid, signal.SIGSTOP)
     try:
@@ -74,9 +74,7 @@ def check(name: str, seen: dict[str, Answer]) -> None:
 
 
 @pytest.mark.parametrize("how", ["down", "hanging"])
-def test_chain__that_does_not_answer__refuses_signed_requests_with_503_and_keeps_public_reads(
-    scene: Scene, how: str
-) -> None:
+def test_chain_away_refuses_signed_and_keeps_reads(scene: Scene, how: str) -> None:
     path = f"/api/bounties/{scene.bounty.bounty_id}/submissions/{scene.submitted.commitment}/content"
     approval = scene._approval(path)
     eventually(lambda: scene.deployment() == (200, ""))  # what it reads of the chain once is read
@@ -98,9 +96,7 @@ def test_chain__that_does_not_answer__refuses_signed_requests_with_503_and_keeps
 
 @pytest.mark.parametrize("how", ["down", "hanging"])
 @pytest.mark.parametrize("name", ["beacon", "rpc"])
-def test_start__of_an_api_while_what_it_reads_once_is_away__answers_the_rest_and_recovers(
-    scene: Scene, name: str, how: str
-) -> None:
+def test_api_starts_while_what_it_reads_is_away(scene: Scene, name: str, how: str) -> None:
     """What never changes is read on first use and kept: a new process has not read it yet."""
     api = scene.stack.services["api"]
     api.stop()

@@ -54,9 +54,7 @@ def full_disk(scene: Scene, table: str) -> Iterator[None]:
         ("review.paid_calls", (502, "orchestrator_provider_error")),
     ],
 )
-def test_disk__of_the_database_full__is_told_by_what_writes_there_and_nothing_else(
-    scene: Scene, table: str, told: tuple[int, str]
-) -> None:
+def test_full_database_disk_is_told_by_its_writers(scene: Scene, table: str, told: tuple[int, str]) -> None:
     with full_disk(scene, table):
         reads = [route for route in ROUTES if route != "publication"]
         eventually(lambda: scene.all_well(reads))
@@ -68,7 +66,7 @@ def test_disk__of_the_database_full__is_told_by_what_writes_there_and_nothing_el
     eventually(lambda: scene.all_well(ROUTES))
 
 
-def test_disk__of_the_storage_full__stops_an_upload_that_is_continued_once_there_is_room(scene: Scene) -> None:
+def test_full_storage_stops_and_continues_an_upload(scene: Scene) -> None:
     person = scene.cast.person("solver-2")
     work = person.home / "large"
     work.mkdir()

@@ -119,9 +119,7 @@ def before(scene: Scene) -> Held:
 
 @pytest.mark.parametrize("how", DISTURBANCES)
 @pytest.mark.parametrize("name", MAY_FAIL)
-def test_disturbance__of_one_thing__is_told_in_time_by_what_needs_it_and_leaves_nothing_behind(
-    scene: Scene, before: Held, name: str, how: str
-) -> None:
+def test_disturbance_is_told_and_leaves_nothing(scene: Scene, before: Held, name: str, how: str) -> None:
     load, proxy = Load(scene), scene.proxies[name]
     with load.going():
         DISTURBANCES[how](scene, name)

@@ -49,7 +49,7 @@ class Stage:
 
 
 @pytest.fixture(scope="package")
-def stage(cast: Cast, scripted: object) -> Stage:  # it plays beside the others
+def stage(cast: Cast) -> Stage:
     payer = Wallet()
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.w3, payer)

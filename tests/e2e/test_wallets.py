@@ -173,6 +173,7 @@ def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed
     closed(page)
 
 
+@pytest.mark.nightly
 def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
     cast: Cast, browser: Browser, tmp_path: Path
 ) -> None:
@@ -196,6 +197,7 @@ def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
     closed(page)
 
 
+@pytest.mark.nightly
 def test_poster__whose_account_confirms_no_signature__is_refused(cast: Cast, browser: Browser, tmp_path: Path) -> None:
     person, node = Wallet(), cast.stack.anvil
     node.fund(person.address)
@@ -370,6 +372,7 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
@@ -383,6 +386,7 @@ def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: 
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
@@ -433,6 +437,7 @@ def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Brows
     closed(page)
 
 
+@pytest.mark.nightly
 def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast, browser: Browser) -> None:
     with raw_server(lambda: ()) as silent:
         through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
@@ -644,6 +649,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
     closed(page)
 
 
+@pytest.mark.nightly
 def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_ended(
     cast: Cast, browser: Browser
 ) -> None:

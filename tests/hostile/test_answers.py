@@ -28,7 +28,7 @@ from tests.vectors.samples import BEACON
 pytestmark = pytest.mark.attack
 
 
-def test_rpc_client__over_malformed_answers__finds_the_chain_unavailable(caplog: pytest.LogCaptureFixture) -> None:
+def test_malformed_rpc_answers_are_unavailable(caplog: pytest.LogCaptureFixture) -> None:
     def client(seconds: float) -> Ask:
         def ask(url: str) -> str:
             rpc = Rpc([url], timeout=urllib3.Timeout(seconds), answer_seconds=seconds)
@@ -43,7 +43,7 @@ def test_rpc_client__over_malformed_answers__finds_the_chain_unavailable(caplog:
     assert "127.0.0.1" not in caplog.text  # an address may hold a key
 
 
-def test_beacon_client__over_malformed_answers__has_no_round() -> None:
+def test_malformed_beacon_answers_have_no_round() -> None:
     def client(seconds: float) -> Ask:
         http = Urllib3Get(answer_seconds=seconds)
 
@@ -60,7 +60,7 @@ def test_beacon_client__over_malformed_answers__has_no_round() -> None:
     check(ask_all(client, json.dumps(BEACON.beacon_json(7)).encode(), 24 * MIB), errors=errors)
 
 
-def test_client_of_the_api__over_malformed_answers__says_which_peer_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_malformed_api_answers_name_the_peer(monkeypatch: pytest.MonkeyPatch) -> None:
     def client(seconds: float) -> Ask:
         monkeypatch.setattr(cli_api, "ANSWER_SECONDS", seconds)
         monkeypatch.setattr(cli_api, "TIMEOUT", urllib3.Timeout(seconds))
@@ -78,7 +78,7 @@ def test_client_of_the_api__over_malformed_answers__says_which_peer_is_wrong(mon
     check(ask_all(client, b'{"chain": 1}', 96 * MIB), errors=errors)
 
 
-def test_download__over_malformed_answers__keeps_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_malformed_download_keeps_nothing_else(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     good = bytes(range(256)) * 8
     digest = Bytes32(f"0x{sha256(good).hexdigest()}")
 

@@ -197,7 +197,7 @@ def worst(reader: Reader, most: int) -> Iterator[str]:
 if not FULL:
 
     @pytest.mark.parametrize(("reader", "unit"), SHAPES)
-    def test_steps__of_twice_the_length__are_at_most_twice_as_many(reader: Reader, unit: str) -> None:
+    def test_twice_the_length_takes_twice_the_steps(reader: Reader, unit: str) -> None:
         framed = len(b"".join(reader.frame))
         reader(reader.text(unit, framed + 64))  # what is loaded or compiled once
         small, large = (steps(reader, reader.text(unit, framed + size)) for size in (4_096, 8_192))
@@ -206,11 +206,11 @@ if not FULL:
 else:
 
     @pytest.mark.parametrize(("reader", "unit"), SHAPES)
-    def test_time__of_the_largest_size__is_at_most_two_and_a_half_of_half(reader: Reader, unit: str) -> None:
+    def test_largest_size_takes_linear_time(reader: Reader, unit: str) -> None:
         assert any(growth(reader, unit) <= MOST for _ in range(2))
 
     @pytest.mark.parametrize("name", READERS)
-    def test_time__of_the_worst_shapes_that_are_found__grows_alike(name: str) -> None:
+    def test_worst_shapes_grow_alike(name: str) -> None:
         reader = READERS[name]
         for unit in worst(reader, 60):
             assert any(growth(reader, unit) <= MOST for _ in range(2)), unit

@@ -162,9 +162,7 @@ def signed_by_nobody() -> str:
 @pytest.mark.parametrize(
     "alone", [False, True][: size(1, 2)], ids=lambda alone: "alone" if alone else "beside an honest one"
 )
-def test_api__with_an_endpoint_of_long_answers__stays_below_its_limit(
-    service: Service, hostile: Wrong, alone: bool
-) -> None:
+def test_api_with_long_answers_stays_below_its_limit(service: Service, hostile: Wrong, alone: bool) -> None:
     urls = hostile.url if alone else f"{hostile.url},{service.world.node.url}"
     api = start_api(service.runtime, {**service.variables, "SERVICE_RPC_URLS": urls})
     statuses = set[int]()
@@ -261,7 +259,7 @@ PROCESSES: Final = {
 
 
 @pytest.mark.parametrize("name", list(PROCESSES)[: size(1, len(PROCESSES))])
-def test_worker__with_endpoints_of_long_answers__stays_below_its_limit(name: str, hostile: Wrong) -> None:
+def test_worker_with_long_answers_is_below_its_limit(name: str, hostile: Wrong) -> None:
     imports, ask = PROCESSES[name]
     as_read: list[Filled | Numbered] = [OF_BLOCK] if ask == LOGS else []
     with wrong() as other:

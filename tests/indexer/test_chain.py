@@ -155,7 +155,7 @@ def lagging(world: World, blocks: int) -> Callable[[str, list[Any], Any], Any]:
     return change
 
 
-def test_two_endpoints_in_turn_behind_end_at_what_the_node_has(
+def test_two_lagging_endpoints_end_at_the_nodes_copy(
     world: World, database_server: DatabaseServer, endpoints: list[Endpoint]
 ) -> None:
     chain = quorum_of(world, endpoints[:2])
@@ -221,7 +221,7 @@ def test_refused_proofs_are_asked_for_once_in_a_while(world: World, endpoints: l
     assert endpoint.asked.count("eth_getProof") == 1
 
 
-def test_logs_of_other_blocks_than_the_headers_are_refused(world: World, endpoints: list[Endpoint]) -> None:
+def test_logs_of_other_blocks_are_refused(world: World, endpoints: list[Endpoint]) -> None:
     """Two nodes behind one address, on two branches."""
     world.create()
     endpoints[0].change = lambda method, _params, result: (
@@ -232,7 +232,7 @@ def test_logs_of_other_blocks_than_the_headers_are_refused(world: World, endpoin
         chain.logs(BlockNumber(1), world.tip())
 
 
-def test_another_block_than_the_requested_one_is_refused(world: World, endpoints: list[Endpoint]) -> None:
+def test_block_that_was_not_requested_is_refused(world: World, endpoints: list[Endpoint]) -> None:
     world.node.mine(3)
     before = world.rpc.call("eth_getBlockByNumber", hex(world.tip() - 1), False)
     endpoints[0].change = lambda method, _params, result: before if method == "eth_getBlockByNumber" else result

@@ -28,7 +28,7 @@ def awarded(world: World) -> int:
     return bounty_id
 
 
-def test_totals__over_bounties_that_end_and_pay__follow_each_event(world: World) -> None:
+def test_totals_follow_each_event(world: World) -> None:
     engine = world.engine("service_indexer")
     won, waiting = awarded(world), world.create()
     world.index()
@@ -55,7 +55,7 @@ def changes(engine: Engine) -> list[tuple[int, int, int | None]]:
         return [(row.number, row.block_number, row.log_index) for row in rows]
 
 
-def test_changes__of_logs_and_reorgs__count_up_in_the_order_they_were_committed(world: World) -> None:
+def test_changes_count_up_in_order_of_commit(world: World) -> None:
     engine = world.engine("service_indexer")
     world.finalize()
     world.create()
@@ -76,7 +76,7 @@ def test_changes__of_logs_and_reorgs__count_up_in_the_order_they_were_committed(
     assert changes(engine)[len(kept) + 1][0] > number
 
 
-def test_changes__of_a_copy_that_is_rebuilt_without_a_difference__stay(world: World) -> None:
+def test_changes_stay_if_a_rebuild_is_the_same(world: World) -> None:
     engine = world.engine("service_indexer")
     world.create()
     world.finalize()
@@ -94,9 +94,7 @@ def test_changes__of_a_copy_that_is_rebuilt_without_a_difference__stay(world: Wo
     ],
     ids=["altered", "gone", "never_told"],
 )
-def test_changes__of_a_copy_that_is_rebuilt__are_taken_back_from_the_first_that_differs(
-    world: World, alter: str
-) -> None:
+def test_rebuild_takes_back_changes_that_differ(world: World, alter: str) -> None:
     engine = world.engine("service_indexer")
     world.create()
     world.create()

@@ -93,7 +93,7 @@ def test_same_fact_in_another_block_is_replaced(index: Index) -> None:
     assert index.copied() == [(2, 0)]
 
 
-def test_log_without_another_root_is_copied_at_finality(index: Index) -> None:
+def test_log_of_the_same_root_is_copied_at_finality(index: Index) -> None:
     """Two heartbeats, or a Verdict repeated, within one second leave the storage as it was."""
     index.mine([heartbeat(1)], [], [])
     index.mine([heartbeat(1)], [])
@@ -120,7 +120,7 @@ def forgetful(database: Database) -> Index:
     return Index(Forgetful(finality_depth=20), engine, Writer(engine, CHAIN_ID, HUB))
 
 
-def test_log_missing_until_finality_takes_its_place_in_order(forgetful: Index) -> None:
+def test_late_log_takes_its_place_at_finality(forgetful: Index) -> None:
     chain = forgetful.chain
     assert isinstance(chain, Forgetful)
     forgetful.mine([bounty_created(1, 1)], [])
@@ -147,7 +147,7 @@ def test_log_found_below_later_facts_takes_its_place(forgetful: Index) -> None:
     assert forgetful.told() == [(1, 0), (2, None), (3, 0), (4, 0)]
 
 
-def test_look_that_ends_below_the_copy_moves_it_not_back(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_look_below_the_copy_moves_it_not_back(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     index.mine([bounty_created(1, 1)], [], [])
     monkeypatch.setattr(index.chain, "reached", lambda _newest: BlockNumber(2))
     index.mine([submission_recorded(1, 1, 1)])

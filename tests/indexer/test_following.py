@@ -56,7 +56,7 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
         assert [tuple(row) for row in claims] == [("winner_award", world.solver(1).address)]
 
 
-def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(world: World) -> None:
+def test_announced_roster_is_in_effect_in_time(world: World) -> None:
     owner = world.people.owner.wallet
     _, quorum, accounts, keys, *_ = world.contract.call("getRoster", 1)
 
@@ -85,7 +85,7 @@ def test_copy__of_announced_rosters__names_the_one_in_effect_at_each_moment(worl
     assert world.contract.call("currentRosterVersion") == 3
 
 
-def test_copy__of_a_withdrawn_delivery_key__has_none_until_the_next_takes_effect(world: World) -> None:
+def test_withdrawn_key_leaves_none_until_the_next(world: World) -> None:
     owner, key = world.people.owner.wallet, bytes.fromhex(world.delivery.public_key[2:])
     world.contract.transact(owner, "withdrawDeliveryKey", key)
     world.contract.transact(owner, "publishDeliveryKey", key)

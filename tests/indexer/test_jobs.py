@@ -67,7 +67,7 @@ def test_halted_follower_says_so(world: World, follow: Callable[[], str]) -> Non
     assert follow() == "Halted"
 
 
-def test_follower_of_a_begun_copy_needs_no_block_before_the_hub(
+def test_begun_copy_needs_no_block_before_the_hub(
     world: World, follow: Callable[[], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Endpoints may have stopped showing it long ago."""

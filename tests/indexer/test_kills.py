@@ -149,7 +149,7 @@ def submit_something(indexer: Indexer, dice: random.Random, bounty_id: int) -> N
     indexer.world.submit(bounty_id, solver)  # type: ignore[arg-type]
 
 
-def test_indexer__with_anything_killed_at_any_moment__equals_a_fresh_replay(indexer: Indexer) -> None:
+def test_killed_indexer_equals_a_fresh_replay(indexer: Indexer) -> None:
     dice = random.Random(SEED)
     bounty_id = indexer.world.create(seconds=100_000)
     victims = indexer.victims()

@@ -86,7 +86,7 @@ def test_metrics_of_the_chain_say_how_old_it_is(world: World) -> None:
     assert registry.get_sample_value("service_index_block") is not None
 
 
-def test_metrics__of_bounties__tell_open_final_and_overdue(world: World) -> None:
+def test_bounties_are_open_final_or_overdue(world: World) -> None:
     def states() -> list[float | None]:
         registry = scraped(world)
         return [registry.get_sample_value("service_bounties", {"state": each}) for each in ("open", "final", "overdue")]
@@ -103,7 +103,7 @@ def test_metrics__of_bounties__tell_open_final_and_overdue(world: World) -> None
     assert states() == [0, 1, 0]
 
 
-def test_metrics__of_a_queue__count_what_waits_and_failed_lately(redis: Redis) -> None:
+def test_queue_counts_what_waits_and_failed(redis: Redis) -> None:
     queue = open_queue(QueueName.SETTLE, redis)
     for _ in range(3):
         queue.enqueue("builtins.int", "not a number", failure_ttl=60)
@@ -120,11 +120,11 @@ def test_metrics__of_a_queue__count_what_waits_and_failed_lately(redis: Redis) -
     assert count("failed") == 0, "a minute later"
 
 
-def test_metrics__of_a_log_that_nobody_archives_in_time__show_none(world: World) -> None:
+def test_log_that_nobody_archives_in_time_shows_none(world: World) -> None:
     assert scraped(world).get_sample_value("service_wal_archived_seconds") is None
 
 
-def test_archived__of_a_log_whose_archive_refuses__grows_until_it_takes_it() -> None:
+def test_refused_archive_grows_until_it_is_taken() -> None:
     with postgres.start() as server:
         _set(server, "ALTER SYSTEM SET archive_mode = on")
         _set(server, "ALTER SYSTEM SET archive_command = 'false'")

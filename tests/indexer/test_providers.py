@@ -90,7 +90,7 @@ def test_index_behind_a_provider_is_what_the_node_has(
 
 
 @pytest.mark.parametrize("play", range(PLAYS))
-def test_index_behind_several_quirks_is_what_the_node_has(
+def test_index_behind_quirks_is_the_nodes(
     world: World, database_server: DatabaseServer, monkeypatch: pytest.MonkeyPatch, play: int
 ) -> None:
     random = source(f"provider quirks/{play}")

@@ -15,7 +15,7 @@ class WithoutDelay(Rpc):
         raise RpcRefused(3, "execution reverted")
 
 
-def test_constants__of_a_hub_without_the_delay__name_its_release(world: World) -> None:
+def test_hub_without_the_delay_names_its_release(world: World) -> None:
     with pytest.raises(ChainUnavailable, match="earlier release"):
         read_publication_delay(Hub(WithoutDelay([world.node.url]), world.hub_address))
     assert read_publication_delay(Hub(world.rpc, world.hub_address)) == world.hub.terms.publication_delay

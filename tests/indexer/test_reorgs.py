@@ -22,7 +22,7 @@ def test_reorg__that_drops_a_submission__retracts_it(world: World, database_serv
     assert after == replayed(world, database_server)
 
 
-def test_reorg__that_recreates_the_same_bounty_id__shows_only_the_new_one(world: World) -> None:
+def test_bounty_id_created_again_is_the_new_one(world: World) -> None:
     bounty_id = world.create()
     world.index()
     with world.engine("service_api").connect() as connection:
@@ -41,7 +41,7 @@ def test_reorg__that_recreates_the_same_bounty_id__shows_only_the_new_one(world:
 
 
 @pytest.mark.spec(108, 109, 336, 375)
-def test_facts__of_an_unfinalized_bounty__are_told_to_retry(world: World) -> None:
+def test_unfinalized_facts_say_to_retry(world: World) -> None:
     from bounty_protocol.errors import ServiceError
 
     world.node.mine(3)

@@ -68,7 +68,7 @@ def rows(world: World) -> list[int]:
         return [row.bounty_id for row in connection.execute(select(settlements.c.bounty_id))]
 
 
-def test_work__of_the_settler__is_what_is_due_and_what_was_sent(world: World) -> None:
+def test_work_is_what_is_due_and_what_was_sent(world: World) -> None:
     engine, settler = world.engine("service_indexer"), settler_of(world)
     world.create(seconds=90_000)
     bounty_id = world.create(seconds=100)
@@ -91,7 +91,7 @@ def test_work__of_the_settler__is_what_is_due_and_what_was_sent(world: World) ->
     assert not has_work(engine, world.chain_id)
 
 
-def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: World) -> None:
+def test_settler_settles_what_is_up_and_no_other(world: World) -> None:
     empty, silent, open_still = world.create(seconds=100), world.create(seconds=100), world.create(seconds=90_000)
     world.submit(silent, world.solver(1))
     world.finalize()
@@ -116,14 +116,14 @@ def test_settler__with_bounties_whose_time_is_up__settles_exactly_those(world: W
 
 
 @pytest.mark.attack
-def test_settler__whose_database_is_another_hubs__spends_nothing(world: World) -> None:
+def test_database_of_another_hub_spends_nothing(world: World) -> None:
     due(world)
     other = settler_with(world, world.people.settler.wallet, hub=Address("0x" + "cd" * 20))
     assert (other.settle_due(), rows(world)) == (0, [])
     assert settler_of(world).settle_due() == 1
 
 
-def test_boundary__one_second_before_the_deadline__is_not_due(world: World) -> None:
+def test_second_before_the_deadline_is_not_due(world: World) -> None:
     bounty_id = world.create(seconds=1_000)
     world.finalize()
     deadline = int(world.contract.call("getBounty", bounty_id)[3])
@@ -134,7 +134,7 @@ def test_boundary__one_second_before_the_deadline__is_not_due(world: World) -> N
             assert read_due(facts.connection, facts.head) == due
 
 
-def test_settler__restarted_before_its_transaction_was_mined__sends_the_same_bytes(world: World) -> None:
+def test_restarted_settler_sends_the_same_bytes(world: World) -> None:
     bounty_id = world.create(seconds=100)
     world.finalize()
     world.advance_to(world.time() + 101)
@@ -160,7 +160,7 @@ def test_settler__restarted_before_its_transaction_was_mined__sends_the_same_byt
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -> None:
+def test_settler_without_ether_keeps_its_row(world: World) -> None:
     world.create(seconds=100)
     world.finalize()
     world.advance_to(world.time() + 101)
@@ -177,9 +177,7 @@ def test_settler__without_ether__keeps_its_row_and_harms_nothing(world: World) -
     }
 
 
-def test_settler__that_lacked_ether_at_high_fees__signs_at_those_of_the_day_once_it_has_some(
-    world: World, endpoint: Endpoint
-) -> None:
+def test_settler_signs_at_the_fees_of_the_day(world: World, endpoint: Endpoint) -> None:
     bounty_id, poor = due(world), Wallet()
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**11)], "gasUsedRatio": [], "reward": [["0x1"]]}
     endpoint.change = lambda asked, _params, result: history if asked == "eth_feeHistory" else result
@@ -194,7 +192,7 @@ def test_settler__that_lacked_ether_at_high_fees__signs_at_those_of_the_day_once
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settler__with_another_key__signs_anew_what_the_former_one_could_not_pay(world: World) -> None:
+def test_new_key_signs_what_the_former_could_not_pay(world: World) -> None:
     bounties = [due(world), due(world)]
     assert settler_with(world, Wallet()).settle_due() == 0  # cannot pay
     with world.engine("service_indexer").begin() as connection:
@@ -206,7 +204,7 @@ def test_settler__with_another_key__signs_anew_what_the_former_one_could_not_pay
     assert [(nonce, attempts) for nonce, _, attempts in signed(world)] == [(0, 1), (1, 1)]
 
 
-def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_the_next_is_mined(world: World) -> None:
+def test_needless_first_nonce_is_used(world: World) -> None:
     first, second = due(world), due(world)
     poor = Wallet()
     settler = settler_with(world, poor)
@@ -223,7 +221,7 @@ def test_settler__whose_first_nonce_a_stranger_made_needless__uses_it_so_that_th
     assert rows(world) == []
 
 
-def test_settler__whose_row_is_all_it_has__forgets_it_without_using_its_nonce(world: World) -> None:
+def test_only_row_is_forgotten_without_its_nonce(world: World) -> None:
     only = due(world)
     poor, stranger = Wallet(), Wallet()
     settler = settler_with(world, poor)
@@ -237,9 +235,7 @@ def test_settler__whose_row_is_all_it_has__forgets_it_without_using_its_nonce(wo
     assert world.rpc.call("eth_getTransactionCount", poor.address, "latest") == "0x0"
 
 
-def test_settlements__by_the_running_settler__are_counted_by_what_became_of_them(
-    world: World, redis: Redis, valkey_server: ValkeyServer
-) -> None:
+def test_running_settler_counts_what_became_of_each(world: World, redis: Redis, valkey_server: ValkeyServer) -> None:
     variables = {
         "SERVICE_CHAIN_ID": str(world.chain_id),
         "SERVICE_HUB_ADDRESS": world.hub_address,
@@ -284,11 +280,10 @@ def due(world: World) -> BountyId:
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("method", ["eth_maxPriorityFeePerGas", "eth_feeHistory"])
-def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpoint: Endpoint, method: str) -> None:
+def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
     due(world)
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
-    lies = {"eth_maxPriorityFeePerGas": hex(10**30), method: history if method == "eth_feeHistory" else hex(10**30)}
+    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
     endpoint.change = lambda asked, _params, result: lies.get(asked, result)
     poor = Wallet()  # cannot pay, so the row stays
     assert settler_with(world, poor, endpoint.url).settle_due() == 0
@@ -301,7 +296,7 @@ def test_fees__of_a_lying_endpoint__are_paid_up_to_the_bound(world: World, endpo
 
 
 @pytest.mark.attack
-def test_settlement__that_the_first_endpoint_takes_and_drops__is_mined(world: World, endpoint: Endpoint) -> None:
+def test_settlement_that_one_endpoint_drops_is_mined(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
     endpoint.withholds = frozenset({"eth_sendRawTransaction"})
     endpoint.change = lambda asked, _params, result: "0x" + "ab" * 32 if asked == "eth_sendRawTransaction" else result
@@ -311,72 +306,7 @@ def test_settlement__that_the_first_endpoint_takes_and_drops__is_mined(world: Wo
 
 
 @pytest.mark.attack
-def test_settlement__that_the_first_endpoint_says_would_fail__is_sent(world: World, endpoint: Endpoint) -> None:
-    bounty_id, wallet = due(world), world.people.settler.wallet
-    refused = Refusal(3, "execution reverted")
-    endpoint.change = lambda asked, _params, result: refused if asked == "eth_call" else result
-    assert settler_with(world, wallet, endpoint.url, world.node.url).settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("used", [0, 10**6])
-def test_settler__whose_first_endpoint_is_wrong_about_its_nonces__signs_under_its_next_one(
-    world: World, endpoint: Endpoint, used: int
-) -> None:
-    """By the middle of three; of two a higher one counts for nothing."""
-    wallet = world.people.settler.wallet
-    before = due(world)
-    assert settler_with(world, wallet).settle_due() == 1
-    assert outcome(world, before) == (2, 2)
-    bounty_id = due(world)
-    endpoint.change = lambda asked, _params, result: hex(used) if asked == "eth_getTransactionCount" else result
-    honest = [world.node.url] if used else [world.node.url, world.node.url + "/"]
-    assert settler_with(world, wallet, endpoint.url, *honest).settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-ANSWERED = ("eth_getTransactionCount", "eth_maxPriorityFeePerGas", "eth_feeHistory", "eth_getTransactionReceipt")
-BESIDE = [
-    (method, answer)
-    for method in ANSWERED
-    for answer in (None, "0x0", Refusal(-32_000, "header not found"))
-    if (method, answer) != ("eth_getTransactionCount", "0x0")  # of two, one that says so stops it
-]
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize(("method", "answer"), BESIDE)
-def test_settler__beside_one_endpoint_that_answers_nonsense__settles(
-    world: World, endpoint: Endpoint, method: str, answer: object
-) -> None:
-    first = due(world)
-    assert settler_with(world, world.people.settler.wallet).settle_due() == 1
-    assert outcome(world, first) == (2, 2)
-    bounty_id = due(world)
-    endpoint.change = lambda asked, _params, result: answer if asked == method else result
-    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-    settler.settle_due()
-    world.finalize()
-    settler.settle_due()
-    assert rows(world) == []
-
-
-@pytest.mark.attack
-def test_settler__whose_first_endpoint_suggests_no_fee__pays_what_blocks_take(world: World, endpoint: Endpoint) -> None:
-    bounty_id = due(world)
-    history = {"oldestBlock": "0x1", "baseFeePerGas": ["0x0"], "gasUsedRatio": [], "reward": [["0x0"]]}
-    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": "0x0", "eth_feeHistory": history}
-    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
-    settler = settler_with(world, world.people.settler.wallet, endpoint.url, world.node.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-
-
-@pytest.mark.attack
-def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint: Endpoint) -> None:
+def test_settler_beside_a_hanging_endpoint_settles(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
     endpoint.hang_seconds = 60.0
     rpc = Rpc([endpoint.url, node], timeout=urllib3.Timeout(0.5), answer_seconds=0.5, patient=True)
@@ -387,28 +317,7 @@ def test_settler__beside_one_endpoint_that_hangs__settles(world: World, endpoint
 
 
 @pytest.mark.attack
-@pytest.mark.parametrize("honest", [1, 2])
-def test_settlement__that_one_endpoint_does_not_have_yet__is_neither_overtaken_nor_counted_as_not_accepted(
-    world: World, endpoint: Endpoint, honest: int
-) -> None:
-    bounty_id, urls = due(world), [world.node.url, world.node.url + "/"][:honest]
-    settler = settler_with(world, world.people.settler.wallet, *urls, endpoint.url)
-    assert settler.settle_due() == 1
-    assert outcome(world, bounty_id) == (2, 2)
-    world.node.mine(1)
-    before, kept = events(), signed(world)
-    missing = {"eth_getTransactionReceipt": None, "eth_call": "0x"}
-    endpoint.change = lambda asked, _params, result: missing.get(asked, result)
-    settler.settle_due()
-    after = events()
-    assert signed(world) == kept
-    assert (after["overtaken"], after["not_accepted"]) == (before["overtaken"], before["not_accepted"])
-
-
-@pytest.mark.attack
-def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failed_settlement_is_sent_anew_in_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     bounty_id, settler, before = due(world), settler_of(world), events()["failed"]
     with monkeypatch.context() as patch:
         patch.setattr(settler_module, "SETTLE_GAS", 24_000)  # too little
@@ -429,9 +338,7 @@ def test_settlement__that_was_mined_and_failed__is_sent_anew_once_it_would_not(
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_settlement__whose_attempts_an_outage_used_up__is_replaced_once_an_hour(
-    world: World, endpoint: Endpoint
-) -> None:
+def test_settlement_after_an_outage_is_replaced_hourly(world: World, endpoint: Endpoint) -> None:
     """Nodes refused each for ten minutes, the fees rose above the last one's: it was sent for ever as it was."""
     bounty_id, settler = due(world), settler_with(world, Wallet(), endpoint.url)
     endpoint.withholds = frozenset({"eth_sendRawTransaction"})
@@ -458,22 +365,7 @@ def test_settlement__whose_attempts_an_outage_used_up__is_replaced_once_an_hour(
 
 
 @pytest.mark.attack
-def test_row__that_an_endpoint_says_was_overtaken__stays(world: World, endpoint: Endpoint) -> None:
-    """Else there would be one signed transaction of one bounty after the other, each of which could be mined."""
-    due(world)
-    poor = Wallet()
-    settler = settler_with(world, poor, endpoint.url, world.node.url)
-    assert settler.settle_due() == 0  # cannot pay, so nothing is mined
-    before = signed(world)
-    endpoint.change = lambda asked, _params, result: hex(10**6) if asked == "eth_getTransactionCount" else result
-    assert settler.settle_due() == 0
-    assert signed(world) == before
-
-
-@pytest.mark.attack
-def test_row__above_a_free_nonce__is_signed_under_that_once_the_endpoint_is_honest(
-    world: World, endpoint: Endpoint
-) -> None:
+def test_row_above_a_free_nonce_is_signed_under_it(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
     endpoint.change = lambda asked, _params, result: hex(1_000) if asked == "eth_getTransactionCount" else result
     settler = settler_with(world, wallet, endpoint.url)
@@ -484,26 +376,6 @@ def test_row__above_a_free_nonce__is_signed_under_that_once_the_endpoint_is_hone
     assert settler.settle_due() == 1
     assert [nonce for nonce, *_ in signed(world)] != [1_000]
     wait_until(lambda: int(world.contract.call("getBounty", bounty_id)[13]) == 2)
-
-
-@pytest.mark.attack
-def test_replacement__of_a_fee_that_an_endpoint_invented__has_a_tip_within_the_bound(
-    world: World, endpoint: Endpoint
-) -> None:
-    due(world)
-    history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
-    lies: dict[str, object] = {"eth_maxPriorityFeePerGas": hex(10**30), "eth_feeHistory": history}
-    endpoint.change = lambda asked, _params, result: lies.get(asked, result)
-    endpoint.withholds = frozenset({"eth_sendRawTransaction"})
-    lies["eth_sendRawTransaction"] = Refusal(-32_000, "the pool is full")
-    settler = settler_with(world, Wallet(), endpoint.url)
-    for attempt in range(1, 4):
-        assert settler.settle_due() == 0
-        let_it_be_stuck(world)
-        ((_, raw, attempts),) = signed(world)
-        assert attempts == attempt
-        fees = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-        assert fees["maxPriorityFeePerGas"] <= MAX_TIP_WEI < fees["maxFeePerGas"] <= MAX_FEE_WEI
 
 
 def let_it_be_stuck(world: World) -> None:
@@ -531,9 +403,7 @@ NONSENSE: list[tuple[str, object]] = [
 
 
 @pytest.mark.parametrize(("method", "answer"), NONSENSE)
-def test_endpoint__that_answers_nonsense__has_nothing_signed(
-    world: World, endpoint: Endpoint, method: str, answer: object
-) -> None:
+def test_nonsense_has_nothing_signed(world: World, endpoint: Endpoint, method: str, answer: object) -> None:
     due(world)
     endpoint.change = lambda asked, _params, result: answer if asked == method else result
     with pytest.raises(ChainUnavailable):
@@ -541,9 +411,7 @@ def test_endpoint__that_answers_nonsense__has_nothing_signed(
     assert rows(world) == []
 
 
-def test_provider__that_limits_requests_by_an_error__is_waited_for_and_never_taken_for_the_hub(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_limited_requests_are_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     waited = list[float]()
     wallet, bounty_id = world.people.settler.wallet, due(world)
     monkeypatch.setattr(time, "sleep", waited.append)
@@ -560,7 +428,7 @@ def test_provider__that_limits_requests_by_an_error__is_waited_for_and_never_tak
     assert outcome(world, bounty_id) == (2, 2)
 
 
-def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> None:
+def test_gas_of_the_key_is_counted_in_settlements(world: World) -> None:
     wallet = Wallet()
     collector = SettlerCollector(Rpc([world.node.url]), Address(wallet.address))
 
@@ -574,5 +442,5 @@ def test_gas__of_the_settlers_key__is_counted_in_settlements(world: World) -> No
     assert affordable() == 7
 
 
-def test_gas__of_a_key__while_no_node_answers__is_not_shown() -> None:
+def test_gas_is_not_shown_while_no_node_answers() -> None:
     assert list(SettlerCollector(Rpc(["http://127.0.0.1:9"]), Address("0x" + "11" * 20)).collect()) == []

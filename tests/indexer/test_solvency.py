@@ -35,7 +35,7 @@ def figures(world: World, *urls: str) -> tuple[float | None, list[float | None]]
     return registry.get_sample_value("service_hub_owed"), missing
 
 
-def test_solvency__of_an_honest_hub__lacks_nothing_through_a_bountys_life(world: World) -> None:
+def test_honest_hub_lacks_nothing(world: World) -> None:
     assert figures(world) == (0, [0])
     bounty_id = world.create(seconds=100)
     world.finalize()
@@ -51,7 +51,7 @@ def test_solvency__of_an_honest_hub__lacks_nothing_through_a_bountys_life(world:
 
 
 @pytest.mark.attack
-def test_solvency__money_that_left__is_missing_by_every_endpoint_and_a_liars_by_itself_alone(world: World) -> None:
+def test_missing_money_is_told_by_every_endpoint(world: World) -> None:
     world.create(seconds=100)
     world.finalize()
     owed, _ = figures(world)
@@ -70,7 +70,7 @@ def test_solvency__money_that_left__is_missing_by_every_endpoint_and_a_liars_by_
             assert figures(world, silent.url, world.node.url) == (owed, [None, 0])
 
 
-def test_solvency__while_endpoints_hang__is_shown_by_the_others(world: World) -> None:
+def test_solvency_is_shown_beside_hanging_endpoints(world: World) -> None:
     world.create(seconds=100)
     world.finalize()
     owed, _ = figures(world)
@@ -80,7 +80,7 @@ def test_solvency__while_endpoints_hang__is_shown_by_the_others(world: World) ->
         assert figures(world, first.url, world.node.url, third.url) == (owed, [None, 0, None])
 
 
-def test_metrics__of_the_owner__count_each_thing_that_it_does(world: World) -> None:
+def test_metrics_count_what_the_owner_does(world: World) -> None:
     def acts() -> dict[str, float]:
         registry = CollectorRegistry()
         engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)

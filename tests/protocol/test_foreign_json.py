@@ -11,7 +11,7 @@ from bounty_protocol.foreign_json import MOST_NESTED, TooManyValues, read_json, 
     ("text", "most"),
     [(b"[1,2,3]", 3), (b'{"a":[],"b":{}}', 4), (b'"a, [b]"', 2), (b"7", 0), (b"[" * 50 + b"]" * 50, 50)],
 )
-def test_text__of_more_values_than_are_taken__is_not_read(text: bytes, most: int) -> None:
+def test_json_of_too_many_values_is_not_read(text: bytes, most: int) -> None:
     read_json(text, most)
     if most:
         with pytest.raises(TooManyValues):
@@ -20,7 +20,7 @@ def test_text__of_more_values_than_are_taken__is_not_read(text: bytes, most: int
 
 @pytest.mark.attack
 @pytest.mark.parametrize(("opens", "closes"), [(b"[", b"]"), (b'{"]":', b"}"), (b'["\\"]",', b"]")])
-def test_text__of_more_levels_than_are_taken__is_not_read(opens: bytes, closes: bytes) -> None:
+def test_json_of_too_many_levels_is_not_read(opens: bytes, closes: bytes) -> None:
     read_json(opens * MOST_NESTED + b"1" + closes * MOST_NESTED)
     for levels in (MOST_NESTED + 1, 40_000):
         with pytest.raises(ValueError, match="levels"):
@@ -28,14 +28,14 @@ def test_text__of_more_levels_than_are_taken__is_not_read(opens: bytes, closes: 
 
 
 @pytest.mark.attack
-def test_text__of_many_brackets_in_a_few_levels__is_read() -> None:
+def test_many_brackets_in_few_levels_are_read() -> None:
     value = [{"a": "[[{{", "b": [["]"], {"c": '\\"['}]}] * 1_000
     assert read_json(json.dumps(value).encode()) == value
 
 
 @pytest.mark.attack
 @pytest.mark.parametrize("unit", [b'"\\', b'"', b"\\", b"[]", b'"[', b"\\\\"])
-def test_text__that_never_ends_a_string__is_refused_in_time_that_grows_with_its_length(unit: bytes) -> None:
+def test_endless_string_is_refused_in_linear_time(unit: bytes) -> None:
     for text in (unit * 20_000, b"[" * 65 + unit * 20_000, b"[" * 65 + b'"' + unit * 20_000 + b"\\"):
         with pytest.raises(ValueError):  # the library's own words
             read_json(text)
@@ -44,7 +44,7 @@ def test_text__that_never_ends_a_string__is_refused_in_time_that_grows_with_its_
 @pytest.mark.attack
 @pytest.mark.parametrize("levels", [1, 3_000])
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32-be"])
-def test_text__that_is_not_utf8__is_refused_however_it_is_nested(encoding: str, levels: int) -> None:
+def test_nested_text_that_is_not_utf8_is_refused(encoding: str, levels: int) -> None:
     with pytest.raises(ValueError):  # the library's own words
         read_json(('["\u2200", ' + "[" * levels + "]" * levels + "]").encode(encoding))
 
@@ -71,6 +71,6 @@ def test_object__with_text_of_every_kind__is_read() -> None:
         '{"a": "\\ud83d"}'.encode("utf-16"),
     ],
 )
-def test_object__that_is_none_or_has_half_a_character__is_refused(text: bytes) -> None:
+def test_object_with_half_a_letter_is_refused(text: bytes) -> None:
     with pytest.raises(ValueError):  # the library's own words
         read_object(text)

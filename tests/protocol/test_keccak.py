@@ -23,5 +23,5 @@ def test_keccak256__known_input__known_digest(data: bytes) -> None:
 
 
 @given(st.binary(max_size=600))
-def test_keccak256__any_bytes__as_another_implementation(data: bytes) -> None:
+def test_keccak256_is_another_implementations(data: bytes) -> None:
     assert keccak256(data) == keccak(data)

@@ -51,7 +51,7 @@ JSON = {
 
 
 @pytest.mark.spec(36, 39)
-def test_shape__as_json__has_decimal_strings_base64_and_no_omitted_key() -> None:
+def test_shape_has_decimals_base64_and_no_omitted_key() -> None:
     assert json.loads(json.dumps(to_json(FULL))) == JSON
     assert to_json(Outer(BountyId(1), (), b"", Outcome.AWARDED, None, 1, absent=TokenAmount(5))) == {
         "bounty_id": "1",
@@ -107,9 +107,7 @@ def test_shape__written_and_read_again__is_the_same(value: object) -> None:
         ({"more": 1}, "more", "is not a field of this body; remove it"),
     ],
 )
-def test_shape__of_another_value__is_refused_in_plain_words(
-    changed: dict[str, object], path: str, message: str
-) -> None:
+def test_wrong_value_is_refused_in_plain_words(changed: dict[str, object], path: str, message: str) -> None:
     with pytest.raises(ValidationError) as refused:
         load(Outer, {**JSON, **changed})
     assert refused.value.messages == {path: [message]}
@@ -131,12 +129,12 @@ def test_shape__of_another_value__is_refused_in_plain_words(
         ({"maybe": {"amount": "-1"}}, "maybe.amount: "),
     ],
 )
-def test_answer__of_another_shape__is_refused_by_its_place(changed: dict[str, object], message: str) -> None:
+def test_wrong_answer_is_refused_by_its_place(changed: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         read(Outer, {**JSON, **changed})
 
 
-def test_answer__with_more_than_its_shape_or_less_where_it_may__is_read() -> None:
+def test_answer_may_have_more_than_its_shape() -> None:
     assert read(Outer, {**JSON, "more": 1}) == FULL
     assert read(Outer, {name: value for name, value in JSON.items() if name != "word"}) == FULL
     with pytest.raises(ValueError, match="the answer must be an object"):

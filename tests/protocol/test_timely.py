@@ -26,7 +26,7 @@ def test_file_that_drips_ends_whatever_its_length() -> None:
             http.exchange("GET", slow.url, most_bytes=LENGTH)
 
 
-def test_file_that_keeps_the_least_rate_may_take_longer_than_its_beginning() -> None:
+def test_file_at_the_least_rate_may_take_longer() -> None:
     with raw_server(lambda: pieces(400), pause=0.05) as server:
         http = TimelyHttp(0.3, least_rate=2_000, timeout=5.0)
         assert http.exchange("GET", server.url, most_bytes=LENGTH).body == bytes(LENGTH)

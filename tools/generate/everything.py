@@ -4,7 +4,6 @@ from typing import Final
 
 from tools.generate.agents import AGENTS
 from tools.generate.audit import AUDIT
-from tools.generate.bounds import BOUNDS
 from tools.generate.catalogue import CATALOGUE
 from tools.generate.challenge import CHALLENGE
 from tools.generate.derived import Derived
@@ -21,7 +20,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.world import WORLD
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, BOUNDS, DASHBOARD, INTERFACE, SIGNED, LIMITS, TABLE,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, DASHBOARD, INTERFACE, SIGNED, LIMITS, TABLE,
     SPECIFICATION, AGENTS, PROGRAMS, GAS, CALLS, AUDIT, QUERIES, CHALLENGE, OPENING, SEALING, WORLD,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

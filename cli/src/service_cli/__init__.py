@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
 __all__ = [
-    "ActCall",
     "BountyId",
     "Client",
     "Failed",
-    "PreparedAct",
     "ProgressReport",
     "Refused",
     "ServiceError",
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from bounty_protocol.errors import ServiceError
     from bounty_protocol.types import BountyId, parse_address, parse_bounty_id
 
-    from service_cli.chain.prepared import ActCall, PreparedAct
     from service_cli.client import Client, Failed, ProgressReport, Refused, ToBeSigned
     from service_cli.library import sign_request
 
@@ -36,9 +33,5 @@ def __getattr__(name: str) -> object:
     if name in __all__:
         from service_cli import client, library
 
-        if name in {"ActCall", "PreparedAct"}:
-            from service_cli.chain import prepared
-
-            return getattr(prepared, name)
         return getattr(client if name in client.__all__ else library, name)
     raise AttributeError(name)

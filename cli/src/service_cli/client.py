@@ -14,39 +14,50 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, Wei
+from bounty_protocol.wire.bounties import BountyDetail, BountyItem
+from bounty_protocol.wire.changes import ChangeList
+from bounty_protocol.wire.deployment import Deployment, RubricDocument
+from bounty_protocol.wire.reading import read
 
+from service_cli.acts.claim_all import claim_all
+from service_cli.acts.claim_events import ClaimedFee, ClaimTotal, PaidClaim, SignOfLife
+from service_cli.acts.claims import ClaimPreview, claim, claim_fee, claimant, preview_claim
+from service_cli.acts.deliver import deliver_key
+from service_cli.acts.fund_events import FundedBounty, FundingPreview
+from service_cli.acts.heartbeat import heartbeat
+from service_cli.acts.publish import FundingConsent, check_page, publish_and_fund
+from service_cli.acts.submit import SubmitOptions, check_submission, submit
+from service_cli.acts.submit_events import SubmissionPreview, SubmittedWork
+from service_cli.acts.verdict import VerdictPreview, preview_verdict, record_verdict
+from service_cli.acts.verdict_checks import VerdictOptions
+from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
+from service_cli.api import ApiClient, api_of
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import account_of, local_signer
+from service_cli.chain.transactions import most_cost
 from service_cli.config.environment import GUARDIAN_KEY, SOLVER_KEY, Environment
 from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, Settings, ToBeSigned, load_settings
 from service_cli.disk import state_below
 from service_cli.errors import CommandFailed as Failed
 from service_cli.errors import CommandRefused as Refused
+from service_cli.queries.events import FinalBounty, ShownVerdict
+from service_cli.queries.judgeable import Judgeable, list_judgeable
+from service_cli.queries.listing import deployment, listed, require_deployment, show_bounty
+from service_cli.queries.status import KEYS, AccountsAtWork, show_status
+from service_cli.queries.submissions import Choice, SubmissionChoice
+from service_cli.queries.verdicts import show_verdicts
+from service_cli.queries.watch import watch_bounty
 from service_cli.ui.event import Event
 from service_cli.ui.output import OutputSink, redirected
-
-if TYPE_CHECKING:
-    from bounty_protocol.wire.bounties import BountyDetail, BountyItem
-    from bounty_protocol.wire.changes import ChangeList
-    from bounty_protocol.wire.deployment import Deployment
-
-    from service_cli.acts.claim_events import ClaimTotal, PaidClaim
-    from service_cli.acts.claims import ClaimPreview
-    from service_cli.acts.fee_events import ClaimedFee, SignOfLife
-    from service_cli.acts.fund_events import FundedBounty, FundingPreview
-    from service_cli.acts.submit_events import SubmissionPreview, SubmittedWork
-    from service_cli.acts.verdict import VerdictPreview
-    from service_cli.acts.verdict_events import AnchoredVerdict, DeliveredKey
-    from service_cli.api import ApiClient
-    from service_cli.chain.prepared import PreparedAct, ProgramSigner, SignTypedData
-    from service_cli.queries.events import FinalBounty, ShownVerdict
-    from service_cli.queries.judgeable import Judgeable
-    from service_cli.queries.status import AccountsAtWork
-    from service_cli.queries.submissions import Choice
-    from service_cli.work.checking import Finding
-    from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
+from service_cli.work.checking import Finding, review_page
+from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
+from service_cli.work.opening import open_chosen, open_submissions
+from service_cli.work.winning import open_winning_submission
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]
 
@@ -55,6 +66,8 @@ _HUB_AND_API = ("SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL")
 R = TypeVar("R")
 Sort = Literal["newest", "deadline", "award"]
 Role = Literal["poster", "solver", "guardian", "claimant"]
+Named = tuple[Address, Bytes32] | str | None
+"""A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +115,8 @@ class Client:
 
     # --- what anybody can read
 
-    def deployment(self) -> "Deployment":
+    def deployment(self) -> Deployment:
         """The API's own description, refused where it is another deployment than this one."""
-        from service_cli.queries.listing import deployment
-
         with self._at_work(_API) as settings:
             return deployment(settings, self._api(settings))
 
@@ -126,16 +137,12 @@ class Client:
         deadline_before: int | None = None,
         sort: Sort = "newest",
         limit: int = 20,
-    ) -> "tuple[BountyItem, ...]":
+    ) -> tuple[BountyItem, ...]:
         """The first ``limit`` bounties of the API's list that match all of it.
 
         ``accepting`` and ``judgeable`` are as of the newest block that is indexed; ``search`` looks in titles and
         summaries; an award is what a winner gets, after fees.
         """
-        from bounty_protocol.wire.bounties import BountyItem
-
-        from service_cli.queries.listing import listed
-
         asked: Mapping[str, object] = {
             "status": status,
             "accepting": "true" if accepting else None,
@@ -156,123 +163,80 @@ class Client:
             filters = {name: str(value) for name, value in asked.items() if value is not None}
             return tuple(api.peer.read(BountyItem, item) for item in listed(api, filters, limit))
 
-    def bounty(self, bounty_id: BountyId) -> "BountyDetail":
+    def bounty(self, bounty_id: BountyId) -> BountyDetail:
         """One bounty by the API: its facts, roster, active Submissions, page and record."""
-        from bounty_protocol.wire.bounties import BountyDetail
-        from bounty_protocol.wire.reading import read
-
-        from service_cli.queries.listing import show_bounty
-
         with self._at_work(_HUB_AND_API) as settings:
             return read(BountyDetail, show_bounty(settings, bounty_id).more)
 
-    def verdicts(self, bounty_id: BountyId) -> "tuple[ShownVerdict, ...]":
+    def verdicts(self, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
         """Each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
-        from service_cli.queries.verdicts import show_verdicts
-
         with self._at_work(CHAIN_AND_API) as settings:
             return show_verdicts(settings, bounty_id)
 
-    def changes(self, after: int = 0, limit: int = 100) -> "ChangeList":
+    def changes(self, after: int = 0, limit: int = 100) -> ChangeList:
         """Every event of the Hub after change number ``after``, in order, and what a reorg took back; ask with
         ``next_after`` for more. At most 500 at once."""
-        from bounty_protocol.wire.changes import ChangeList
-
         with self._at_work(_API) as settings:
-            return (
-                self._checked_api(settings)
-                .get("/api/changes", {"after": str(after), "limit": str(limit)})
-                .read(ChangeList)
-            )
+            query = {"after": str(after), "limit": str(limit)}
+            return self._checked_api(settings).get("/api/changes", query).read(ChangeList)
 
     def taking_part_cost(self) -> Wei:
         """The most that recording a Submission and claiming its award may cost for gas now, in wei."""
-        from service_cli.chain.session import ChainClient
-        from service_cli.chain.transactions import most_cost
-
         with self._at_work(CHAIN) as settings:
             return most_cost(ChainClient.checked(settings), ("submit", "claim"))
 
     def rubric(self) -> str:
         """What a readiness review of a page looks at, as Markdown."""
-        from bounty_protocol.wire.deployment import RubricDocument
-
         with self._at_work(_API) as settings:
             return self._api(settings).get("/api/readiness-rubric").read(RubricDocument).text
 
     def account(self, role: Role) -> Address | None:
         """The account of a role's key; None where the role has no key here."""
-        from service_cli.chain.signer import account_of
-        from service_cli.queries.status import KEYS
-
         with self._at_work(None) as settings:
             has_key = settings.environment.source(KEYS[role]) is not None
             return account_of(settings, KEYS[role]) if has_key else None
 
     def is_final(self, block_number: BlockNumber) -> bool:
         """Whether the chain has finalized a block."""
-        from service_cli.chain.session import ChainClient
-
         with self._at_work(CHAIN) as settings:
             return ChainClient.checked(settings).finalized().number >= block_number
 
-    def mined_in(self, tx_hash: Bytes32) -> BlockNumber | None:
-        """The block in which a transaction succeeded; None where no block of the chain has it, as after a reorg."""
-        from service_cli.chain.receipts import receipt_of
-        from service_cli.chain.session import ChainClient
-
-        with self._at_work(CHAIN) as settings:
-            receipt = receipt_of(ChainClient.checked(settings), tx_hash)
-            return receipt.block_number if receipt is not None and receipt.succeeded else None
-
-    def watch(self, bounty_id: BountyId) -> "FinalBounty":
+    def watch(self, bounty_id: BountyId) -> FinalBounty:
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""
-        from service_cli.queries.watch import watch_bounty
-
         with self._at_work(CHAIN_AND_API) as settings:
             return watch_bounty(settings, bounty_id)
 
-    def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> "AccountsAtWork":
+    def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> AccountsAtWork:
         """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it, of at most
         ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked at."""
-        from service_cli.queries.status import show_status
-
         with self._at_work(CHAIN_AND_API) as settings:
             return show_status(settings, tuple(accounts), most_bounties=most_bounties)
 
     # --- the Poster
 
-    def check_page(self, page: bytes, *, offline: bool = False) -> "tuple[Finding, ...]":
+    def check_page(self, page: bytes, *, offline: bool = False) -> tuple[Finding, ...]:
         """What the rules have against a page, and unless ``offline`` the bounds of a Hub that is known; nothing is sent
         to the API."""
-        from service_cli.work.checking import review_page
-
         with self._at_work(None) as settings:
             return review_page(settings, page, offline=offline).findings
 
-    def preview_funding(self, page: bytes, poster: Address | None = None) -> "FundingPreview":
+    def preview_funding(self, page: bytes, poster: Address | None = None) -> FundingPreview:
         """What funding this page would fix and cost; refused as ``fund`` would refuse what can be known before."""
-        from service_cli.acts.publish import check_page
-
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
 
-    def fund(self, page: bytes, *, again: bool = False) -> "FundedBounty":
+    def fund(self, page: bytes, *, again: bool = False) -> FundedBounty:
         """Publish a page and put its escrow into the Hub, once: the same page is the same bounty.
 
         ``again``: a further escrow on this very page.
         """
-        from service_cli.acts.publish import FundingConsent, publish_and_fund
-
         with self._at_work(CHAIN_AND_API) as settings:
             return publish_and_fund(settings, page, FundingConsent(yes=True, again=again))
 
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
-    ) -> "OpenedWinningWork":
+    ) -> OpenedWinningWork:
         """The winner's files, below a new or empty directory."""
-        from service_cli.work.winning import open_winning_submission
-
         with self._at_work(CHAIN_AND_API) as settings:
             return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
 
@@ -280,15 +244,10 @@ class Client:
 
     def preview_submission(
         self, bounty_id: BountyId, directory: Path, *, wallet: Address | None = None
-    ) -> "SubmissionPreview":
+    ) -> SubmissionPreview:
         """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
-        from service_cli.acts.submit import SubmitOptions, check_submission
-        from service_cli.chain.outside import ExternalSigner
-        from service_cli.chain.signer import local_signer
-
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            variable = SOLVER_KEY
-            signer = local_signer(settings, variable) if wallet is None else ExternalSigner(wallet)
+            signer = local_signer(settings, SOLVER_KEY) if wallet is None else ExternalSigner(wallet)
             return check_submission(settings, signer, bounty_id, directory, SubmitOptions())
 
     def submit(
@@ -301,16 +260,12 @@ class Client:
         accept_term_differences: bool = False,
         without_api: bool = False,
         in_place_of: Bytes32 | None = None,
-    ) -> "SubmittedWork":
+    ) -> SubmittedWork:
         """Seal a directory, upload it and record the Submission; the options are those of ``solver:submit``.
 
         With ``in_place_of``, the commitment that a preview named as ``replaces`` (32 zero bytes for none), it is
         refused with ``submission_exists`` once the Hub records another one.
         """
-        from service_cli.acts.submit import SubmitOptions, submit
-        from service_cli.acts.submit_events import SubmittedWork
-        from service_cli.chain.signer import local_signer
-
         options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious, in_place_of)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return _done(
@@ -319,28 +274,20 @@ class Client:
 
     # --- the Guardian
 
-    def judgeable(self, guardian: Address | None = None) -> "Judgeable":
+    def judgeable(self, guardian: Address | None = None) -> Judgeable:
         """What waits for a Guardian; without ``guardian`` for the account of the key."""
-        from service_cli.chain.signer import account_of
-        from service_cli.queries.judgeable import list_judgeable
-
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
             return list_judgeable(settings, account_of(settings, GUARDIAN_KEY) if guardian is None else guardian)
 
-    def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> "OpenedBounty":
+    def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> OpenedBounty:
         """Every Submission of a bounty, each in a directory of its own below ``directory``."""
-        from service_cli.work.opening import open_submissions
-
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_submissions(settings, bounty_id, directory, original_names=original_names)
 
     def open_submission(
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
-    ) -> "OpenedSubmission | OpenedBounty":
+    ) -> OpenedSubmission | OpenedBounty:
         """The Submission with this number of the list, or whose commitment begins so."""
-        from service_cli.queries.submissions import SubmissionChoice
-        from service_cli.work.opening import open_chosen
-
         choice = SubmissionChoice.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_chosen(settings, bounty_id, choice, directory, None, original_names=original_names)
@@ -349,156 +296,65 @@ class Client:
         self,
         bounty_id: BountyId,
         reasons: str,
-        winner: "Named",
+        winner: Named,
         *,
         replace: bool = False,
         unopened: bool = False,
-    ) -> "AnchoredVerdict":
+    ) -> AnchoredVerdict:
         """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
         with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
-        from service_cli.acts.verdict import record_verdict
-        from service_cli.acts.verdict_checks import VerdictOptions
-
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             return record_verdict(settings, bounty_id, _choice(winner), reasons.encode(), options)
 
     def preview_verdict(
-        self, bounty_id: BountyId, reasons: str, winner: "Named", guardian: Address | None = None
-    ) -> "VerdictPreview":
+        self, bounty_id: BountyId, reasons: str, winner: Named, guardian: Address | None = None
+    ) -> VerdictPreview:
         """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what it
         costs; refused as that would refuse it."""
-        from service_cli.acts.verdict import preview_verdict
-
         with self._at_work(CHAIN_AND_API) as settings:
             return preview_verdict(settings, bounty_id, _choice(winner), reasons.encode(), guardian)
 
-    def deliver_key(self, bounty_id: BountyId) -> "DeliveredKey":
+    def deliver_key(self, bounty_id: BountyId) -> DeliveredKey:
         """Deliver the winning work's key to the delivery service, for the Poster."""
-        from service_cli.acts.deliver import deliver_key
-
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return deliver_key(settings, bounty_id, None)
 
-    def claim_fee(self, bounty_id: BountyId) -> "ClaimedFee":
+    def claim_fee(self, bounty_id: BountyId) -> ClaimedFee:
         """The Guardian's share of a bounty that ended."""
-        from service_cli.acts.claims import claim_fee
-
         with self._at_work(CHAIN) as settings:
             return claim_fee(settings, bounty_id)
 
-    def heartbeat(self) -> "SignOfLife":
+    def heartbeat(self) -> SignOfLife:
         """Record the Guardian's sign of life."""
-        from service_cli.acts.heartbeat import heartbeat
-
         with self._at_work(CHAIN) as settings:
             return heartbeat(settings)
 
     # --- whoever is owed something
 
-    def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> "ClaimPreview":
+    def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> ClaimPreview:
         """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
-        from service_cli.acts.claims import claimant, preview_claim
-
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account or claimant(settings, bounty_id).address)
 
-    def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> "PaidClaim":
+    def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> PaidClaim:
         """The award or the refund of one bounty, with the key of ``account`` and no other."""
-        from service_cli.acts.claim_events import PaidClaim
-        from service_cli.acts.claims import claim, claimant
-
         with self._at_work(CHAIN) as settings:
             return _done(claim(settings, bounty_id, claimant(settings, bounty_id, account)), PaidClaim)
 
-    def claim_all(self) -> "ClaimTotal":
+    def claim_all(self) -> ClaimTotal:
         """Every amount that the account can pull now."""
-        from service_cli.acts.claim_all import claim_all, claimant_of_all
-        from service_cli.acts.claim_events import ClaimTotal
-
         with self._at_work(CHAIN) as settings:
-            return _done(claim_all(settings, claimant_of_all(settings)), ClaimTotal)
+            return claim_all(settings, claimant(settings, None))
 
-    # --- the calls of an act, for another program to send
-
-    def prepare_submit(
-        self,
-        bounty_id: BountyId,
-        directory: Path,
-        account: Address | None = None,
-        *,
-        sign: "SignTypedData | None" = None,
-        replace: bool = False,
-        include_suspicious: bool = False,
-        accept_term_differences: bool = False,
-        without_api: bool = False,
-    ) -> "PreparedAct[SubmittedWork]":
-        """Seal and upload a directory as ``submit`` does, and prepare the call by which ``account`` records it.
-
-        ``without_api``: nothing is uploaded, and no signature is needed; ``on_event`` gets the folder with the bytes.
-        """
-        from service_cli.acts.submit import SubmitOptions, submit
-        from service_cli.acts.submit_events import SubmittedWork
-        from service_cli.chain.prepared import PreparedAct, done_already
-        from service_cli.chain.session import ChainClient
-
-        options = SubmitOptions(accept_term_differences, without_api, replace, include_suspicious)
-        with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            signer = _program_signer(settings, account, sign, SOLVER_KEY)
-            found = submit(settings, signer, bounty_id, directory, options)
-            if isinstance(found, SubmittedWork):
-                return done_already(ChainClient.checked(settings), signer.address, found)
-            if not isinstance(found, PreparedAct):
-                raise RuntimeError("a program sends what is prepared")
-            return found
-
-    def prepare_claim(self, bounty_id: BountyId, account: Address | None = None) -> "PreparedAct[PaidClaim]":
-        """The call that pulls the award or refund of ``account``; the outcome is waited for as in ``claim``."""
-        from service_cli.acts.claims import claim, claimant
-        from service_cli.chain.prepared import PreparedAct, ProgramSigner
-
-        with self._at_work(CHAIN) as settings:
-            who = account or claimant(settings, bounty_id).address
-            return _done(claim(settings, bounty_id, ProgramSigner(who, None)), PreparedAct)
-
-    def prepare_claim_all(self, account: Address | None = None) -> "PreparedAct[ClaimTotal]":
-        """The call that pulls what is due to ``account``, up to 32 amounts; call it again for more."""
-        from service_cli.acts.claim_all import claim_all, claimant_of_all
-        from service_cli.chain.prepared import PreparedAct, ProgramSigner
-
-        with self._at_work(CHAIN) as settings:
-            who = account or claimant_of_all(settings).address
-            return _done(claim_all(settings, ProgramSigner(who, None)), PreparedAct)
-
-    def result(self, act: "PreparedAct[R]") -> R | None:
-        """What became of prepared calls, by the Hub's event: what the sending call returns, once it is in a block with
-        enough blocks on top. None while the chain does not show it; looks once."""
-        from service_cli.chain.prepared import result_of
-        from service_cli.chain.session import ChainClient
-
-        with self._at_work(CHAIN) as settings:
-            return result_of(ChainClient.checked(settings), act)
-
-    def wait_for(self, act: "PreparedAct[R]", seconds: float = 180.0) -> R:
-        """The same, waited for; raises ``Failed`` with ``transaction_pending`` where it does not show in time."""
-        from service_cli.chain.prepared import wait_for
-        from service_cli.chain.session import ChainClient
-
-        with self._at_work(CHAIN) as settings:
-            return wait_for(ChainClient.checked(settings), act, seconds)
-
-    def _api(self, settings: Settings) -> "ApiClient":
+    def _api(self, settings: Settings) -> ApiClient:
         """For public reads: its connections stay open between calls."""
-        from service_cli.api import api_of
-
         if self._reading is None:
             self._reading = api_of(settings)
         return self._reading
 
-    def _checked_api(self, settings: Settings) -> "ApiClient":
+    def _checked_api(self, settings: Settings) -> ApiClient:
         """The same, once it has been found to serve this deployment."""
-        from service_cli.queries.listing import require_deployment
-
         api = self._api(settings)
         if not self._is_checked:
             require_deployment(settings, api)
@@ -521,15 +377,6 @@ class Client:
                 raise Refused(error.code, error.message, issues=error.issues, next_action=error.next_action) from error
 
 
-def _program_signer(
-    settings: Settings, account: Address | None, sign: "SignTypedData | None", variable: str
-) -> "ProgramSigner":
-    from service_cli.chain.prepared import program_signer
-    from service_cli.chain.signer import local_signer
-
-    return program_signer(account, sign, lambda: local_signer(settings, variable))
-
-
 def _done(found: object, kind: type[R]) -> R:
     """What an act gives the kind of signer that it was given."""
     if not isinstance(found, kind):
@@ -537,11 +384,5 @@ def _done(found: object, kind: type[R]) -> R:
     return found
 
 
-Named = tuple[Address, Bytes32] | str | None
-"""A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
-
-
-def _choice(winner: Named) -> "Choice | None":
-    from service_cli.queries.submissions import SubmissionChoice
-
+def _choice(winner: Named) -> Choice | None:
     return SubmissionChoice.parse(winner) if isinstance(winner, str) else winner

@@ -1,7 +1,7 @@
 """``./noxw -s demo``: a bounty from the page to the opened work, every step verified against the chain.
 
-Exit code 0 only if every step was verified. Narrates on stderr, ends with a table on stdout. With ``--agents``
-everybody acts over the Model Context Protocol instead of a shell.
+Exit code 0 only if every step was verified. Narrates on stderr, and states each check on stdout. ``--verbose`` shows
+what is typed and answered. With ``--agents`` everybody acts over the Model Context Protocol instead of a shell.
 """
 
 import argparse
@@ -38,38 +38,39 @@ class NotVerified(Exception):
 
 @dataclass(slots=True)
 class Story:
-    """The demo's log, shown as it happens and again as a table."""
+    """The demo's log: what happens, and each step that was verified."""
 
     started: float = field(default_factory=time.monotonic)
-    rows: list[tuple[str, str, str]] = field(default_factory=list)
 
     def tell(self, text: str) -> None:
-        """A paragraph on stderr."""
-        sys.stderr.write(f"\n[{time.monotonic() - self.started:5.1f} s] {text}\n")
+        """Write a line on what happens next."""
+        sys.stderr.write(f"[{time.monotonic() - self.started:5.1f} s] {text}\n")
 
     def echo(self, line: str) -> None:
-        """A line of someone's terminal."""
+        """Write a line of someone's terminal."""
         sys.stderr.write(f"    {line}\n")
 
     def verified(self, step: str, how: str, holds: bool) -> None:
-        """Note a verified step; raise when it does not hold."""
-        self.rows.append((step, how, "ok" if holds else "FAILED"))
+        """State a verified step; raise when it does not hold."""
         if not holds:
             raise NotVerified(f"{step}: {how}")
+        sys.stdout.write(f"  ok  {step}: {how}\n")
+        sys.stdout.flush()
 
-    def table(self) -> str:
-        """All steps, one line each."""
-        wide = [max(len(row[i]) for row in self.rows) for i in range(3)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, wide, strict=True)) for row in self.rows
-        )
+    def wait(self, cast: Cast, moment: int) -> None:
+        """Count down until the chain's clock has passed a moment."""
+        while (left := moment - cast.chain_time()) > 0:
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r  {left:3} s left \r")
+            cast.wait_for(min(moment, cast.chain_time() + 1))
 
 
 def main() -> int:
     """Run the demo; the exit code."""
     parser = argparse.ArgumentParser(prog="./noxw -s demo --", description="One whole bounty on a local stack.")
     parser.add_argument("--agents", action="store_true", help="everybody acts over MCP; installs its packages")
-    by_agents = parser.parse_args().agents
+    parser.add_argument("--verbose", action="store_true", help="show what is typed and answered")
+    options = parser.parse_args()
     interrupts, story = Interrupts(), Story()
     settings = StackSettings(terms=LocalHubTerms(reveal_delay=REVEAL_DELAY_SECONDS))
     signal_when_parent_ends(signal.SIGTERM)
@@ -83,22 +84,22 @@ def main() -> int:
             starting = int(time.monotonic() - story.started)
             submission_seconds = max(LEAST_SUBMISSION_SECONDS + max(PUBLISHING_SECONDS, starting), 2 * starting)
             story.started = time.monotonic()
-            cast = Cast(stack, Path(folder), story.echo)
-            (play_by_agents if by_agents else play)(story, cast, submission_seconds)
+            cast = Cast(stack, Path(folder), story.echo if options.verbose else lambda _: None)
+            (play_by_agents if options.agents else play)(story, cast, submission_seconds)
     except Interrupted:
         sys.stderr.write("demo: interrupted; everything is stopped\n")
         return 130
     except (NotVerified, UnexpectedEnd, StackError) as error:
         sys.stderr.write(f"demo: {error}\n")
         return 1
-    sys.stdout.write(story.table() + "\n")
-    sys.stderr.write(f"\ndemo: every step verified, {time.monotonic() - story.started:.0f} s after set-up\n")
+    sys.stderr.write(f"demo: every step verified, {time.monotonic() - story.started:.0f} s after set-up\n")
     return 0
 
 
 def play(story: Story, cast: Cast, submission_seconds: int) -> None:
     """One bounty from the page to the opened work; ``NotVerified`` when a step had another effect than it should."""
     bounty = _fund(story, cast, submission_seconds)
+    story.tell(f"Anyone can look at it: {cast.page_address(bounty)}")
     _look(story, cast, bounty, "open", "Open for work")
     winner, loser = _submit(story, cast, bounty)
     _open_and_judge(story, cast, bounty, winner, loser)
@@ -119,13 +120,19 @@ def play_by_agents(story: Story, cast: Cast, submission_seconds: int) -> None:
         raise NotVerified(str(refused)) from refused
 
 
+def _tokens(amount: int) -> str:
+    return f"{amount / 10**6:g} tUSDC"
+
+
 def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:
     story.tell("The Poster publishes a challenge page; the service reviews it; the Poster funds the escrow in the Hub.")
     poster, hub = cast.address("poster"), cast.stack.hub.hub.address
     before = cast.token_balance(poster), cast.token_balance(hub)
     bounty = cast.fund(submission_seconds=submission_seconds, judging_seconds=JUDGING_SECONDS, again=False)
     moved = before[0] - cast.token_balance(poster), cast.token_balance(hub) - before[1]
-    story.verified("fund", f"the escrow of {ESCROW} moved from the Poster to the Hub", moved == (ESCROW, ESCROW))
+    story.verified(
+        "fund", f"the escrow of {_tokens(ESCROW)} moved from the Poster to the Hub", moved == (ESCROW, ESCROW)
+    )
     page = cast.person("poster").home / "bounty_challenge.md"
     derived = cast.person("poster").run("spec-commitment", str(page)).event("spec_commitment.derived")
     on_chain = "0x" + cast.stack.hub.hub.call("getBounty", int(bounty.bounty_id))[2].hex()
@@ -135,7 +142,6 @@ def _fund(story: Story, cast: Cast, submission_seconds: int) -> Funded:
 
 def _look(story: Story, cast: Cast, bounty: Funded, when: str, text: str) -> None:
     """Anyone can look: the page follows the chain within seconds, and states what it has checked."""
-    story.tell(f"Anyone can look at it: {cast.page_address(bounty)}")
     story.verified(f"page, {when}", f"the bounty's page shows {text!r}", cast.page_shows(bounty, text))
 
 
@@ -166,7 +172,7 @@ def _open_early(story: Story, cast: Cast, bounty: Funded, submitted: Submitted) 
 
 def _open_and_judge(story: Story, cast: Cast, bounty: Funded, winner: Submitted, loser: Submitted) -> None:
     story.tell(f"Now everybody waits for the reveal point ({bounty.reveal_at - cast.chain_time()} s).")
-    cast.wait_for(bounty.reveal_at)
+    story.wait(cast, bounty.reveal_at)
     listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
     ids = [event.fields["bounty_id"] for event in listed.events if event.name == "guardian_judgeable.bounty"]
     story.verified("judgeable", "the Guardian sees the bounty waiting", bounty.bounty_id in ids)
@@ -191,7 +197,7 @@ def _pay(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
     paid = cast.token_balance(winner.solver) - before
     story.verified(
         "claim",
-        f"the winner received {due}, escrow less both fees",
+        f"the winner received {_tokens(due)}, the escrow less both fees",
         paid == due == int(claimed.text("claimable_amount")),
     )
     transaction = claimed.text("tx_hash")
@@ -207,7 +213,7 @@ def _pay(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:
     before = cast.token_balance(cast.address("poster"))
     cast.person("poster").run("claim", bounty.bounty_id)
     refunded = cast.token_balance(cast.address("poster")) - before
-    story.verified("refund", f"the Poster received the unpaid guardian share of {share}", refunded == share)
+    story.verified("refund", f"the Poster received the unpaid guardian share of {_tokens(share)}", refunded == share)
 
 
 def _deliver(story: Story, cast: Cast, bounty: Funded, winner: Submitted) -> None:

@@ -9,7 +9,6 @@ from service_cli.main import COMMANDS
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import run_killed, spawn
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
@@ -223,22 +222,6 @@ def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_t
     assert sent == [0]
 
 
-def test_claim__of_an_outcome_that_does_not_become_final__fails_and_may_be_run_again(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty, block = awarded
-    for words in ((), ("--claimant-address", ledger.people.solvers[0].address)):
-        with monkeypatch.context() as impatient:
-            impatient.setattr(finality, "PATIENCE_SECONDS", 0.0)
-            hold_back(rpc, ledger, block - 1, 1)
-            failed = claimants["solver-1"].run("claim", *words, bounty, code=1)
-        assert failed.names == ["claim.waiting", "claim.failed"]
-        assert failed.last["code"] == "not_finalized"
-        assert failed.last["retry_not_before"]
-    assert rpc.sent() == 0
-    assert claimants["solver-1"].run("claim", bounty).last["claimable_amount"] == str(AWARD)
-
-
 @pytest.mark.spec(103, 263, 270)
 def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_nothing(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
@@ -252,44 +235,3 @@ def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_noth
     ran = claimants["solver-1"].run("claim", str(bounty), code=1)
     assert (ran.names, ran.last["code"]) == (["claim.waiting", "claim.refused"], "bounty_open")
     assert rpc.sent() == 0
-
-
-def test_claim__of_what_was_claimed__names_the_transaction(
-    ledger: Ledger, poster: Terminal, guardian: Terminal, ended: int
-) -> None:
-    bounty = str(ledger.ended_in_silence())
-    claimed = poster.run("claim", bounty).last
-    for words in ((), ("--claimant-address", ledger.people.poster.address)):
-        again = poster.run("claim", *words, bounty, code=1)
-        assert again.last["code"] == "refund_already_claimed"
-        assert str(claimed["tx_hash"]) in str(again.last["message"])
-        assert f"block {claimed['block_number']}" in str(again.last["message"])
-
-
-def test_claim_that_was_killed_once_it_was_paid_is_reported(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
-) -> None:
-    bounty, poster = str(settled(ledger)), claimants["poster"]
-    run_killed(poster, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=True)
-    ran = poster.run("claim", bounty)
-    assert (ran.names, ran.last["claimable_amount"]) == (["claim.claimed"], str(ESCROW))
-    assert rpc.sent() == 1
-
-
-def test_second_claim_at_once_is_refused(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
-    bounty = ledger.awarded(ledger.people.solvers[0].wallet)
-    codes: list[object] = []
-
-    def meanwhile(method: str, _params: list[object]) -> dict[str, object] | None:
-        if method == "eth_estimateGas" and not codes:
-            codes.append(None)
-            with spawn(solver, "claim", str(bounty)) as second:
-                out, _ = second.communicate(timeout=60)
-            codes[0] = b'"already_running"' in out
-        return None
-
-    rpc.before = meanwhile
-    with spawn(solver, "claim", str(bounty)) as first:
-        out, _ = first.communicate(timeout=60)
-    assert (first.returncode, codes, rpc.sent()) == (0, [True], 1)
-    assert b'"claim.claimed"' in out

@@ -72,17 +72,6 @@ def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
     assert not api.approvals()
 
 
-def test_deliver_key__without_the_winner_named__is_for_the_one_that_the_contract_names(
-    api: ApiTwin, guardian: Terminal, won: Submitted
-) -> None:
-    load(api, won)
-    stored = guardian.run("guardian:deliver-key", won.bounty).last
-    assert (stored["solver"], stored["submission_commitment"]) == (won.solver, won.commitment)
-    assert list(api.wraps) == [won.commitment]
-    half = guardian.run("guardian:deliver-key", won.bounty, won.solver, code=2)
-    assert (half.events, "goes together with" in half.words) == ((), True)
-
-
 @pytest.fixture
 def own_key(ledger: Ledger) -> Iterator[bytes]:
     """The deployment's delivery key, in effect again afterwards."""
@@ -91,22 +80,6 @@ def own_key(ledger: Ledger) -> Iterator[bytes]:
     if ledger.contract.call("deliveryKey") != key:
         ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", key)
         ledger.await_publication()
-
-
-def test_deliver_key__while_the_key_is_withdrawn__waits_for_the_next_and_gets_no_signature(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted, own_key: bytes
-) -> None:
-    load(api, won)
-    owner = ledger.people.owner.wallet
-    ledger.contract.transact(owner, "withdrawDeliveryKey", own_key)
-    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
-    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.refused", "delivery_key_missing")
-    ledger.contract.transact(owner, "publishDeliveryKey", own_key)
-    ran = guardian.run("guardian:deliver-key", *won.names, code=1)
-    assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "delivery_paused")
-    assert not api.approvals()
-    ledger.await_publication()
-    assert guardian.run("guardian:deliver-key", *won.names).last["event"] == "guardian_deliver_key.stored"
 
 
 @pytest.mark.usefixtures("own_key")

@@ -1,8 +1,6 @@
 """``poster:publish-fund`` beside an open bounty of the same file or title: a corrected typo is another escrow."""
 
-import io
 import secrets
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
@@ -12,7 +10,6 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.commitments import spec_commitment
 from service_cli.acts import earlier
 from service_cli.chain import sender
-from service_cli.ui.consent import typed_yes
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -131,18 +128,6 @@ def test_same_title__that_the_api_invents__stops_nobody(
     assert poster.run("poster:publish-fund", "other.md").last["event"] == CREATED
 
 
-def test_killed_run__past_the_question__goes_on_without_it(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, first: str, spent: Corrected
-) -> None:
-    page = correct(ledger, poster.home / "page.md")
-    refusal: dict[str, object] = {"error": {"code": -32000, "message": "not today"}}
-    rpc.before = lambda method, _params: refusal if method == "eth_sendRawTransaction" else None
-    assert agreed(poster, "page.md", code=1).last["code"] == "transaction_refused"
-    rpc.honest()
-    ran = poster.run("poster:publish-fund", "page.md").last
-    assert (ran["event"], ran["spec_commitment"], spent()) == (CREATED, spec_commitment(page), ESCROW)
-
-
 @pytest.fixture
 def page(ledger: Ledger, poster: Terminal) -> Path:
     path = poster.home / "page.md"
@@ -170,21 +155,3 @@ def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_onl
     page.write_bytes(first)
     assert poster.run("poster:publish-fund", "page.md").last["spec_commitment"] == spec_commitment(first)
     assert paid(ledger) - held == ESCROW
-
-
-class Typed(io.StringIO):
-    """A stream that is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(
-    ("stream", "answer"),
-    [(Typed("yes\n"), True), (Typed("y\n"), False), (Typed(""), False), (io.StringIO("yes\n"), None), (None, None)],
-)
-def test_typed_yes__is_that_word_of_a_person_at_a_terminal(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO | None, answer: bool | None
-) -> None:
-    monkeypatch.setattr(sys, "stdin", stream)
-    assert typed_yes("Money moves.", "go on") is answer

@@ -40,13 +40,6 @@ def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
     assert int(str(ran["block_number"])) > int(str(newest), 16)
 
 
-def test_heartbeat__by_a_stranger__is_refused_in_words(ledger: Ledger, guardian: Terminal, rpc: RpcProxy) -> None:
-    key = ledger.people.solvers[0].wallet.private_key
-    stranger = Terminal(guardian.home, {**guardian.environment, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY": key})
-    assert stranger.run("guardian:heartbeat", code=1).last["event"] == "guardian_heartbeat.refused"
-    assert rpc.sent() == 0
-
-
 def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
     ledger: Ledger, guardian: Terminal, ended: int
 ) -> None:

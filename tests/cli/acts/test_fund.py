@@ -172,16 +172,3 @@ def test_allowance_that_is_gone_is_allowed_again_only_before_its_creation(
         assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
         assert spent() == (ESCROW, 1)
         assert ledger.token.call("allowance", delegated, ledger.contract.address) == 0
-
-
-BY_ALLOWANCE = "it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
-
-
-def test_creation__by_a_delegated_account__is_explained_before_anything_is_signed(
-    poster: Terminal, page: str, delegated: str, spent: Purse
-) -> None:
-    checked = poster.run("poster:publish-fund", page, "--check", "--poster-address", delegated)
-    assert f"{delegated} has code, which the token asks instead of its key: {BY_ALLOWANCE}" in checked.words
-    words = poster.run("poster:publish-fund", page).words
-    assert words.index(BY_ALLOWANCE) < words.index("signing: ")
-    assert spent() == (ESCROW, 1)

@@ -179,24 +179,6 @@ def test_decimals_of_one_endpoint_are_not_believed(
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
 
 
-@pytest.mark.attack
-@pytest.mark.parametrize(
-    ("path", "value", "code"),
-    [
-        (("escrow_token", "decimals"), 18, "token_decimals_mismatch"),
-        (("escrow_token", "decimals"), "6", "answer_malformed"),
-        (("escrow_token", "decimals"), -1, "token_decimals_mismatch"),
-        (("escrow_token", "address"), "0x" + "11" * 20, "deployment_mismatch"),
-    ],
-)
-def test_decimals_of_the_api_are_compared(
-    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, path: tuple[str, ...], value: object, code: str
-) -> None:
-    api.lies["deployment"] = lie_at(*path, value=value)
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert (ran.last["code"], rpc.sent(), "signing:" in ran.words) == (code, 0, False)
-
-
 @pytest.mark.spec(27)
 @pytest.mark.attack
 def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
@@ -347,56 +329,11 @@ def test_publish_fund__check__previews_costs_without_a_key(
     assert poor.last["code"] == "balance_insufficient"
 
 
-@pytest.mark.parametrize(
-    ("seconds", "judging", "escrow", "field"),
-    [
-        (-100, 1_000, ESCROW, "submission_deadline"),
-        (2_000, 1, ESCROW, "judging_window_seconds"),
-        (2_000, 1_000, 1, "escrow_amount"),
-        (40 * 86_400, 1_000, ESCROW, "submission_deadline"),
-    ],
-)
-def test_publish_fund__terms_the_hub_would_refuse__are_named_before_anything_is_signed(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, seconds: int, judging: int, escrow: int, field: str
-) -> None:
-    page = poster.home / "bad.md"
-    page.write_bytes(ledger.page(seconds=seconds, judging=judging, escrow=escrow))
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "terms_refused"
-    issues = ran.last["issues"]
-    assert isinstance(issues, list)
-    assert [issue["path"] for issue in issues] == [field]
-    assert "signing:" not in ran.words
-
-
-def test_publish_fund__more_than_the_account_holds__is_refused_before_anything_is_signed(
-    ledger: Ledger, poster: Terminal
-) -> None:
-    page = poster.home / "dear.md"
-    page.write_bytes(ledger.page(escrow=10**15))
-    ran = poster.run("poster:publish-fund", str(page), code=1)
-    assert ran.last["code"] == "balance_insufficient"
-    assert "signing:" not in ran.words
-
-
 @pytest.fixture
 def page_path(ledger: Ledger, poster: Terminal) -> str:
     path = poster.home / "page.md"
     path.write_bytes(ledger.page())
     return str(path)
-
-
-def test_publish_fund__the_same_page_from_another_machine__is_refused_before_anything_is_signed(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str, tmp_path: Path
-) -> None:
-    first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
-    other, before = person(ledger, api, rpc, tmp_path / "other", "poster"), ledger.bounty_count()
-    ran = other.run("poster:publish-fund", page_path, code=1)
-    assert ran.last["code"] == "already_funded"
-    assert f"bounty {first}" in str(ran.last["message"])
-    assert "--again" in str(ran.last["next_action"])
-    assert "signing:" not in ran.words
-    assert ledger.bounty_count() == before
 
 
 def is_simulated(method: str, params: Params) -> bool:

@@ -12,7 +12,6 @@ from service_cli.chain import sender
 from service_cli.work import sealing
 
 from tests.cli.api_twin import ApiTwin
-from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Ran, Terminal
@@ -88,20 +87,6 @@ def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
 
 
-def test_work_that_was_replaced_elsewhere_is_given_out_anew(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    """What the wallet had sent before was reported as recorded."""
-    first = by_wallet(ledger, solver, bounty, work)
-    send(ledger, first)
-    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
-    elsewhere.run("solver:submit", "--replace", bounty, str(solver.home / work))
-    again = by_wallet(ledger, solver, "--replace", bounty, work)
-    assert again.last == first.last
-    send(ledger, again)
-    assert by_wallet(ledger, solver, bounty, work).last["submission_commitment"] == on_chain(ledger, bounty)
-
-
 def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer_is_recorded(
     ledger: Ledger, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -139,37 +124,6 @@ def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_byte
     assert "give a Guardian the folder that" in str(late.last["next_action"])
 
 
-def test_submit__of_other_bytes_with_the_size_and_time_of_those_before__seals_them(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    former, file = on_chain(ledger, bounty), solver.home / work / "main.py"
-    status = file.stat()
-    file.with_suffix(".new").write_bytes(bytes(reversed(file.read_bytes())))  # as a tool that builds it again does
-    os.utime(file.with_suffix(".new"), ns=(status.st_atime_ns, status.st_mtime_ns))
-    file.with_suffix(".new").replace(file)
-    refused = solver.run("solver:submit", bounty, work, code=1)
-    assert (refused.last["code"], on_chain(ledger, bounty)) == ("submission_exists", former)
-    again = solver.run("solver:submit", "--replace", bounty, work)
-    assert again.last["submission_commitment"] == on_chain(ledger, bounty) != former
-
-
-def test_submit__of_the_same_files_after_a_backup__replaces_nothing_unasked(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    number, page = ledger.fund(seconds=1_000)
-    solver.run("solver:submit", "--without-api", str(number), work)
-    former, file = on_chain(ledger, str(number)), solver.home / work / "main.py"
-    (solver.home / "backup").mkdir()
-    (solver.home / "backup" / "main.py").hardlink_to(file)
-    api.keep_page(page)
-    uploaded = solver.run("solver:submit", str(number), work)
-    assert (uploaded.last["submission_commitment"], len(api.objects)) == (former, 1)
-    ledger.advance_to(ledger.time() + 2_000)  # nothing can be changed any more, and it is what is recorded
-    late = solver.run("solver:submit", "--without-api", str(number), work)
-    assert late.last["submission_commitment"] == former
-
-
 def test_submit__of_what_was_replaced__needs_the_solver_s_word(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -190,23 +144,6 @@ def test_submit__of_what_was_replaced__needs_the_solver_s_word(
         assert "later block" in str(ran.last["message"])
         assert "--replace" in str(ran.last["next_action"])
     assert (on_chain(ledger, bounty), len(api.approvals())) == (former, approvals)
-
-
-def test_submit__of_the_same_files_on_another_machine__is_another_submission(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    former = on_chain(ledger, bounty)
-    elsewhere = person(ledger, api, rpc, solver.home / "elsewhere", "solver-1")
-    files = str(solver.home / work)
-    refused = elsewhere.run("solver:submit", bounty, files, code=1)
-    assert refused.last["code"] == "submission_exists"
-    assert "another machine" in str(refused.last["message"])
-    elsewhere.run("solver:submit", "--replace", bounty, files)
-    here = solver.run("solver:submit", bounty, work, code=1)
-    assert here.last["code"] == "submission_exists"
-    back = solver.run("solver:submit", "--replace", bounty, work)
-    assert back.last["submission_commitment"] == on_chain(ledger, bounty) == former
 
 
 @pytest.mark.attack

@@ -1,7 +1,6 @@
 """``solver:submit``: sealed once, recorded once, and never over a disagreement."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -39,23 +38,6 @@ def test_submit__an_honest_deployment__records_what_was_sealed(
     assert b"print(1)" not in b"".join(api.objects.values())
     again = solver.run("solver:submit", bounty, work)
     assert again.event("submit.submission_recorded") == recorded
-
-
-def test_submit__sealing__has_the_bytes_on_disk_before_the_journal_knows_of_them(
-    solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    order, real = list[str](), os.fsync
-
-    def fsync(handle: int) -> None:
-        path = Path(f"/proc/self/fd/{handle}").readlink()
-        if path.name != "journal.json.new" or '"envelope"' in path.read_text():
-            order.append(path.name)
-        real(handle)
-
-    monkeypatch.setattr(os, "fsync", fsync)
-    solver.run("solver:submit", "--without-api", bounty, work)
-    files = [name for name in order if name in {"ciphertext.age", "envelope.json", "journal.json.new"}]
-    assert files[:3] == ["ciphertext.age", "envelope.json", "journal.json.new"]
 
 
 LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [

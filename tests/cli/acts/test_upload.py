@@ -45,16 +45,6 @@ def away(_: Request) -> Reply:
 ROUTES = ("detail", "upload_url", "put", "prepare")
 
 
-@pytest.mark.parametrize("route", ROUTES)
-def test_submit__the_api_goes_away_anywhere__says_how_to_go_on_without_it(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
-) -> None:
-    api.scripts[route] = away
-    ran = solver.run("solver:submit", bounty, work, code=1)
-    assert ran.last["event"] == "submit.failed"
-    assert "--without-api" in str(ran.last["next_action"])
-
-
 def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
@@ -156,16 +146,6 @@ def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
     assert len(api.objects) == 1
 
 
-def test_submit__run_again_after_the_upload__asks_the_wallet_for_the_rest_only(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
-) -> None:
-    api.scripts["prepare"] = away
-    assert submit_with_wallet(ledger, solver, bounty, work, code=1).last["code"] == "api_unreachable"
-    del api.scripts["prepare"]
-    ran = submit_with_wallet(ledger, solver, bounty, work)
-    assert ran.names == ["submit.approval_required", "submit.submission_prepared", "submit.transaction_prepared"]
-
-
 @pytest.mark.attack
 def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
@@ -206,17 +186,6 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
     kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
     assert {"envelope.json", "ciphertext.age"} <= kept
-
-
-def test_submit__after_the_deadline_with_nothing_recorded__is_refused(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, work: str
-) -> None:
-    bounty, page = ledger.fund(seconds=1_000)
-    api.keep_page(page)
-    api.scripts["prepare"] = away
-    solver.run("solver:submit", str(bounty), work, code=1)
-    ledger.advance_to(ledger.time() + 2_000)
-    assert solver.run("solver:submit", str(bounty), work, code=1).last["code"] == "bounty_not_accepting"
 
 
 @pytest.mark.parametrize("route", ["upload_url", "put", "prepare"])

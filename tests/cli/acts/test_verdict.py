@@ -10,7 +10,6 @@ from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import ran
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, load
@@ -216,11 +215,6 @@ def test_verdict_on_record__that_the_first_endpoint_hides__is_replaced_only_on_r
     second = verdict_body(home, "It still prints 1.\n")
     ran = home.run(*words, second, code=1, SERVICE_RPC_URLS=ledger.node.url)
     assert (ran.last["code"], rpc.sent()) == ("verdict_already_recorded", 1)
-
-
-def test_verdict__without_a_file_and_without_a_terminal__is_a_usage_error(judging: tuple[Terminal, str]) -> None:
-    home, bounty = judging
-    assert ran(home, "guardian:verdict", bounty, "no_valid_submission")[0] == 2
 
 
 @pytest.mark.attack

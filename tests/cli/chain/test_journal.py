@@ -1,6 +1,5 @@
 """The journal: whole or not at all, private, one run at a time."""
 
-import json
 import os
 from functools import partial
 from pathlib import Path
@@ -21,18 +20,6 @@ def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 NUMBER: JournalEntry[int] = JournalEntry("number", int, partial(read, BlockNumber))
-ANYTHING: JournalEntry[object] = JournalEntry("number", lambda kept: kept, lambda kept: kept)
-
-
-@pytest.mark.parametrize("value", ["", "-1", "1.0", "٣", -1, 1.5, True, None, [], {}])
-def test_journal__an_entry_of_another_form__is_refused_and_left_where_it_is(value: object) -> None:
-    with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        journal.note(ANYTHING, value)
-    with open_journal(CHAIN, HUB, "claim", "1") as journal:
-        with pytest.raises(CommandRefused) as refused:
-            journal.get(NUMBER)
-        assert refused.value.code == "journal_unreadable"
-        assert json.loads((journal.folder / "journal.json").read_text()) == {"number": value}
 
 
 @pytest.fixture

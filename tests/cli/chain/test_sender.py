@@ -1,24 +1,16 @@
 """The sender, through the plainest command that sends (``claim``): one transaction, whatever happens to it."""
 
 import time
-from types import SimpleNamespace
-from typing import cast
 
 import pytest
-from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.types import BlockNumber, BountyId
 from service_cli import Client
 from service_cli.chain import sender
-from service_cli.chain.session import ChainClient
 
-from tests.cli.api_twin import ApiTwin
-from tests.cli.conftest import person
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Terminal
-from tests.clocks import HandClock
-from tests.common.chain.paced import PacedChain
 
 Answer = dict[str, object] | None
 
@@ -63,14 +55,6 @@ AWARD = ESCROW * 96 // 100
 @pytest.fixture
 def purse(ledger: Ledger) -> Purse:
     return Purse(ledger)
-
-
-def test_claim__an_honest_node__pays_once_and_is_refused_after(solver: Terminal, bounty: str, purse: Purse) -> None:
-    ran = solver.run("claim", bounty)
-    assert ran.names == ["claim.prepared", "claim.claimed"]
-    assert ran.last["claimable_amount"] == str(AWARD) == ran.events[0]["claimable_amount"]
-    assert solver.run("claim", bounty, code=1).last["code"] == "award_already_claimed"
-    assert purse.received() == (AWARD, 1)
 
 
 @pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
@@ -132,19 +116,6 @@ def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_o
     rpc.before = before
     assert solver.run("claim", bounty).last["event"] == "claim.claimed"
     assert purse.received() == (AWARD, 2)
-
-
-@pytest.mark.attack
-def test_claim__whose_nonce_was_ahead_and_waits_in_the_node__is_signed_with_the_account_s(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rpc.count_ahead()
-    with monkeypatch.context() as patch:
-        patch.setattr(sender, "RECEIPT_SECONDS", 0.3)
-        assert solver.run("claim", bounty, code=1).last["code"] == "transaction_pending"
-    rpc.honest()
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert purse.received() == (AWARD, 2)  # the one that waited comes after it, and is refused by the Hub
 
 
 def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
@@ -325,36 +296,6 @@ def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
     assert purse.received() == (AWARD, 2)
 
 
-@pytest.mark.parametrize(
-    "field", ["transactionHash", "blockHash", "status"], ids=["another hash", "another block", "a revert"]
-)
-def test_claim__a_receipt_that_lies__is_not_believed_and_nothing_is_sent_again(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, field: str
-) -> None:
-    def after(method: str, _params: Params, result: object) -> object:
-        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
-            return result | {field: "0x0" if field == "status" else "0x" + "ab" * 32}
-        return result
-
-    rpc.after = after
-    solver.run("claim", bounty, code=0 if field != "transactionHash" else 1)
-    rpc.honest()
-    solver.run("claim", bounty, code=1 if field != "transactionHash" else 0)
-    assert (rpc.sent(), purse.received()) == (1, (AWARD, 1))
-
-
-@pytest.mark.spec(103, 220, 270)
-def test_claim__by_someone_else_or_while_open__is_refused_without_a_transaction(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal
-) -> None:
-    bounty = str(ledger.fund()[0])
-    assert solver.run("claim", bounty, code=1).last["code"] == "bounty_open"
-    stranger = person(ledger, api, rpc, solver.home / "stranger", "solver-2")
-    assert stranger.run("claim", "999999", code=1).last["code"] == "bounty_not_found"
-    assert rpc.sent() == 0
-    assert not api.server.requests
-
-
 @pytest.mark.spec(265, 269, 347)
 def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
@@ -370,36 +311,3 @@ def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
         "function_name": "claim",
     }
     assert rpc.sent() == 0
-
-
-@pytest.mark.parametrize("pace", [2.0, 1.0, 0.2, 0.05])
-def test_settled_block__is_six_seconds_older(pace: float) -> None:
-    rpc = PacedChain(HandClock(), pace)
-    head = header_at(rpc, "latest")
-    chain = cast("ChainClient", SimpleNamespace(is_local=False, rpc=rpc))
-    assert 6 <= head.time - header_at(rpc, sender.settled_block(chain, head)).time <= 7
-    local = cast("ChainClient", SimpleNamespace(is_local=True))
-    assert sender.settled_block(local, head) == head.number
-
-
-@pytest.mark.usefixtures("three_blocks")
-def test_claim__a_reorg_right_after_the_receipt_was_read__is_seen_before_it_counts(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
-    blocks: list[object] = []
-    dropped: list[object] = []
-
-    def after(method: str, params: Params, result: object) -> object:
-        if method == "eth_sendRawTransaction":
-            wait_mined(ledger, result)
-            ledger.node.mine(2)
-        if method == "eth_getTransactionReceipt" and isinstance(result, dict):
-            blocks.append(result["blockNumber"])
-        if method == "eth_getBlockByNumber" and blocks and params[0] == blocks[0] and not dropped:
-            dropped.append(params[0])  # its answer is still of the chain that had the transaction
-            ledger.node.rpc.call("anvil_reorg", 3, [])
-        return result
-
-    rpc.after = after
-    assert solver.run("claim", bounty).last["event"] == "claim.claimed"
-    assert (purse.received(), rpc.sent(), len(dropped)) == ((AWARD, 1), 2, 1)

@@ -5,9 +5,6 @@ import secrets
 import pytest
 from service_cli.config.environment import Environment, tell_sources
 
-from tests.cli.ledger import Ledger
-from tests.cli.terminal import Terminal
-
 HUB, KEY = "0x" + "ab" * 20, secrets.token_hex(32)
 POSTER = "SERVICE_POSTER_PRIVATE_KEY"
 
@@ -15,17 +12,6 @@ POSTER = "SERVICE_POSTER_PRIVATE_KEY"
 def told(capsys: pytest.CaptureFixture[str], exported: dict[str, str], fallback: dict[str, str]) -> str:
     tell_sources(Environment(exported, fallback))
     return capsys.readouterr().err
-
-
-def test_dotenv__that_decides_where_an_exported_key_signs__is_told_before_the_signature(
-    ledger: Ledger, poster: Terminal
-) -> None:
-    moved = {n: v for n, v in poster.environment.items() if n in {"SERVICE_HUB_ADDRESS", "SERVICE_API_BASE_URL"}}
-    rest = {name: value for name, value in poster.environment.items() if name not in moved}
-    (poster.home / ".env").write_text("".join(f"{name}={value}\n" for name, value in moved.items()))
-    ran = Terminal(poster.home, rest).run("status", "--quiet")
-    api, hub = moved["SERVICE_API_BASE_URL"], moved["SERVICE_HUB_ADDRESS"]
-    assert ran.words == f"note: taken from .env: SERVICE_API_BASE_URL={api}, SERVICE_HUB_ADDRESS={hub}\n"
 
 
 def test_dotenv__with_every_kind_of_value__shows_addresses_without_credentials_and_no_key(

@@ -55,21 +55,6 @@ def test_key__in_each_form__is_the_same_account(tmp_path: Path, opened: dict[str
         assert local_signer(settings(form), POSTER).address == account_of(settings(form), POSTER) == OWNER
 
 
-@pytest.mark.parametrize(
-    ("names", "told"),
-    [
-        ([POSTER, f"{POSTER}_FILE"], f"{POSTER} and {POSTER}_FILE are both set"),
-        ([f"{POSTER}_FILE", KEYSTORE], f"{POSTER}_FILE and {KEYSTORE} are both set"),
-        ([POSTER, f"{POSTER}_FILE", KEYSTORE], f"{POSTER}, {POSTER}_FILE and {KEYSTORE} are all set"),
-    ],
-)
-def test_key__in_two_forms__is_refused_and_neither_is_read(names: list[str], told: str) -> None:
-    values = dict.fromkeys(names, "/nowhere")
-    with pytest.raises(CommandRefused) as refused:
-        local_signer(settings(values), POSTER)
-    assert (refused.value.code, refused.value.message) == ("configuration_contradictory", f"{told}.")
-
-
 def test_keystore__shows_its_account_without_a_passphrase_and_asks_for_it_to_sign(
     opened: dict[str, str], sealed: dict[str, object], tmp_path: Path
 ) -> None:

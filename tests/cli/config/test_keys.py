@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.x25519 import Identity
 from service_cli.config.environment import Environment
-from service_cli.config.keys import LoadedKeys, loaded_keys, secrets_among
+from service_cli.config.keys import LoadedKeys, secrets_among
 from service_cli.errors import CommandRefused
 
 from tests.cli.api_twin import ApiTwin
@@ -183,17 +183,6 @@ def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
         look(environment, work)
     assert refused.value.code == "secret_in_artifact"
     assert KEY not in refused.value.message.lower()
-
-
-@pytest.mark.parametrize("start", [CHUNK - 64, CHUNK - 63, CHUNK - 1, CHUNK, 2 * CHUNK - 32, 3 * CHUNK - 64, 7])
-def test_file__with_a_key_at_the_border_of_two_chunks__is_found(tmp_path: Path, start: int) -> None:
-    keys = loaded_keys(Environment({POSTER: KEY}, {}))
-    assert KEY not in repr(keys)
-    at = bytearray(3 * CHUNK)
-    at[start : start + 64] = KEY.encode()
-    assert found(keys, tmp_path, bytes(at))
-    at[start + 5] ^= 1
-    assert not found(keys, tmp_path, bytes(at))
 
 
 def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:

@@ -73,23 +73,6 @@ def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: py
         settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
 
 
-@pytest.mark.spec(29, 31)
-def test_overrides__each_of_the_six__win_over_the_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = settings(
-        monkeypatch,
-        "mainnet",
-        SERVICE_HUB_ADDRESS=HUB.upper().replace("0X", "0x"),
-        SERVICE_RPC_URL="https://rpc.example/key",
-        SERVICE_SUBGRAPH_ENDPOINT="https://api.example/subgraph",
-        SERVICE_ESCROW_TOKEN_ADDRESS=OTHER,
-        SERVICE_API_BASE_URL="https://api.example/",
-        SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS="7",
-    )
-    assert (found.hub_address(), found.escrow_token(), found.reveal_delay()) == (HUB, OTHER, 7)
-    assert (found.rpc_url(), found.api_base_url()) == ("https://rpc.example/key", "https://api.example")
-    assert found.subgraph_endpoint() == "https://api.example/subgraph"
-
-
 @pytest.mark.spec(26, 29, 30, 31, 32, 33, 212, 217)
 def test_record__of_a_network__decides_every_value_that_is_not_set() -> None:
     known = deployment_of(ChainId(8453))
@@ -182,14 +165,6 @@ def test_local__with_nothing_set__names_what_the_command_needs_together(
     assert ran.last["code"] == "configuration_incomplete"
     assert {name for name in LOCAL_VARIABLES if name in str(ran.last["message"])} == set(wanted)
     assert len(ran.events) == 1
-
-
-@pytest.mark.spec(205)
-@pytest.mark.parametrize("missing", LOCAL_VARIABLES)
-def test_local__with_one_missing__names_that_one(shell: Terminal, missing: str) -> None:
-    complete = {name: "https://a.example" for name in LOCAL_VARIABLES if name != missing}
-    ran = Terminal(shell.home, complete).run(*SEALING, "--network", "31337", code=1)
-    assert str(ran.last["message"]) == f"The local network needs {missing}."
 
 
 def dotenv(shell: Terminal, text: str) -> None:
@@ -292,7 +267,6 @@ def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal,
     assert str(ran.last["next_action"]).startswith("Set SERVICE_POSTER_PRIVATE_KEY")
 
 
-ACCOUNT, COMMITMENT = "0x" + "ab" * 20, "0x" + "cd" * 32
 WITHOUT_A_KEY = {
     "SERVICE_POSTER_PRIVATE_KEY": ("poster:open-winning-submission", "1"),
     "SERVICE_SOLVER_PRIVATE_KEY": ("solver:submit", "1", "."),

@@ -12,19 +12,6 @@ from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
 
 
-@pytest.mark.parametrize(
-    "answer", [{}, {"_meta": {}}, {"_meta": 7}, {"_meta": {"block": {"timestamp": 1}}, "bounties": 7}]
-)
-def test_judgeable__a_subgraph_of_another_shape__fails_in_one_line(
-    api: ApiTwin, guardian: Terminal, answer: dict[str, object]
-) -> None:
-    api.subgraph = answer
-    address = "0x" + "ab" * 20
-    ran = guardian.run("guardian:judgeable", "--guardian-address", address, code=1)
-    assert ran.last["code"] == "answer_malformed"
-    assert not api.approvals()
-
-
 @pytest.mark.spec(224, 225, 226)
 def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted

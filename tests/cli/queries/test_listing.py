@@ -1,16 +1,11 @@
 """Bounties as the API lists and shows them: as events, and as text at a terminal."""
 
-from dataclasses import replace
-
 import pytest
-from bounty_protocol.domain.bounty import Winner
-from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, SettlementReason
-from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.types import Address
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
-from tests.vectors.samples import FACTS
 
 
 def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: ApiTwin, poster: Terminal) -> None:
@@ -31,21 +26,6 @@ def test_list__with_words_award_deadline_and_order__asks_the_api_for_them(api: A
     assert query == (
         "search=tile+set&min_award=2500000&deadline_before=1801439999&deadline_after=1798761600&sort=award&limit=20"
     )
-
-
-@pytest.mark.parametrize(
-    ("option", "value"), [("--min-award", "25"), ("--deadline-before", "soon"), ("--sort", "size")]
-)
-def test_list__with_a_value_that_cannot_be_read__is_a_usage_error(poster: Terminal, option: str, value: str) -> None:
-    assert option in poster.run("bounty:list", option, value, code=2).words
-
-
-@pytest.mark.parametrize("answer", [{}, {"items": 7}, {"items": [7]}])
-def test_list__an_answer_of_another_shape__fails_in_one_line(
-    api: ApiTwin, poster: Terminal, answer: dict[str, object]
-) -> None:
-    api.listed = answer
-    assert poster.run("bounty:list", code=1).last["code"] == "answer_malformed"
 
 
 def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Terminal, ended: int) -> None:
@@ -69,14 +49,6 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
 
 
 ADDRESS = Address("0x" + "ab" * 20)
-OPEN = FACTS
-AWARDED = replace(
-    OPEN,
-    status=BountyStatus.FINAL,
-    outcome=Outcome.AWARDED,
-    settlement_reason=SettlementReason.JUDGED,
-    winner=Winner(ADDRESS, Bytes32("0x" + "cd" * 32)),
-)
 
 
 def test_verification_record__of_an_open_bounty__says_that_it_is_open(ledger: Ledger, poster: Terminal) -> None:

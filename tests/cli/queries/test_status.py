@@ -109,23 +109,6 @@ def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
     assert (ran.last["event"], ran.last["unknown"]) == ("status.done", 1)
 
 
-def test_status__of_an_address_without_a_key__is_shown_and_nothing_is_signed(
-    ledger: Ledger, api: ApiTwin, shell: Terminal, won: Submitted
-) -> None:
-    showing(api, won.bounty)
-    bare = Terminal(shell.home, api.variables())
-    ran = bare.run("status", "--address", won.solver, "--address", "0x" + "ab" * 20)
-    assert [each["account"] for each in ran.events if each["event"] == "status.account"] == [
-        won.solver,
-        "0x" + "ab" * 20,
-    ]
-    assert tasks_of(ran) == [(won.bounty, "claim", None)]
-    (shown,) = [str(each["command"]) for each in ran.events if each["event"] == "status.task"]
-    assert shown == f"service-cli claim {won.bounty} --claimant-address {won.solver}"
-    assert bare.run(*shown.split()[1:]).event("claim.prepared")
-    assert api.approvals() == []
-
-
 def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
     ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
 ) -> None:

@@ -103,20 +103,6 @@ def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_noth
     assert ran.words.count("Asking again") == 1
 
 
-def test_watch__an_endpoint_that_stays_silent__fails_with_a_next_step(
-    ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    bounty, _ = ledger.fund(seconds=500)
-
-    def lose(_method: str, _params: Params) -> None:
-        raise Lost
-
-    nothing = (lambda: None,) * 3
-    clock = Clock(lambda: setattr(rpc, "before", lose), *nothing, seconds=watching.PATIENCE_SECONDS / 2)
-    monkeypatch.setattr(watching, "time", clock)
-    assert poster.run("bounty:watch", str(bounty), code=1).last["code"] == "chain_unavailable"
-
-
 def change(number: int, name: str, *, is_final: bool = True) -> dict[str, object]:
     event: dict[str, object] = {
         "name": name,

@@ -10,7 +10,6 @@ from bounty_protocol.wire.withheld import Withheld
 from tests.cli.api_twin import ApiTwin, refusal, withheld_error
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
-from tests.cli.screen import text_of
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -26,20 +25,6 @@ def withheld(ledger: Ledger, api: ApiTwin) -> tuple[int, bytes]:
     ledger.submit(bounty, ledger.people.solvers[0].wallet)
     ledger.reveal(bounty)
     return bounty, page
-
-
-def test_show__of_a_page_that_is_withheld__says_why_since_when_and_shows_the_rest(
-    api: ApiTwin, poster: Terminal, withheld: tuple[int, bytes]
-) -> None:
-    bounty, page = withheld
-    shown = poster.run("bounty:show", str(bounty)).last
-    assert (shown["challenge"], shown["withheld"]) == (
-        None,
-        {"reason": NOTICE.reason, "since": NOTICE.since, "until": NOTICE.until},
-    )
-    text = text_of(poster, "bounty:show", str(bounty))
-    assert all(each in text for each in ("withheld by the service's operator", NOTICE.reason, "2027-01-15 08:00 UTC"))
-    assert all(each in text for each in ("Escrow", "Guardians", spec_commitment(page)))
 
 
 def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_recorded(

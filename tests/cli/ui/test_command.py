@@ -66,12 +66,6 @@ def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shel
     assert "AN ACCOUNT" not in out
 
 
-@pytest.mark.spec(192)
-@pytest.mark.parametrize("words", [["spec-commitment", "-"], ["poster:new"], ["completion", "bash"]])
-def test_network__of_a_command_that_uses_none__is_taken(shell: Terminal, words: list[str]) -> None:
-    assert shell.run(*words, "--network", "staging").stdout
-
-
 WRONG = [
     [],
     ["nonsense"],
@@ -123,21 +117,6 @@ def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell:
         assert "No such option" in shell.run(name, option, "0x" + "ab" * 20, code=2).words
 
 
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("publish-fund", "poster:publish-fund"),
-        ("poster:publish", "poster:publish-fund"),
-        ("claims", "claim"),
-        ("guardian:judgable", "guardian:judgeable"),
-        ("spec-comitment", "spec-commitment"),
-    ],
-)
-def test_usage__a_command_nearly_typed__is_suggested(shell: Terminal, typed: str, meant: str) -> None:
-    assert f"Did you mean {meant}?" in shell.run(typed, code=2).words
-    assert f"Did you mean {meant}?" in shell.run("help", typed, code=2).words
-
-
 @pytest.mark.spec(277)
 @pytest.mark.parametrize(
     "words",
@@ -185,51 +164,8 @@ def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: 
     assert first.words == ""
 
 
-@pytest.mark.parametrize("name", ["missing.md", "."])
-def test_spec_commitment__of_what_cannot_be_read__is_refused_in_one_line(shell: Terminal, name: str) -> None:
-    assert shell.run("spec-commitment", name, code=1).last["code"] == "file_unreadable"
-
-
-def test_spec_commitment__at_the_size_limit__passes_and_one_more_byte_is_refused(shell: Terminal) -> None:
-    limit = 256 * 1024
-    assert shell.run("spec-commitment", "-", stdin=b"x" * limit).last["byte_length"] == limit
-    assert shell.run("spec-commitment", "-", stdin=b"x" * (limit + 1), code=1).last["code"] == "file_too_large"
-
-
-def test_stdout__closed_by_its_reader__ends_without_a_traceback(shell: Terminal) -> None:
-    page = shell.home / "page.md"
-    page.write_bytes(b"x")
-    command = ["/bin/bash", "-c", f"({CLIENT} spec-commitment {page}; echo $? >code) | true"]
-    for _ in range(3):
-        done = subprocess.run(
-            command,
-            cwd=shell.home,
-            env=shell.variables(),
-            capture_output=True,
-            timeout=30,
-            check=True,
-        )
-        assert b"Traceback" not in done.stderr
-        assert b"Exception" not in done.stderr
-
-
-def test_version__of_the_command__is_the_package_s(shell: Terminal) -> None:
-    from importlib.metadata import version
-
-    assert re.fullmatch(rf"service-cli, version {re.escape(version('service-cli'))}\n", shell.run("--version").stdout)
-
-
 NO_RELAY = "http://127.0.0.1:9"
 """So that nothing waits for the beacon of a public network."""
-
-
-@pytest.mark.parametrize("before", [["--network", "staging"], ["--network=84532"], ["-q", "--network", "staging"]])
-def test_network__before_the_command__is_taken_as_after_it(poster: Terminal, before: list[str]) -> None:
-    assert wanted_chain(poster.run(*before, "doctor", code=1, SERVICE_BEACON_URLS=NO_RELAY)) == "84532"
-    assert (
-        wanted_chain(poster.run(*before, "doctor", "--network", "mainnet", code=1, SERVICE_BEACON_URLS=NO_RELAY))
-        == "8453"
-    )
 
 
 def wanted_chain(ran: Ran) -> str:
@@ -252,12 +188,6 @@ def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
 @pytest.mark.spec(197)
 def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
     assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
-
-
-def test_hub__that_is_another_contract__is_a_mismatch_and_not_a_revert(ledger: Ledger, solver: Terminal) -> None:
-    ran = solver.run("claim", "1", code=1, SERVICE_HUB_ADDRESS=ledger.token.address)
-    assert ran.last["code"] == "deployment_mismatch"
-    assert "is not a Hub" in str(ran.last["message"])
 
 
 def test_network__that_is_not_the_endpoint_s__is_refused_with_both_named(solver: Terminal) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
@@ -129,12 +128,6 @@ def begun(state: Path, content: bytes) -> None:
     OF.path.write_bytes(content)
 
 
-def fail(of: Download, error: ServiceError) -> None:
-    with download_file(of, len(DATA)) as file:
-        file.write(b"x")
-        raise error
-
-
 def ranged(request: Request, content: bytes = DATA) -> Reply:
     """An honest storage."""
     found = re.fullmatch(r"bytes=(\d+)-", request.headers.get("range", ""))
@@ -187,30 +180,6 @@ def test_download__continued_by_whatever_the_storage_answers__ends_with_the_comm
     finally:
         server.close()
     assert [request.headers.get("range") for request in server.requests] == [f"bytes={HALF}-", None][:requests]
-    assert not OF.path.exists()
-
-
-def test_download__broken_off_halfway__is_continued_from_there(state: Path) -> None:
-    def half() -> Iterator[bytes]:
-        yield whole(DATA)[: -len(DATA) + HALF]
-        raise ConnectionResetError
-
-    with (
-        raw_server(half) as breaking,
-        pytest.raises(CommandFailed) as failure,
-        download_file(OF, len(DATA)) as file,
-    ):
-        download(breaking.url, file, len(DATA), DIGEST)
-    assert failure.value.code == "storage_unreachable"
-    kept = OF.path.stat().st_size
-    assert HALF - MIB < kept <= HALF
-    server = Server(ranged)
-    try:
-        with download_file(OF, len(DATA)) as file:
-            download(server.url, file, len(DATA), DIGEST)
-    finally:
-        server.close()
-    assert [request.headers["range"] for request in server.requests] == [f"bytes={kept}-"]
     assert not OF.path.exists()
 
 

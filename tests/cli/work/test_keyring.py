@@ -67,18 +67,6 @@ def test_new_key__with_keys_in_the_variable__takes_them_over(shell: Terminal) ->
     assert keys_in(shell.home / "keys.json")[1:] == (old,)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", '["AGE-SECRET-KEY-1NO"]', "\udcff", '{"a": "AGE-SECRET-KEY-1'])
-def test_new_key__over_a_file_that_is_no_keyring__changes_nothing(shell: Terminal, content: str) -> None:
-    file = shell.home / "keys.json"
-    file.write_bytes(content.encode("utf-8", "surrogateescape"))
-    before = file.read_bytes()
-    ran = shell.run("guardian:new-key", "--rotate", "keys.json", code=1)
-    assert ran.last["code"] in {"key_malformed", "file_unreadable"}
-    shown = shell.run("guardian:keys", "keys.json", code=1)
-    assert says_no_secret(ran, shown)
-    assert file.read_bytes() == before
-
-
 def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
     shell: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,24 +2,14 @@
 
 import json
 import os
-import tarfile
-import time
-from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 
 import pytest
-from bounty_protocol.crypto.beacon import Beacon, BeaconClient, NotYet
-from bounty_protocol.crypto.failures import Failure, SealedDataError
+from bounty_protocol.crypto.beacon import Beacon
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.commitments import submission_commitment
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BlockNumber, ChainId, UnixSeconds, bytes32, parse_bytes32
-from service_cli.chain import beacon
-from service_cli.config.environment import Environment
-from service_cli.config.settings import Settings
-from service_cli.errors import CommandRefused
-from service_cli.queries.submissions import RecordedSubmission, SubmissionChoice
+from bounty_protocol.types import bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -29,7 +19,6 @@ from tests.cli.lies import lie_at
 from tests.cli.servers import Lost, Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
-from tests.unpacking import unpack
 
 
 @pytest.mark.spec(227, 229)
@@ -131,7 +120,6 @@ def test_open_from__a_folder__needs_no_api_and_no_signature(
 
 def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     """What the first Guardian finds in the capsule."""
-    from bounty_protocol.crypto.beacon import Beacon
     from bounty_protocol.crypto.capsule import open_capsule
     from bounty_protocol.domain.envelope import parse_envelope
 
@@ -150,44 +138,6 @@ def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     )
 
 
-@pytest.mark.parametrize("asked", ["BeaconClient.round", "beacon_info"])
-@pytest.mark.parametrize("failure", [Failure.BEACON_UNAVAILABLE, Failure.BEACON_INVALID])
-def test_relays__that_do_not_answer_or_not_truly__are_a_failure_that_may_pass(
-    guardian: Terminal, judged: Submitted, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, failure: Failure, asked: str
-) -> None:
-    load(api, judged)
-
-    def fail(*_: object) -> Beacon:
-        raise SealedDataError(failure, "no relay has it")
-
-    monkeypatch.setattr(f"service_cli.chain.beacon.{asked}", fail)
-    ended = guardian.run("guardian:open", judged.bounty, code=1).last
-    assert (ended["event"], ended["code"]) == ("guardian_open.failed", failure.value)
-
-
-@pytest.mark.parametrize("passed", [6_000, 7_000])
-def test_reveal_point__of_a_local_chain_whose_time_is_moved__is_known_by_the_chain(
-    ledger: Ledger, api: ApiTwin, monkeypatch: pytest.MonkeyPatch, passed: int
-) -> None:
-    settings = Settings(Environment({**api.variables(), "SERVICE_LOCAL_TIME": "moved"}, {}), ChainId(31337), None, None)
-    now, signature = int(time.time()), Beacon(7, b"")
-    late = NotYet(round=7, due_at=UnixSeconds(now + 10_000), retry_after=3_600)
-    monkeypatch.setattr(BeaconClient, "_ask", lambda _self, _number: signature)
-    monkeypatch.setattr(BeaconClient, "_not_yet", lambda _self, _number: late)
-    info = replace(ledger.beacon.info, genesis_time=UnixSeconds(now + 10_000), period_seconds=1)
-    if passed > 6_000:
-        assert beacon.round_signature(settings, info, 1, now + passed) is signature
-        return
-    with pytest.raises(CommandRefused) as refused:
-        beacon.round_signature(settings, info, 1, now + passed)
-    assert refused.value.code == "reveal_point_not_reached"
-    assert "clock" not in refused.value.message
-
-
-def lost(_: Request) -> Reply:
-    raise Lost
-
-
 @pytest.mark.attack
 def test_envelope__with_a_name_that_drives_a_terminal__is_refused_without_driving_it(
     ledger: Ledger, guardian: Terminal
@@ -204,36 +154,6 @@ def test_envelope__with_a_name_that_drives_a_terminal__is_refused_without_drivin
     ran = guardian.run(*words, code=1)
     assert "pwned" in ran.words
     assert not [one for one in ran.words + ran.stdout if ord(one) < 32 and one != "\n"]
-
-
-def archive(*members: tuple[str, bytes, bytes]) -> tarfile.TarFile:
-    """An archive of these names, types and contents."""
-    file = BytesIO()
-    with tarfile.open(fileobj=file, mode="w") as made:
-        for name, kind, content in members:
-            info = tarfile.TarInfo(name)
-            info.type, info.size, info.linkname = kind, len(content), "/etc/passwd"
-            info.mode = 0o6755
-            made.addfile(info, BytesIO(content))
-    return tarfile.open(fileobj=BytesIO(file.getvalue()))
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("/absolute", tarfile.REGTYPE),
-        ("../outside", tarfile.REGTYPE),
-        ("a/../../outside", tarfile.REGTYPE),
-        ("link", tarfile.SYMTYPE),
-        ("hard", tarfile.LNKTYPE),
-        ("pipe", tarfile.FIFOTYPE),
-        ("device", tarfile.CHRTYPE),
-    ],
-)
-def test_unpack__what_leads_outside_or_is_no_file__is_refused(tmp_path: Path, name: str, kind: bytes) -> None:
-    with pytest.raises(ValueError, match="no plain file"):
-        unpack(archive((name, kind, b"")), tmp_path / "out")
-    assert not list(tmp_path.rglob("outside"))
 
 
 @pytest.fixture(scope="module")
@@ -279,23 +199,6 @@ def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_mo
         assert guardian.run("guardian:open", judged.bounty, *words).last["opened_before"] == 1
 
 
-def test_open__of_a_bounty_whose_api_goes_silent__stops_there_and_goes_on_when_run_again(
-    api: ApiTwin, guardian: Terminal, mixed: Submitted
-) -> None:
-    load(api, mixed)
-
-    def silent(_: Request) -> Reply:
-        raise Lost
-
-    api.scripts["content"] = silent
-    ran = guardian.run("guardian:open", mixed.bounty, code=1)
-    assert ran.last["event"] == "guardian_open.failed"
-    assert "guardian_open.submission_not_opened" not in ran.names
-    assert "stopped at Submission 1" in ran.words
-    del api.scripts["content"]
-    assert guardian.run("guardian:open", mixed.bounty, code=1).event("guardian_open.finished")["opened"] == 1
-
-
 def test_sealed_work_beyond_the_limit_is_left_out_and_named(
     api: ApiTwin, guardian: Terminal, judged: Submitted
 ) -> None:
@@ -326,42 +229,7 @@ def test_open__of_one_by_number_or_by_the_begin_of_its_commitment__opens_that_on
     assert "its number from 1 to 2" in str(missing.last["next_action"])
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--submission", "0"),
-        ("--submission", "0x"),
-        ("--submission", "main.py"),
-        ("--from", "."),
-        ("0x" + "ab" * 20,),
-        ("0x" + "ab" * 20, "0x" + "cd" * 32, "--submission", "1"),
-        ("0x" + "ab" * 20, "0x" + "cd" * 32, "out", "--output", "out"),
-    ],
-)
-def test_open__of_both_or_of_neither__is_a_usage_error(guardian: Terminal, words: tuple[str, ...]) -> None:
-    assert guardian.run("guardian:open", "7", *words, code=2).events == ()
-
-
-def listed(*commitments: str) -> list[RecordedSubmission]:
-    solver = Address("0x" + "ab" * 20)
-    return [
-        RecordedSubmission(number, solver, parse_bytes32(one), BlockNumber(number))
-        for number, one in enumerate(commitments, 1)
-    ]
-
-
 A, B = "0xa1" + "00" * 31, "0xa2" + "00" * 31
-
-
-@pytest.mark.parametrize(
-    ("text", "found"), [("1", A), ("2", B), ("0xa1", A), ("0xA2", B), (B, B), ("3", None), ("0xa", None), ("0xb", None)]
-)
-def test_choice__names_one_or_is_refused(text: str, found: str | None) -> None:
-    if found is not None:
-        assert SubmissionChoice.parse(text).of(listed(A, B)).commitment == found
-        return
-    with pytest.raises(CommandRefused):
-        SubmissionChoice.parse(text).of(listed(A, B))
 
 
 def test_open__of_work_with_names_that_tools_obey__lays_them_out_as_others_and_restores_them_when_asked(

@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from service_cli.work.selection import select
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -21,21 +20,6 @@ def tree(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 FILES = {"main.py": "print(1)\n", "build/out.o": "x", "src/a.log": "x", "src/keep.log": "x", "src/b.py": "x"}
-
-
-def paths(folder: Path) -> tuple[set[str], set[str]]:
-    found = select(folder)
-    return {entry.path for entry in found.files}, set(found.left_out)
-
-
-def test_select__without_ignore_files__takes_everything(tmp_path: Path) -> None:
-    tree(tmp_path, FILES | {".gitignore": "*.log\n"})
-    assert paths(tmp_path) == ({*FILES, ".gitignore"}, set())
-
-
-def test_select__with_an_ignore_file__leaves_out_what_it_names_and_itself(tmp_path: Path) -> None:
-    tree(tmp_path, FILES | {".bountyignore": "# not ours\nbuild/\n*.log\n!keep.log\n"})
-    assert paths(tmp_path) == ({"main.py", "src/b.py", "src/keep.log"}, {".bountyignore", "build/", "src/a.log"})
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ def _received(case: Any) -> ReceivedRequest:
 
 @pytest.mark.spec(155, 291, 292, 293, 294, 295, 296, 297, 298, 301, 302, 303, 308, 309, 390, 391)
 @pytest.mark.parametrize("case", APPROVALS["accepted"], ids=lambda case: case["request"]["path"])
-def test_approval__of_a_request__is_the_vectors_to_the_last_byte(case: Any) -> None:
+def test_approval_is_the_vector_to_the_last_byte(case: Any) -> None:
     header = parse_header(case["authorization"])
     approval = _to_sign(case).approval(header.block_number, header.block_hash)
     domain = SigningDomain(ChainId(APPROVALS["chain_id"]), parse_address(APPROVALS["hub_address"]))

@@ -46,7 +46,7 @@ def typed(draw: st.DrawFn) -> dict[str, object]:
 
 @settings(max_examples=200)
 @given(typed())
-def test_digest__of_any_flat_structure__is_what_the_library_signs(data: dict[str, object]) -> None:
+def test_digest_is_what_the_library_signs(data: dict[str, object]) -> None:
     assert sign_digest(typed_data_digest(data), KEY) == Account.sign_typed_data(KEY, full_message=data).signature
 
 
@@ -59,7 +59,7 @@ def thing(kind: str, value: object) -> Mapping[str, object]:
     }
 
 
-def test_digest__of_an_integer_as_text__is_that_of_the_integer() -> None:
+def test_digest_of_a_decimal_text_is_the_integers() -> None:
     assert typed_data_digest(thing("uint256", "7")) == typed_data_digest(thing("uint256", 7))
 
 
@@ -88,12 +88,12 @@ def test_digest__of_an_integer_as_text__is_that_of_the_integer() -> None:
         ("Other", {"n": 1}),
     ],
 )
-def test_digest__of_a_value_that_is_not_of_its_type__is_refused(kind: str, value: object) -> None:
+def test_value_of_another_type_has_no_digest(kind: str, value: object) -> None:
     with pytest.raises((ValueError, OverflowError)):
         typed_data_digest(thing(kind, value))
 
 
 @pytest.mark.parametrize(("part", "shown"), [("message", {"n": 7, "fee": 8}), ("domain", {"name": "S", "chainId": 1})])
-def test_digest__of_data_with_a_value_that_has_no_type__is_refused(part: str, shown: Mapping[str, object]) -> None:
+def test_value_without_a_type_has_no_digest(part: str, shown: Mapping[str, object]) -> None:
     with pytest.raises(ValueError, match="not signed"):
         typed_data_digest({**thing("uint256", 7), part: shown})

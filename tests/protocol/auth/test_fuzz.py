@@ -13,7 +13,7 @@ KEY = Key(b"\x07" * 32)
 GOOD = received(header_for(KEY))
 
 
-def test_verifier__over_mutated_requests__accepts_only_those_that_still_say_the_same() -> None:
+def test_mutated_requests_verify_only_if_they_agree() -> None:
     chance, outcomes = campaign.source("verifier"), Counter[str]()
     for _ in range(campaign.size(5_000, 100_000)):
         request = mutate(chance, GOOD)

@@ -42,13 +42,13 @@ def word(number: int) -> bytes:
     return number.to_bytes(32, "big")
 
 
-def test_bindings__that_the_requirements_name__are_installed_and_the_first_is_used() -> None:
+def test_first_installed_binding_is_used() -> None:
     wanted = ["btclib-libsecp256k1"] if sys.version_info >= (3, 14) else ["coincurve", "btclib-libsecp256k1"]
     assert [binding.name for binding in INSTALLED] == wanted
     assert BINDING.name == wanted[0]
 
 
-def test_binding__where_coincurve_is_not_installed__is_the_other() -> None:
+def test_other_binding_serves_without_coincurve() -> None:
     code = (
         "import sys; sys.modules['coincurve'] = None; from bounty_protocol.auth import secp256k1, signature;"
         f"print(secp256k1.BINDING.name, signature.account_of_key({word(1)!r}))"
@@ -59,7 +59,7 @@ def test_binding__where_coincurve_is_not_installed__is_the_other() -> None:
 
 @bindings
 @pytest.mark.parametrize("number", KEYS)
-def test_public_key__of_a_known_key__is_the_published_point(binding: CurveLibrary, number: int) -> None:
+def test_public_key_is_the_published_point(binding: CurveLibrary, number: int) -> None:
     assert binding.public_key(word(number)).hex() == KEYS[number]
 
 
@@ -67,7 +67,7 @@ def test_public_key__of_a_known_key__is_the_published_point(binding: CurveLibrar
 @pytest.mark.parametrize(
     "key", [word(0), word(ORDER), word(ORDER + 1), b"\xff" * 32, b"", b"\xa7" * 31, b"\xa7" * 33, b"\0" + b"\xa7" * 32]
 )
-def test_public_key__of_bytes_that_are_none__is_refused_without_showing_them(binding: CurveLibrary, key: bytes) -> None:
+def test_bytes_that_are_no_key_are_not_shown(binding: CurveLibrary, key: bytes) -> None:
     with pytest.raises(ValueError) as refused:
         binding.public_key(key)
     shown = "".join(traceback.format_exception(refused.value))
@@ -99,7 +99,7 @@ def test_sign__of_any_digest__is_as_in_pure_python(binding: CurveLibrary, key: i
 
 @bindings
 @pytest.mark.parametrize("key", [word(0), word(ORDER), b"", b"\xa7" * 31, b"\xa7" * 33])
-def test_sign__by_bytes_that_are_no_key__is_refused_without_showing_them(binding: CurveLibrary, key: bytes) -> None:
+def test_signing_with_no_key_shows_no_bytes(binding: CurveLibrary, key: bytes) -> None:
     with pytest.raises(ValueError, match="a private key is 32 bytes") as refused:
         binding.sign(DIGEST, key)
     assert not key or key.hex() not in "".join(traceback.format_exception(refused.value))

@@ -34,26 +34,26 @@ def test_s__up_to_half_the_order__counts_and_above_not(recovery: int) -> None:
 
 
 @pytest.mark.parametrize("recovery", [2, 3])
-def test_v__of_29_or_30__does_not_count_although_it_recovers_somebody(recovery: int) -> None:
+def test_v_of_29_or_30_counts_for_nobody(recovery: int) -> None:
     body, _ = made_up(HALF_ORDER, recovery)
     assert recover(DIGEST, body + bytes([27 + recovery])) is None
 
 
 @settings(max_examples=50)
 @given(st.integers(1, HALF_ORDER * 2))
-def test_account__of_a_private_key__is_the_one_that_signs_with_it(number: int) -> None:
+def test_account_of_a_key_signs_with_it(number: int) -> None:
     key = number.to_bytes(32, "big")
     assert account_of_key(key) == Account.from_key(key).address.lower()
 
 
 @settings(max_examples=50)
 @given(st.integers(1, HALF_ORDER * 2), st.binary(min_size=32, max_size=32))
-def test_signature__of_a_key__is_of_the_accepted_form_and_its_account_s(number: int, digest: bytes) -> None:
+def test_signature_has_the_accepted_form(number: int, digest: bytes) -> None:
     key = number.to_bytes(32, "big")
     assert recover(digest, sign_digest(digest, key)) == account_of_key(key)
 
 
 @pytest.mark.parametrize("number", [0, HALF_ORDER * 2 + 1, 2**256 - 1])
-def test_account__of_a_number_that_is_no_key__is_refused(number: int) -> None:
+def test_number_that_is_no_key_has_no_account(number: int) -> None:
     with pytest.raises(ValueError):
         account_of_key(number.to_bytes(32, "big"))

@@ -68,7 +68,7 @@ def test_refusal__by_each_check__names_the_check() -> None:
     assert reason(replace(received(GOOD), body=b"another")) is Reason.SIGNATURE
 
 
-def test_refusal__of_a_signature_for_another_deployment__names_this_one() -> None:
+def test_refusal_names_this_deployment() -> None:
     with pytest.raises(Refused) as caught:
         verify_request(replace(received(GOOD), body=b"another"), AUTHORITY, Chain(), PLAIN_KEYS)
     assert str(caught.value).endswith(
@@ -77,7 +77,7 @@ def test_refusal__of_a_signature_for_another_deployment__names_this_one() -> Non
 
 
 @pytest.mark.parametrize("answer", WalletAnswer)
-def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word(answer: WalletAnswer) -> None:
+def test_wallet_decides_where_no_own_key_signed(answer: WalletAnswer) -> None:
     class Wallets(PlainKeys):
         def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
             return answer
@@ -93,14 +93,14 @@ def test_wallet__that_is_asked_since_no_key_of_its_own_signed__has_the_last_word
 
 
 @pytest.mark.spec(299, 300)
-def test_query__in_another_spelling_of_the_same_parameters__is_still_verified() -> None:
+def test_query_in_another_spelling_is_verified() -> None:
     assert (
         verify_request(replace(received(GOOD), raw_query="mine=&b=c%20d"), AUTHORITY, Chain(), PLAIN_KEYS).signer
         == KEY.address
     )
 
 
-def test_chain__that_cannot_be_asked__is_an_error_and_never_an_answer() -> None:
+def test_chain_away_is_an_error_and_no_answer() -> None:
     class Dead(Chain):
         def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
             raise ChainUnavailable("down")
@@ -118,7 +118,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 
 
 @pytest.mark.parametrize("number", [1_234, 12_345])
-def test_header__with_spare_bits_set__is_another_text_of_the_same_and_refused(number: int) -> None:
+def test_header_with_spare_bits_is_refused(number: int) -> None:
     twins = 0
     for last in "0123456789abcdef":
         approval = replace(GOOD, block_number=BlockNumber(number), block_hash=Bytes32(GOOD.block_hash[:-1] + last))
@@ -135,7 +135,7 @@ def test_header__with_spare_bits_set__is_another_text_of_the_same_and_refused(nu
 
 
 @pytest.mark.parametrize(("block", "reason"), [(None, Reason.AHEAD), (CanonicalBlock(None, 0), Reason.STALE)])
-def test_block__that_the_chain_does_not_show__is_refused(block: CanonicalBlock | None, reason: Reason) -> None:
+def test_block_the_chain_lacks_is_refused(block: CanonicalBlock | None, reason: Reason) -> None:
     class Gap(Chain):
         def block_at(self, number: BlockNumber, named: Bytes32) -> CanonicalBlock | None:
             return block
@@ -161,7 +161,7 @@ def test_order__forms_and_budget_before_the_chain() -> None:
         verify_request(received(replace(GOOD, address=new_key().address)), AUTHORITY, Unread(), UsedUp())
 
 
-def test_header__up_to_16_kib__is_read_and_one_step_longer_refused() -> None:
+def test_header_of_16_kib_is_read_and_no_longer_one() -> None:
     """Room for the signatures of contract wallets, and a bound."""
 
     def of_length(wanted: int) -> str:

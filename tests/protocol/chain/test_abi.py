@@ -9,7 +9,7 @@ from bounty_protocol.domain.hub_events import EVENT_CLASSES, EVENT_FIELDS, HubCo
 from eth_abi.abi import encode
 
 
-def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:
+def test_each_event_of_the_abi_has_a_class() -> None:
     by_name = {event.name: event for event in hub_abi().events.values()}
     assert set(by_name) == set(EVENT_CLASSES)
     for name, event in by_name.items():
@@ -17,18 +17,18 @@ def test_events__of_the_abi__each_have_a_class_with_their_fields() -> None:
         assert set(fields) == {snake_case(parameter.name) for parameter in event.inputs}
 
 
-def test_deployed__of_the_abi__has_the_fields_of_its_class() -> None:
+def test_deployed_has_the_fields_of_its_class() -> None:
     (config,) = next(event for event in hub_abi().events.values() if event.name == "Deployed").inputs
     assert tuple(HubConfig.__dataclass_fields__) == tuple(snake_case(field.name) for field in config.fields)
 
 
-def test_views__of_the_abi__have_the_fields_of_their_classes() -> None:
+def test_views_have_the_fields_of_their_classes() -> None:
     for function, view in (("getBounty", BountyView), ("getRoster", RosterView)):
         (struct,) = hub_abi().functions[function].outputs
         assert set(view.__dataclass_fields__) == {snake_case(field.name) for field in struct.fields}
 
 
-def test_errors__of_the_abi__each_have_a_sentence_that_their_values_fill() -> None:
+def test_each_error_has_a_sentence_with_its_values() -> None:
     by_name = {error.name: error for error in hub_abi().errors.values()}
     assert set(by_name) == set(SENTENCES)
     for name, error in by_name.items():
@@ -47,7 +47,7 @@ def test_explain__of_a_refusal_with_a_time__says_when(ended: int, shown: str) ->
     assert explain(RpcRefused(3, "execution reverted", data)).message == f"Judging ended at {shown}."
 
 
-def test_explain__of_foreign_revert_data__names_no_raw_data() -> None:
+def test_foreign_revert_data_is_not_shown_raw() -> None:
     refusal = explain(RpcRefused(3, "execution reverted: secret text", b"\xde\xad\xbe\xef"))
     assert refusal.code == "reverted"
     assert "secret" not in refusal.message

@@ -26,11 +26,11 @@ def places(endpoints: Endpoints) -> list[int]:
     return [each.place for each in endpoints.in_order()]
 
 
-def test_order__of_endpoints_nobody_asked_yet__is_the_configured_one() -> None:
+def test_first_order_is_the_configured_one() -> None:
     assert places(three(Ticks())) == [1, 2, 3]
 
 
-def test_order__after_an_answer__starts_with_who_gave_it() -> None:
+def test_order_starts_with_who_answered() -> None:
     endpoints = three(Ticks())
     endpoints.succeeded(endpoints.all[2], prefer=True)
     assert places(endpoints) == [3, 1, 2]
@@ -38,7 +38,7 @@ def test_order__after_an_answer__starts_with_who_gave_it() -> None:
     assert places(endpoints) == [3, 1, 2]
 
 
-def test_endpoint__that_failed__is_asked_last_until_it_has_rested() -> None:
+def test_failed_endpoint_rests_and_is_asked_last() -> None:
     ticks = Ticks()
     endpoints = three(ticks)
     endpoints.failed(endpoints.all[0])
@@ -47,7 +47,7 @@ def test_endpoint__that_failed__is_asked_last_until_it_has_rested() -> None:
     assert places(endpoints)[0] == 1, "nobody else was preferred meanwhile"
 
 
-def test_endpoints__that_rest__are_awake_only_where_too_few_others_are() -> None:
+def test_resting_endpoints_wake_if_others_are_few() -> None:
     ticks = Ticks()
     endpoints = three(ticks)
     for each in endpoints.all[:2]:
@@ -57,7 +57,7 @@ def test_endpoints__that_rest__are_awake_only_where_too_few_others_are() -> None
     assert [each.place for each in endpoints.awake(1)] == [1, 3, 2]
 
 
-def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_has_rested() -> None:
+def test_useless_answer_costs_the_first_place() -> None:
     ticks = Ticks()
     endpoints = three(ticks)
     endpoints.distrusted()
@@ -73,7 +73,7 @@ def test_endpoint__whose_answer_was_of_no_use__is_not_asked_first_again_once_it_
     assert places(alone) == [1]
 
 
-def test_rest__of_one_that_fails_again_and_again__doubles_up_to_a_limit() -> None:
+def test_rest_doubles_up_to_a_limit() -> None:
     ticks = Ticks()
     endpoints = three(ticks)
     rests = []
@@ -87,7 +87,7 @@ def test_rest__of_one_that_fails_again_and_again__doubles_up_to_a_limit() -> Non
     assert endpoints.all[0].rests_until - ticks.now == FIRST_REST_SECONDS
 
 
-def test_endpoints__when_all_rest__are_asked_all_the_same() -> None:
+def test_endpoints_that_all_rest_are_asked() -> None:
     endpoints = three(Ticks())
     for each in endpoints.all:
         endpoints.contradicted(each)

@@ -46,13 +46,13 @@ def test_need_is_what_was_measured_rounded_up(function: str) -> None:
 
 
 @pytest.mark.parametrize(("figure", "claims"), [("claim", 1), ("four_guardian_fees", 4), ("thirty_two_awards", 32)])
-def test_need_of_many_claims_is_what_was_measured_rounded_up(figure: str, claims: int) -> None:
+def test_need_of_many_claims_is_rounded_up(figure: str, claims: int) -> None:
     need = GAS_NEEDS["claimMany"]
     assert FIGURES[figure] <= need.usual(claims) <= FIGURES[figure] * 1.15
     assert need.most(claims) == 3 * need.usual(claims)
 
 
-def test_need_is_known_of_every_call_that_is_not_the_owner_s() -> None:
+def test_need_of_each_public_call_is_known() -> None:
     abi = json.loads((SNAPSHOT.parents[1] / "artifacts" / "Hub.abi.json").read_text())
     writing = {each["name"] for each in abi if each.get("stateMutability") == "nonpayable" and "name" in each}
     assert set(GAS_NEEDS) == writing - OWNERS | {"approve"}

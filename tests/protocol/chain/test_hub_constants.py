@@ -42,6 +42,6 @@ def test_token__that_describes_itself__is_read() -> None:
         7,
     ],
 )
-def test_token__that_describes_itself_otherwise__is_no_answer(text: object) -> None:
+def test_token_described_otherwise_is_no_answer(text: object) -> None:
     with pytest.raises(ChainUnavailable):
         read_token(Scripted(text), TOKEN)

@@ -120,7 +120,7 @@ BAD += [b'{"id":0,"error":{"code":1e999}}', b'{"id":0,"error":{"code":NaN}}', b'
 
 
 @pytest.mark.parametrize("body", BAD)
-def test_endpoint__with_a_malformed_answer__is_passed_over(body: bytes) -> None:
+def test_malformed_answer_is_passed_over(body: bytes) -> None:
     with endpoint(body) as bad, endpoint(GOOD) as good:
         assert quantity(Rpc([bad, good]).call("eth_blockNumber")) == 16
         with pytest.raises(ChainUnavailable) as caught:
@@ -128,7 +128,7 @@ def test_endpoint__with_a_malformed_answer__is_passed_over(body: bytes) -> None:
     assert "secret-key" not in str(caught.value)
 
 
-def test_refusal__of_an_endpoint__carries_revert_data_and_is_not_retried() -> None:
+def test_refusal_has_revert_data_and_no_retry() -> None:
     body = json.dumps({"id": 0, "error": {"code": 3, "message": "reverted", "data": "0xdeadbeef"}}).encode()
     with endpoint(body) as url, pytest.raises(RpcRefused) as caught:
         Rpc([url]).call("eth_call")
@@ -153,7 +153,7 @@ def test_endpoint__whose_answer_drips__is_passed_over(at_once: int) -> None:
     assert "secret-key" not in str(caught.value)
 
 
-def test_connection__of_whole_answers__is_kept_and_that_of_one_too_large_is_not() -> None:
+def test_connection_is_kept_unless_too_much_came() -> None:
     with raw_server(lambda: [whole(GOOD)]) as sound:
         rpc = Rpc([sound.url])
         assert [rpc.call("eth_blockNumber") for _ in range(3)] == ["0x10"] * 3
@@ -209,9 +209,7 @@ RANGE = {"fromBlock": "0x1", "toBlock": "0x2"}
     ],
     ids=lambda value: value if isinstance(value, str) and len(value) < 30 else "",
 )
-def test_answer__by_its_method__is_read_as_what_it_is_or_refused(
-    method: str, place: dict[str, str], result: object, read: object
-) -> None:
+def test_answer_is_read_by_its_method(method: str, place: dict[str, str], result: object, read: object) -> None:
     refused = read == "refused" or (read is None and result is not None)
     with endpoint(json.dumps({"id": 0, "result": result}).encode()) as url:
         rpc = Rpc([url])
@@ -231,7 +229,7 @@ def test_answer__by_its_method__is_read_as_what_it_is_or_refused(
         "0x1_0", "0x١", "0xg", "0x1.0", "0x1\n", hex(10**400), hex(2**256), "0x" + "0" * 65,
     ],
 )  # fmt: skip
-def test_quantity_that_no_chain_has_is_a_malformed_answer(answer: object) -> None:
+def test_quantity_no_chain_has_is_malformed(answer: object) -> None:
     for read in (quantity, block_number, block_time):
         with pytest.raises(ChainUnavailable):
             read(answer)
@@ -258,16 +256,14 @@ def test_quantity_is_bounded_by_what_it_counts() -> None:
         ("200 OK", False, None),
     ],
 )
-def test_endpoint__that_is_queried_too_often__is_known_by_it(
-    head: str, *, limited: bool, retry_after: int | None
-) -> None:
+def test_too_many_requests_are_known_by_status(head: str, *, limited: bool, retry_after: int | None) -> None:
     with raw_server(lambda: [whole(b"slow down", head)]) as server, pytest.raises(ChainUnavailable) as caught:
         Rpc([server.url]).call("eth_blockNumber")
     assert (caught.value.limited, caught.value.retry_after) == (limited, retry_after)
     assert "secret-key" not in str(caught.value)
 
 
-def test_endpoint_that_hangs_is_silent_and_others_are_not() -> None:
+def test_hanging_endpoint_alone_is_silent() -> None:
     with endpoint(b"no", status=400) as answering, node(hang=lambda _calls: True) as hanging:
         for url, silent in ((answering, False), ("http://127.0.0.1:9", False), (hanging.url, True)):
             with pytest.raises(ChainUnavailable) as caught:
@@ -300,7 +296,7 @@ NO_LIMITS = [
 
 
 @pytest.mark.parametrize(("code", "message"), [*LIMITS, *NO_LIMITS], ids=lambda value: str(value)[:30])
-def test_error__of_an_endpoint__is_a_limit_of_requests_or_a_refusal_of_the_call(code: int, message: str) -> None:
+def test_limit_and_refusal_are_told_apart(code: int, message: str) -> None:
     assert RpcRefused(code, message).is_limit is ((code, message) in LIMITS)
     assert not RpcRefused(code, message, b"\x08\xc3y\xa0").is_limit, "these are the contract's own words"
 
@@ -340,7 +336,7 @@ def limiting(times: int, *, retry_after: str | None = None) -> Iterator[Server]:
         (1, "0", [0.5]),
     ],
 )
-def test_endpoint__that_limits_requests__is_asked_again(
+def test_limiting_endpoint_is_asked_again(
     waited: list[float], times: int, retry_after: str | None, waits: list[float]
 ) -> None:
     with limiting(times, retry_after=retry_after) as server:
@@ -354,7 +350,7 @@ def test_endpoint__that_limits_requests__is_asked_again(
     ("retry_after", "waits", "says"),
     [(None, list(LIMIT_WAITS), "try again in a minute"), ("30", [], "try again in 30 seconds")],
 )
-def test_endpoint__that_limits_requests_for_longer__fails_and_says_when_to_try_again(
+def test_limit_that_lasts_says_when_to_try_again(
     waited: list[float], retry_after: str | None, waits: list[float], says: str
 ) -> None:
     with limiting(100, retry_after=retry_after) as server:
@@ -366,7 +362,7 @@ def test_endpoint__that_limits_requests_for_longer__fails_and_says_when_to_try_a
     assert (caught.value.refusal is None) is (retry_after is not None)
 
 
-def test_endpoint__that_limits_requests__is_not_waited_for_where_others_wait_meanwhile(waited: list[float]) -> None:
+def test_limit_is_not_waited_for_where_others_wait(waited: list[float]) -> None:
     with limiting(100) as server:
         for rpc in (Rpc([server.url]), Rpc([server.url], patient=True).bounded(seconds=3, max_answer_bytes=99)):
             with pytest.raises(ChainUnavailable, match="try again in a minute"):
@@ -374,9 +370,7 @@ def test_endpoint__that_limits_requests__is_not_waited_for_where_others_wait_mea
     assert (waited, len(server.requests)) == ([], 2)
 
 
-def test_endpoint__that_limits_requests_slowly__is_waited_for_no_longer_than_fifteen_seconds(
-    waited: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_limit_is_waited_for_15_seconds(waited: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     by_the_clock = time.monotonic
     with limiting(100) as server:
         monkeypatch.setattr(time, "monotonic", lambda: by_the_clock() + 8 * len(server.requests))
@@ -385,7 +379,7 @@ def test_endpoint__that_limits_requests_slowly__is_waited_for_no_longer_than_fif
     assert (waited, len(server.requests)) == ([0.5], 2)
 
 
-def test_endpoint__that_limits_requests__is_passed_over_and_of_those_that_fail_it_alone_is_asked_again(
+def test_limit_is_passed_over_if_another_answers(
     waited: list[float],
 ) -> None:
     with limiting(1) as limited, endpoint(GOOD) as good:
@@ -437,7 +431,7 @@ def test_batch_of_an_outage_costs_two_requests() -> None:
     assert down.sent == [25, 1]
 
 
-def test_batch_of_calls_refused_one_by_one_is_not_split() -> None:
+def test_batch_refused_call_by_call_is_not_split() -> None:
     with node(lambda _method, _params: Refusal(-32000, "missing trie node")) as pruned:
         rpc = Rpc([pruned.url])
         assert [type(each) for each in rpc.batch(numbered(25))] == [RpcRefused] * 25
@@ -457,7 +451,7 @@ def test_batches_grow_again_after_many_answers() -> None:
     assert small.sent == [4]
 
 
-def test_endpoint_that_hangs_at_a_batch_gets_single_calls() -> None:
+def test_endpoint_hanging_at_batches_gets_calls() -> None:
     with node(hang=lambda calls: len(calls) > 1) as slow:
         rpc = Rpc([slow.url]).bounded(seconds=HANG_SECONDS)
         with pytest.raises(ChainUnavailable):
@@ -466,7 +460,7 @@ def test_endpoint_that_hangs_at_a_batch_gets_single_calls() -> None:
     assert slow.sent == [3, 1, 1, 1]
 
 
-def test_batch_that_is_limited_halfway_goes_on_from_there(waited: list[float]) -> None:
+def test_batch_limited_halfway_goes_on(waited: list[float]) -> None:
     made = list[ScriptedNode]()
 
     def refuse(_calls: Calls) -> Reply | None:
@@ -550,7 +544,7 @@ def test_refused_range_of_logs_is_read_in_parts(waited: list[float], refusal: Re
 
 
 @pytest.mark.parametrize("status", [400, 413, 502, 520, 524])
-def test_range_of_logs_too_large_for_a_gateway_is_read_in_parts(status: int) -> None:
+def test_range_too_large_for_a_gateway_is_split(status: int) -> None:
     def refuse(calls: Calls) -> Reply | None:
         first, last = bounds_of(calls[0]["params"])
         return (status, b"<html>", {}) if last - first > 20 else None
@@ -570,7 +564,7 @@ def test_ranges_of_logs_grow_again() -> None:
         assert rpc.endpoints.all[0].blocks.size == 2 * before
 
 
-def test_range_that_ends_above_a_lagging_head_is_unavailable() -> None:
+def test_range_above_a_lagging_head_is_unavailable() -> None:
     with node(LoggingNode(head=50)) as lagging:
         rpc = Rpc([lagging.url])
         before = rpc.endpoints.all[0].blocks.size
@@ -587,7 +581,7 @@ def test_block_that_an_endpoint_lacks_is_waited_for(monkeypatch: pytest.MonkeyPa
         assert read_range(Rpc([lagging.url], patient=True), 40, 52) == ([42, 45, 48, 51], 52)
 
 
-def test_range_with_many_logs_ends_where_any_endpoint_ends_it() -> None:
+def test_range_of_many_logs_ends_alike_everywhere() -> None:
     refusal = Refusal(-32005, "query returned more than 10000 results")
     with node(LoggingNode(logs_in_block=300)) as wide, node(LoggingNode(4, refusal, logs_in_block=300)) as narrow:
         (blocks, covered), other = (read_range(Rpc([each.url]), 1, 90) for each in (wide, narrow))

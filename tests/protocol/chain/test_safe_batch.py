@@ -12,7 +12,7 @@ def batch(chain: int = 31337, data: bytes = b"\x12", at: int = 7, safe: Address 
     return safe_batch(ChainId(chain), safe, [(HUB, data)], words, at)
 
 
-def test_batch__as_the_builder_loads_it__has_checksummed_accounts_and_the_call_s_bytes_alone() -> None:
+def test_batch_of_a_safe_has_call_bytes_alone() -> None:
     found = json.loads(batch())
     assert (found["version"], found["chainId"], found["createdAt"]) == ("1.0", "31337", 7_000)
     assert found["meta"]["createdFromSafeAddress"].lower() == SAFE

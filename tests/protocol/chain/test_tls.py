@@ -138,9 +138,7 @@ def endpoint(file: Path) -> Iterator[TlsEndpoint]:
 
 
 @pytest.mark.parametrize("fault", ["expired", "not yet valid", "self-signed", "for another address"])
-def test_endpoint__whose_certificate_is_not_good__is_told_nothing_and_the_next_one_asked(
-    authority: Authority, tmp_path: Path, fault: str
-) -> None:
+def test_bad_certificate_gets_nothing(authority: Authority, tmp_path: Path, fault: str) -> None:
     file = {
         "expired": lambda: certificate(authority, tmp_path, starts=NOW - 30 * DAY, ends=NOW - DAY),
         "not yet valid": lambda: certificate(authority, tmp_path, starts=NOW + DAY, ends=NOW + 30 * DAY),

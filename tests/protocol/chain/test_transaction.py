@@ -15,7 +15,7 @@ uints = st.one_of(st.integers(0, 300), st.integers(0, 2**64 - 2), st.integers(0,
     gas=st.integers(21_000, 2**40), to=st.binary(min_size=20, max_size=20), data=st.binary(max_size=400),
     key=st.integers(1, 2**255),
 )  # fmt: skip
-def test_transaction__that_is_signed__is_what_the_library_makes(
+def test_signed_transaction_is_the_librarys(
     chain_id: int, nonce: int, tip: int, fee_cap: int, gas: int, to: bytes, data: bytes, key: int
 ) -> None:
     account, secret = Address("0x" + to.hex()), key.to_bytes(32, "big")

@@ -47,7 +47,7 @@ def test_file__written_here__opens_with_rage(size: int) -> None:
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_file__written_by_rage__opens_here_grease_and_all(size: int) -> None:
+def test_rage_file_opens_with_its_grease(size: int) -> None:
     data = seeded("plain")(size)
     for _ in range(4):  # rage adds its grease at random
         sealed = pyrage.encrypt(data, _rage_to(ONE, TWO))
@@ -56,7 +56,7 @@ def test_file__written_by_rage__opens_here_grease_and_all(size: int) -> None:
 
 @settings(max_examples=30)
 @given(st.lists(st.integers(0, 3 * CHUNK // 2), min_size=1, max_size=5).filter(any))
-def test_file__written_in_blocks_of_any_size__the_same_file(sizes: list[int]) -> None:
+def test_blocks_of_any_size_make_the_same_file(sizes: list[int]) -> None:
     whole = seeded("blocks")(sum(sizes))
     blocks, start = [], 0
     for size in sizes:
@@ -161,13 +161,13 @@ def test_file__without_stanzas__malformed() -> None:
     assert _failure(write_header([], FILE_KEY) + bytes(100)) is Failure.AGE_MALFORMED
 
 
-def test_file__stanza_body_wrapped_elsewhere__malformed() -> None:
+def test_stanza_body_wrapped_elsewhere_is_malformed() -> None:
     sealed = _file([_stanza()])
     body = encode_base64(_stanza().body)
     assert _failure(sealed.replace(body, body[:20] + b"\n" + body[20:])) is Failure.AGE_MALFORMED
 
 
-def test_file__stanza_line_of_65_characters__malformed_even_with_a_right_mac() -> None:
+def test_stanza_line_of_65_letters_is_malformed() -> None:
     lines = _file([Stanza("a-grease", (), bytes(60)), _stanza()]).split(b"\n")
     covered = b"\n".join([*lines[:2], lines[2] + lines[3][:1], lines[3][1:], *lines[4:6], b"---"])
     mac = encode_base64(age_header._mac(FILE_KEY, covered))
@@ -175,7 +175,7 @@ def test_file__stanza_line_of_65_characters__malformed_even_with_a_right_mac() -
     assert _failure(covered + b" " + mac + b"\n" + payload) is Failure.AGE_MALFORMED
 
 
-def test_file__stanza_body_of_whole_lines__needs_the_empty_line() -> None:
+def test_stanza_of_whole_lines_needs_an_empty_one() -> None:
     grease = Stanza("a-grease", (), bytes(48))  # 64 characters: a full line, then an empty one
     sealed = _file([grease, _stanza()])
     assert age.decrypt_bytes(sealed, [ONE], recipients=1) == b"data"
@@ -183,7 +183,7 @@ def test_file__stanza_body_of_whole_lines__needs_the_empty_line() -> None:
     assert _failure(sealed.replace(full + b"\n\n", full + b"\n", 1)) is Failure.AGE_MALFORMED
 
 
-def test_file__endless_header__refused_within_the_limit() -> None:
+def test_endless_header_is_refused_at_the_limit() -> None:
     class Endless(io.BytesIO):
         taken = 0
 
@@ -231,7 +231,7 @@ NONCE, CHUNKS = (
 
 
 @pytest.mark.parametrize("number", [0, 1, 2])
-def test_file__every_bit_of_a_chunk_border_flipped__never_opens(number: int) -> None:
+def test_flipped_bit_at_a_chunk_border_never_opens(number: int) -> None:
     chunk = CHUNKS[number]
     for position in (*range(20), *range(len(chunk) - 20, len(chunk))):
         for bit in range(8):
@@ -266,7 +266,7 @@ def test_file__bytes_after_the_last_chunk__refused(extra: bytes) -> None:
     assert _failure(LONG + extra) in {Failure.AGE_TAMPERED, Failure.AGE_TRAILING_DATA}
 
 
-def test_file__cut_at_every_interesting_place__never_opens() -> None:
+def test_cut_file_never_opens() -> None:
     starts = [0, len(HEADER), len(HEADER) + 16]
     starts += [len(HEADER) + 16 + number * (CHUNK + 16) for number in (1, 2)]
     places = {place + offset for place in starts for offset in range(-17, 18)} | {len(LONG) - 1}
@@ -281,7 +281,7 @@ def test_file__cut_at_every_interesting_place__never_opens() -> None:
     assert _failure(LONG[: len(HEADER) - 5]) is Failure.AGE_TRUNCATED
 
 
-def test_file__broken_in_its_last_chunk__earlier_chunks_come_out_and_the_end_never_does() -> None:
+def test_broken_last_chunk_gives_only_earlier_ones() -> None:
     chunks = age.decrypt(io.BytesIO(LONG[:-1]), [ONE], recipients=1)
     plain = seeded("long")(2 * CHUNK + 100)
     assert next(chunks) == plain[:CHUNK]

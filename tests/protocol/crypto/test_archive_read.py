@@ -94,7 +94,7 @@ SAFE = entry_of("ok.txt")
     ],
     ids=lambda entry: f"{entry.name[:12]!a}{entry.type!a}",
 )
-def test_unpack__an_entry_that_must_not_be__refused_and_nothing_outside(entry: tarfile.TarInfo, tmp_path: Path) -> None:
+def test_forbidden_entry_is_refused(entry: tarfile.TarInfo, tmp_path: Path) -> None:
     assert unpack_into(tar_of(SAFE), tmp_path / "fine").file_count == 1
     before = set(tmp_path.rglob("*"))
     for style in (tarfile.PAX_FORMAT, tarfile.GNU_FORMAT):
@@ -106,7 +106,7 @@ def test_unpack__an_entry_that_must_not_be__refused_and_nothing_outside(entry: t
     assert set(tmp_path.rglob("*")) == before
 
 
-def test_unpack__file_through_a_planted_link__refused_before_it_is_followed(tmp_path: Path) -> None:
+def test_file_through_a_planted_link_is_refused(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     link = entry_of("d", tarfile.SYMTYPE, linkname=str(outside))
@@ -114,7 +114,7 @@ def test_unpack__file_through_a_planted_link__refused_before_it_is_followed(tmp_
     assert list(outside.iterdir()) == []
 
 
-def test_unpack__global_header_naming_files__refused_but_a_comment_is_not(tmp_path: Path) -> None:
+def test_global_header_may_hold_a_comment_only(tmp_path: Path) -> None:
     for headers, fine in (({"comment": "abc"}, True), ({"path": "../x"}, False), ({"size": "9"}, False)):
         data = tarfile.TarInfo.create_pax_global_header(headers) + tar_of(SAFE)
         if fine:
@@ -137,7 +137,7 @@ def _global(*comments: str) -> bytes:
 BOUND = BINDING.text()
 
 
-def test_unpack__a_comment_with_a_binding__read_wherever_it_stands(tmp_path: Path) -> None:
+def test_binding_is_read_wherever_its_comment_is(tmp_path: Path) -> None:
     ours = comment_header(BOUND)
     pythons = tarfile.TarInfo.create_pax_global_header({"comment": BOUND})
     body, entry = tar_of(SAFE), tar_of(SAFE)[:1_024]
@@ -149,7 +149,7 @@ def test_unpack__a_comment_with_a_binding__read_wherever_it_stands(tmp_path: Pat
         assert unpack_into(data, tmp_path / f"unbound-{number}").binding is None
 
 
-def test_unpack__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) -> None:
+def test_limits_of_unpacking_are_exact(tmp_path: Path) -> None:
     data = tar_of(entry_of("a"), entry_of("b/c"))
     assert unpack_into(data, tmp_path / "fine", ArchiveLimits(max_entries=3, max_bytes=8)).byte_length == 8
     assert "more than 2" in refusal_of(data, tmp_path, ArchiveLimits(max_entries=2)).message
@@ -157,22 +157,20 @@ def test_unpack__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("again", [entry_of("a", tarfile.DIRTYPE), entry_of("./", tarfile.DIRTYPE)])
-def test_unpack__a_directory_repeated_without_end__refused_by_its_headers(
-    again: tarfile.TarInfo, tmp_path: Path
-) -> None:
+def test_directory_repeated_without_end_is_refused(again: tarfile.TarInfo, tmp_path: Path) -> None:
     limits = ArchiveLimits(max_entries=2)
     assert unpack_into(tar_of(*[again] * 7, entry_of("a/b")), tmp_path / "fine", limits).file_count == 1
     assert "more than 8 headers" in refusal_of(tar_of(*[again] * 8, entry_of("a/b")), tmp_path, limits).message
 
 
 @pytest.mark.parametrize("header", [_global("anything"), entry_of("a" * 150).tobuf(tarfile.PAX_FORMAT)[:-512]])
-def test_unpack__extension_headers_without_end__refused_by_their_number(header: bytes, tmp_path: Path) -> None:
+def test_extension_headers_without_end_are_refused(header: bytes, tmp_path: Path) -> None:
     limits = ArchiveLimits(max_entries=2)
     assert unpack_into(header * 7 + tar_of(SAFE), tmp_path / "fine", limits).file_count == 1
     assert "more than 8 headers" in refusal_of(header * 8 + tar_of(SAFE), tmp_path, limits).message
 
 
-def test_unpack__an_entry_that_claims_to_be_huge__refused_before_a_byte_is_written(tmp_path: Path) -> None:
+def test_huge_claim_is_refused_before_writing(tmp_path: Path) -> None:
     header = entry_of("bomb", size=2**50).tobuf(tarfile.GNU_FORMAT)
     refusal = refusal_of(header + bytes(512), tmp_path)
     assert refusal.failure is Failure.ARCHIVE_REFUSED
@@ -180,7 +178,7 @@ def test_unpack__an_entry_that_claims_to_be_huge__refused_before_a_byte_is_writt
 
 
 @pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME])
-def test_unpack__an_endless_extension_header__refused_before_it_is_read(kind: bytes, tmp_path: Path) -> None:
+def test_endless_extension_is_refused_unread(kind: bytes, tmp_path: Path) -> None:
     def endless() -> Iterator[bytes]:
         yield entry_of("././@PaxHeader", kind, size=2**33).tobuf(tarfile.GNU_FORMAT)
         pytest.fail("read on")
@@ -209,7 +207,7 @@ def test_unpack__an_endless_extension_header__refused_before_it_is_read(kind: by
         b"99999999999999999999999 path=a\n",
     ],
 )
-def test_unpack__a_pax_record_that_lies__malformed_or_ignored(record: bytes, tmp_path: Path) -> None:
+def test_lying_pax_record_is_malformed(record: bytes, tmp_path: Path) -> None:
     header = entry_of("././@PaxHeader", tarfile.XHDTYPE, size=len(record)).tobuf(tarfile.USTAR_FORMAT)
     data = header + record + bytes(-len(record) % 512) + tar_of(SAFE)
     if record == b"":
@@ -232,9 +230,7 @@ class CountedBytes(bytes):
 
 
 @pytest.mark.parametrize("count", [1, 1_000, 10_000])
-def test_pax_records__however_many__are_copied_out_a_fixed_number_of_times(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pax_records_are_copied_a_few_times(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(CountedBytes, "copied", 0)
     data = CountedBytes(b"6 a=b\n" * count)
     assert pax_records(data) == [("a", "b")] * count
@@ -248,7 +244,7 @@ def test_unpack__cut_at_each_block__malformed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [b"\xff" * 12, b"\xff" * 11 + b"\x00", b"-0000000001\x00", b"zzz"])
-def test_unpack__a_size_below_zero_or_no_number__malformed(size: bytes, tmp_path: Path) -> None:
+def test_size_that_is_no_number_is_malformed(size: bytes, tmp_path: Path) -> None:
     block = bytearray(entry_of("a").tobuf(tarfile.GNU_FORMAT))
     block[124:136] = size.ljust(12, b"\0")
     block[148:156] = b" " * 8
@@ -258,9 +254,7 @@ def test_unpack__a_size_below_zero_or_no_number__malformed(size: bytes, tmp_path
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture])
 @given(data=st.data())
-def test_unpack__a_header_altered_anywhere__never_anything_but_a_refusal_or_an_ordinary_file(
-    data: st.DataObject, tmp_path: Path
-) -> None:
+def test_altered_header_is_refused_or_harmless(data: st.DataObject, tmp_path: Path) -> None:
     archive = bytearray(tar_of(entry_of("a.txt"), entry_of("d", tarfile.DIRTYPE), entry_of("d/b")))
     for _ in range(data.draw(st.integers(1, 4))):
         archive[data.draw(st.integers(0, 2_047))] = data.draw(st.integers(0, 255))

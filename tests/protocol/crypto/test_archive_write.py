@@ -21,7 +21,7 @@ from tests.protocol.crypto.trees import (
 from tests.vectors.samples import BINDING
 
 
-def test_archive__same_content_made_differently__the_same_bytes(tmp_path: Path) -> None:
+def test_same_content_is_the_same_bytes(tmp_path: Path) -> None:
     one = make(tmp_path / "one")
     two = make(tmp_path / "two", dict(reversed(FILES.items())))
     for path in two.rglob("*"):
@@ -38,7 +38,7 @@ FORMATS = Path(__file__).parents[3] / "docs/formats.md"
 
 
 @pytest.mark.parametrize("length", [1, 90, 99, 100, 101, 155, 200, 255])
-def test_archive__as_made__byte_for_byte_what_gnu_tar_makes(length: int, tmp_path: Path) -> None:
+def test_archive_is_what_gnu_tar_makes(length: int, tmp_path: Path) -> None:
     root = make(tmp_path / "d", {**FILES, "n" * length: b"n", "d" * length + "/" + "f" * length: b"f"})
     (root / "a.txt").chmod(0o755)
     (root / "empty").mkdir()
@@ -133,7 +133,7 @@ def _deep(root: Path) -> None:
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
-def test_archive__of_a_directory_with_something_odd__refused(spoil, said: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_directory_with_something_odd_is_refused(spoil, said: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     root = make(tmp_path / "d")
     assert pack(root)
     spoil(root)
@@ -154,13 +154,13 @@ def test_archive__without_a_file__refused(files: dict[str, bytes], tmp_path: Pat
         pack(root)
 
 
-def test_archive__of_something_that_is_no_directory__refused(tmp_path: Path) -> None:
+def test_archive_of_no_directory_is_refused(tmp_path: Path) -> None:
     for path in (tmp_path / "missing", make(tmp_path) / "a.txt"):
         with pytest.raises(SealedDataError, match="cannot read"):
             pack(path)
 
 
-def test_archive__limits__the_last_allowed_and_the_first_refused(tmp_path: Path) -> None:
+def test_limits_of_packing_are_exact(tmp_path: Path) -> None:
     root = make(tmp_path / "d", {"a": b"12345", "b/c": b"678"})
     assert pack(root, ArchiveLimits(max_entries=3, max_bytes=8))
     with pytest.raises(SealedDataError, match="more than 2 files"):
@@ -170,7 +170,7 @@ def test_archive__limits__the_last_allowed_and_the_first_refused(tmp_path: Path)
 
 
 @pytest.mark.parametrize(("size", "limit", "said"), [(4 * 2**30, 2**30, "more than"), (2**33, 2**40, "larger than")])
-def test_archive__a_huge_file__refused_before_it_is_read(size: int, limit: int, said: str, tmp_path: Path) -> None:
+def test_huge_file_is_refused_unread(size: int, limit: int, said: str, tmp_path: Path) -> None:
     root = make(tmp_path / "d")
     with (root / "huge").open("wb") as file:
         file.truncate(size)  # sparse: it takes no room
@@ -181,14 +181,14 @@ def test_archive__a_huge_file__refused_before_it_is_read(size: int, limit: int, 
     assert len(list_directory(root, ArchiveLimits(max_bytes=2**40))) == len(FILES) + 3
 
 
-def test_unassigned__is_what_unicode_14_lacks_whatever_this_python_has() -> None:
+def test_unassigned_is_what_unicode_14_lacks() -> None:
     kept = {code for first, last in UNASSIGNED_RANGES for code in range(first, last + 1)}
     here = {code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cn"}
     assert here == kept if unicodedata.unidata_version == "14.0.0" else here < kept
 
 
 @pytest.mark.parametrize("change", ["shorter", "longer", "gone", "link"])
-def test_archive__file_changes_between_listing_and_reading__refused(change: str, tmp_path: Path) -> None:
+def test_file_changed_after_listing_is_refused(change: str, tmp_path: Path) -> None:
     root = make(tmp_path / "d")
     entries = list_directory(root, LIMITS)
     target = root / "sub/deep/c.bin"
@@ -202,7 +202,7 @@ def test_archive__file_changes_between_listing_and_reading__refused(change: str,
         list(tar_blocks(root, entries))
 
 
-def test_directory__with_several_bad_entries__names_them_all(tmp_path: Path) -> None:
+def test_every_bad_entry_is_named(tmp_path: Path) -> None:
     root = tmp_path / "d"
     root.mkdir()
     (root / "good").write_text("x")
@@ -214,7 +214,7 @@ def test_directory__with_several_bad_entries__names_them_all(tmp_path: Path) -> 
     assert list_directory(root, LIMITS, lambda path, _directory: path == "good")
 
 
-def test_directory__above_the_limit__names_the_largest_files(tmp_path: Path) -> None:
+def test_limit_names_the_largest_files(tmp_path: Path) -> None:
     root = tmp_path / "d"
     root.mkdir()
     for name, size in (("a", 10), ("b", 3_000), ("c", 2_000)):

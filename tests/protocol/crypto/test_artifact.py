@@ -65,7 +65,7 @@ def test_artifact__sealed_and_opened__the_same_files(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["artifact.age", "deep", "work"]
 
 
-def test_artifact__sealed_with_tar_and_rage__opens_here(tmp_path: Path) -> None:
+def test_artifact_of_tar_and_rage_opens(tmp_path: Path) -> None:
     work = make(tmp_path / "work")
     command = ["tar", "--format=posix", f"--pax-option=comment={BINDING.text()}", "-cf", "-", "-C", str(work), "."]
     packed = subprocess.run(command, check=True, capture_output=True).stdout
@@ -77,7 +77,7 @@ def test_artifact__sealed_with_tar_and_rage__opens_here(tmp_path: Path) -> None:
     assert tree(tmp_path / "out") == FILES
 
 
-def test_artifact__progress__grows_to_the_total_both_ways(tmp_path: Path) -> None:
+def test_progress_grows_to_the_total(tmp_path: Path) -> None:
     work = make(tmp_path / "work", {"big": bytes(700_000)})
     steps: list[tuple[int, int]] = []
     sealed = seal_directory(
@@ -99,7 +99,7 @@ def test_artifact__progress__grows_to_the_total_both_ways(tmp_path: Path) -> Non
     assert steps[-1] == (sealed.byte_length, sealed.byte_length)
 
 
-def test_artifact__another_digest_or_length_committed__mismatch(tmp_path: Path) -> None:
+def test_other_digest_or_length_is_a_mismatch(tmp_path: Path) -> None:
     target, _ = _seal(tmp_path)
     data = target.read_bytes()
     assert _refusal(tmp_path, data, sha256=_digest(b"x")).failure is Failure.CIPHERTEXT_MISMATCH
@@ -107,7 +107,7 @@ def test_artifact__another_digest_or_length_committed__mismatch(tmp_path: Path) 
     assert _refusal(tmp_path, data[:-1], length=len(data)).failure is Failure.CIPHERTEXT_MISMATCH
 
 
-def test_artifact__damaged_on_the_way__told_as_a_bad_download_not_as_a_bad_submission(tmp_path: Path) -> None:
+def test_damage_on_the_way_is_a_bad_download(tmp_path: Path) -> None:
     target, sealed = _seal(tmp_path)
     for position in (0, 30, 200, len(target.read_bytes()) - 1):
         data = bytearray(target.read_bytes())
@@ -115,7 +115,7 @@ def test_artifact__damaged_on_the_way__told_as_a_bad_download_not_as_a_bad_submi
         assert _refusal(tmp_path, bytes(data), sha256=sealed.sha256).failure is Failure.CIPHERTEXT_MISMATCH
 
 
-def test_artifact__committed_as_broken__told_as_what_it_is(tmp_path: Path) -> None:
+def test_artifact_committed_broken_says_so(tmp_path: Path) -> None:
     target, _ = _seal(tmp_path)
     data = bytearray(target.read_bytes())
     assert _refusal(tmp_path, bytes(data[:-1])).failure is Failure.AGE_TAMPERED
@@ -131,7 +131,7 @@ def test_artifact__committed_as_broken__told_as_what_it_is(tmp_path: Path) -> No
     assert _refusal(tmp_path, both).failure is Failure.AGE_RECIPIENTS_REFUSED
 
 
-def test_artifact__cut_after_a_whole_archive__still_refused(tmp_path: Path) -> None:
+def test_artifact_cut_after_its_archive_is_refused(tmp_path: Path) -> None:
     work = make(tmp_path / "work", {"a": b"x" * 63_000})
     archive = pack(work) + bytes(200_000)
     sealed = age.encrypt_bytes(archive, [CONTENT.public_key])
@@ -139,7 +139,7 @@ def test_artifact__cut_after_a_whole_archive__still_refused(tmp_path: Path) -> N
     assert _refusal(tmp_path, cut).failure in {Failure.AGE_TRUNCATED, Failure.AGE_TAMPERED}
 
 
-def test_artifact__output_already_holds_something__refused_and_untouched(tmp_path: Path) -> None:
+def test_output_that_exists_is_untouched(tmp_path: Path) -> None:
     target, sealed = _seal(tmp_path)
     full = make(tmp_path / "full", {"mine": b"keep"})
     link = tmp_path / "link"
@@ -158,7 +158,7 @@ def test_artifact__output_already_holds_something__refused_and_untouched(tmp_pat
     assert tree(tmp_path / "empty") == FILES
 
 
-def test_artifact__many_blocks_large__digest_is_that_of_the_file(tmp_path: Path) -> None:
+def test_digest_of_many_blocks_is_the_files(tmp_path: Path) -> None:
     work = make(tmp_path / "work", {"big": seeded("big")(2**20) * 9, "small": b"x"})
     target = tmp_path / "a.age"
     for _ in range(3):
@@ -203,9 +203,7 @@ def test_artifact__interrupted__nothing_left_behind(error: type[BaseException], 
 
 
 @pytest.mark.parametrize(("number", "said"), [(errno.ENOSPC, "disk is full"), (errno.EIO, "refused")])
-def test_artifact__disk_fails__plain_words_and_nothing_left(
-    number: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_disk_leaves_nothing(number: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target, sealed = _seal(tmp_path)
     before = sorted(tmp_path.rglob("*"))
 
@@ -225,9 +223,7 @@ def test_artifact__disk_fails__plain_words_and_nothing_left(
 
 
 @pytest.mark.parametrize("taken", [0, 1, 65_536, 100_000])
-def test_artifact__large_file_where_the_system_takes_less_at_once__is_whole(
-    taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_short_writes_give_a_whole_file(taken: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, target = make(tmp_path / "work", {"large": seeded("large")(2**16) * 80 + b"the end"}), tmp_path / "a.age"
     sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
 
@@ -242,9 +238,7 @@ def test_artifact__large_file_where_the_system_takes_less_at_once__is_whole(
 
 
 @pytest.mark.parametrize("broken", ["disk", "last chunk"])
-def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_left(
-    broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_large_file_that_fails_leaves_nothing(broken: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     work, target = make(tmp_path / "work", {"large": seeded("large")(2**20) * 9}), tmp_path / "a.age"
     sealed = seal_directory(work, CONTENT.public_key, BINDING, target)
     before, failure = sorted(tmp_path.rglob("*")), Failure.OUTPUT_REFUSED
@@ -266,7 +260,7 @@ def test_artifact__large_file_fails_in_its_own_thread_or_at_its_end__nothing_lef
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_seal__disk_really_full__plain_words_and_nothing_left(tmp_path: Path) -> None:
+def test_full_disk_leaves_nothing_sealed(tmp_path: Path) -> None:
     work = make(tmp_path / "work", {"big": bytes(300_000)})
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     code = (

@@ -120,13 +120,13 @@ def test_signature__one_bit_flipped__refused(bit: int) -> None:
         bytes(G1Point.from_compressed_bytes(bytes.fromhex(ROUND_1)).to_xy_bytes_be()),
     ],
 )
-def test_signature__infinity_or_another_encoding__refused(signature: bytes) -> None:
+def test_signature_in_another_encoding_is_refused(signature: bytes) -> None:
     assert not verify_beacon(Beacon(1, signature), QUICKNET)
     with pytest.raises(ValueError, match=r"."):
         bls.signature_point(signature)
 
 
-def test_signature__of_the_field_element_above_the_prime__refused() -> None:
+def test_field_element_above_the_prime_is_refused() -> None:
     prime = 0x1A0111EA397FE69A4B1BA7B6434BACD764774B84F38512BF6730D2A0F6B0F6241EABFFFEB153FFFFB9FEFFFFFFFFAAAB
     for x in range(40):  # the same point written with x + p, where that still fits
         encoded = bytearray((x + prime).to_bytes(48, "big"))
@@ -135,7 +135,7 @@ def test_signature__of_the_field_element_above_the_prime__refused() -> None:
             bls.signature_point(bytes(encoded))
 
 
-def test_signature__on_the_curve_but_outside_the_subgroup__refused() -> None:
+def test_point_outside_the_subgroup_is_refused() -> None:
     found = 0
     for x in range(1, 60):
         encoded = bytes([0x80]) + x.to_bytes(47, "big")
@@ -151,26 +151,26 @@ def test_signature__on_the_curve_but_outside_the_subgroup__refused() -> None:
 
 
 @pytest.mark.parametrize("key", [b"", bytes(96), b"\xc0" + bytes(95), b"\xe0" + bytes(95), b"\xff" * 96])
-def test_public_key__infinity_or_another_encoding__verifies_nothing(key: bytes) -> None:
+def test_key_in_another_encoding_verifies_nothing(key: bytes) -> None:
     with pytest.raises(ValueError, match=r"."):
         bls.key_point(key)
     assert not bls.verify(1, bytes.fromhex(ROUND_1), key)
 
 
-def test_signature__for_infinity_as_key__the_classic_forgery_fails() -> None:
+def test_infinity_as_key_forges_nothing() -> None:
     infinity = bytes(G2Point.identity().to_compressed_bytes())
     assert not bls.verify(1, bytes(G1Point.identity().to_compressed_bytes()), infinity)
 
 
 @pytest.mark.parametrize("number", [-1, 2**64, 2**80])
-def test_signature__for_a_round_outside_64_bits__refused(number: int) -> None:
+def test_round_beyond_64_bits_is_refused(number: int) -> None:
     assert not verify_beacon(Beacon(number, bytes.fromhex(ROUND_1)), QUICKNET)
 
 
 # --- chain information
 
 
-def test_quicknet__pinned_values__hash_to_its_chain_hash() -> None:
+def test_quicknet_hashes_to_its_chain_hash() -> None:
     group = bytes.fromhex(QUICKNET_GROUP_HASH)
     computed = chain_hash(QUICKNET.public_key_bytes, 1692803367, 3, group, QUICKNET_ID)
     assert computed == QUICKNET.chain_hash == "0x52db9ba70e0cc0f6eaf7803dd07447a1f5477735fd3f661792ba94600c84e971"
@@ -212,12 +212,12 @@ def test_info__not_an_info__refused(body: bytes) -> None:
         parse_info(body, INFO.chain_hash, INFO.public_key)
 
 
-def test_info__of_the_pinned_hash_but_asked_for_another__refused() -> None:
+def test_info_of_another_hash_is_refused() -> None:
     with pytest.raises(SealedDataError):
         parse_info(json.dumps(BEACON.info_json()).encode(), word("other"), INFO.public_key)
 
 
-def test_fetch_info__one_relay_down_one_lying__the_honest_one_answers() -> None:
+def test_honest_relay_answers_among_others() -> None:
     lying = _says(200, BEACON.info_json() | {"genesis_time": 1})
     http = Relays(a=_down, b=lying, c=_says(500, {}), d=_honest)
     urls = ["https://a", "https://b/", "https://c", f"https://d/{INFO.chain_hash[2:]}"]
@@ -241,7 +241,7 @@ def test_parse__key_and_hash__with_and_without_0x() -> None:
 # --- the client
 
 
-def test_client__a_round_that_is_out__verified_and_remembered() -> None:
+def test_beacon_of_a_round_is_verified_and_kept() -> None:
     client, http = _client(a=_honest)
     beacon = client.round(9)
     assert beacon == Beacon(9, BEACON.signature(9))
@@ -269,14 +269,14 @@ def _forged_by_swap(path: str) -> RelayAnswer:
         _says(404, {}),
     ],
 )
-def test_client__first_relay_useless_or_lying__next_one_asked(bad: Callable[[str], RelayAnswer]) -> None:
+def test_useless_relay_is_passed_over(bad: Callable[[str], RelayAnswer]) -> None:
     client, http = _client(a=bad, b=_honest)
     assert client.round(9) == Beacon(9, BEACON.signature(9))
     assert len(http.asked) == 2
 
 
 @pytest.mark.parametrize("status", [404, 425])
-def test_client__no_relay_has_it_yet__told_when_to_ask_again(status: int) -> None:
+def test_round_not_out_yet_says_when_to_ask(status: int) -> None:
     due = INFO.time_of(9)
     client, _ = _client(due - 7, a=_says(status, {}), b=_down)
     assert client.round(9) == NotYet(9, due, 7)
@@ -286,7 +286,7 @@ def test_client__no_relay_has_it_yet__told_when_to_ask_again(status: int) -> Non
     assert answer.retry_after >= 1
 
 
-def test_client__our_clock_is_slow__relay_asked_and_believed() -> None:
+def test_slow_clock_asks_the_relay_all_the_same() -> None:
     client, _ = _client(INFO.time_of(9) - MAX_CLOCK_SKEW, a=_honest)
     assert client.round(9) == Beacon(9, BEACON.signature(9))
 
@@ -304,7 +304,7 @@ def test_client__every_relay_down__unavailable() -> None:
     assert refusal.value.failure is Failure.BEACON_UNAVAILABLE
 
 
-def test_client__only_forged_answers__said_so_and_not_remembered() -> None:
+def test_forged_rounds_are_named_and_not_kept() -> None:
     client, http = _client(a=_forged_by_swap)
     for _ in range(2):
         with pytest.raises(SealedDataError) as refusal:

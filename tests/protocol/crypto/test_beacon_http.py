@@ -33,7 +33,7 @@ def test_answer__that_drips__is_given_up(status: str) -> None:
 
 
 @pytest.mark.parametrize("status", STATUSES)
-def test_connection__of_answers_that_were_read__serves_the_next_request(status: str) -> None:
+def test_connection_serves_the_next_request(status: str) -> None:
     with raw_server(lambda: [whole(b"x" * MAX_BODY, status)]) as relay:
         http = Urllib3Get()
         assert [len(http.get(relay.url, 5.0).body) for _ in range(3)] == [MAX_BODY] * 3

@@ -24,7 +24,7 @@ def tools(tlock_js: TlockJs, tmp_path_factory: pytest.TempPathFactory) -> Public
 
 
 @pytest.mark.parametrize("guardian", [0, 2])
-def test_recipe__for_opening__opens_what_was_sealed_here(tools: PublicTools, tmp_path: Path, guardian: int) -> None:
+def test_recipe_opens_what_was_sealed_here(tools: PublicTools, tmp_path: Path, guardian: int) -> None:
     source, desk = tmp_path / "source", tmp_path / "desk"
     (source / "deep" / "er").mkdir(parents=True)
     desk.mkdir()
@@ -65,6 +65,6 @@ def test_recipe__for_opening__opens_what_was_sealed_here(tools: PublicTools, tmp
     assert (desk / "work/run.sh").read_bytes() == b"\0" * 200_000
 
 
-def test_recipe__by_its_tools__needs_nothing_of_this_project() -> None:
+def test_recipe_needs_nothing_of_this_project() -> None:
     for title in ("Open a Submission", "Seal a Submission"):
         assert "service" not in commands_of(title)

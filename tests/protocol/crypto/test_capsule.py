@@ -63,23 +63,23 @@ def _sealed(inner: bytes) -> bytes:
 
 @pytest.mark.spec(19)
 @pytest.mark.parametrize("guardian", GUARDIAN_IDENTITIES)
-def test_capsule__after_the_round__opens_for_each_guardian(guardian: Identity) -> None:
+def test_capsule_opens_for_each_guardian(guardian: Identity) -> None:
     assert _open(keyring=[guardian]) == CONTENT
 
 
 @pytest.mark.spec(287)
-def test_capsule__key_rotated__a_retired_key_still_opens() -> None:
+def test_retired_key_opens_a_capsule() -> None:
     assert _open(keyring=[identity("new key"), GUARDIAN_IDENTITIES[0]]) == CONTENT
 
 
 @pytest.mark.spec(19)
-def test_capsule__the_public_after_the_round__sees_only_the_inner_lock() -> None:
+def test_public_sees_only_the_inner_lock() -> None:
     inner = timelock_decrypt(SEALED, SIGNED, INFO)
     assert CONTENT.to_text().encode() not in inner
     assert inner.count(b"-> X25519 ") == len(KEYS)
 
 
-def test_capsule__inner_file__opens_with_rage_and_holds_an_identity_file() -> None:
+def test_inner_file_opens_with_rage() -> None:
     inner = timelock_decrypt(SEALED, SIGNED, INFO)
     rage = pyrage.x25519.Identity.from_str(GUARDIAN_IDENTITIES[2].to_text())
     assert pyrage.decrypt(inner, [rage]) == f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode()
@@ -92,7 +92,7 @@ def test_capsule__made_with_public_tools__opens() -> None:
     assert _open(_sealed(pyrage.encrypt(text.encode(), recipients))) == CONTENT
 
 
-def test_capsule__for_fifteen_guardians__fits_the_envelope() -> None:
+def test_capsule_for_fifteen_fits_the_envelope() -> None:
     guardians = [identity(f"g{number}") for number in range(15)]
     sealed = seal_capsule(CONTENT, BINDING, [each.public_key for each in guardians], POLICY.round, INFO)
     assert len(sealed) < 16 * 1024
@@ -100,13 +100,13 @@ def test_capsule__for_fifteen_guardians__fits_the_envelope() -> None:
 
 
 @pytest.mark.spec(19)
-def test_capsule__somebody_elses_key__said_that_this_key_does_not_fit() -> None:
+def test_key_of_somebody_else_does_not_fit() -> None:
     refusal = _refusal(keyring=[identity("stranger")])
     assert refusal.failure is Failure.CAPSULE_NOT_FOR_THIS_KEY
     assert "another Guardian" in refusal.next_action
 
 
-def test_capsule__inner_file_with_a_passphrase__refused() -> None:
+def test_inner_file_with_a_passphrase_is_refused() -> None:
     sink = io.BytesIO()
     stanza = Stanza("scrypt", ("c2FsdHNhbHRzYWx0c2FsdA", "18"), bytes(32))
     age.encrypt_payload([CONTENT.to_text().encode()], sink, [stanza], bytes(16), randomness=seeded("nonce"))
@@ -124,20 +124,20 @@ def test_identity_file__in_a_form_that_age_reads__read(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["{}\r\r\n", "# c\r{}\n", " \n{}\n", " # c\n{}\n", "{} \n"])
 @pytest.mark.parametrize("odd", ["\x0b", "\x0c", "\x1c", "\x1d", "\x1e", "\x85", "\u2028"])
-def test_identity_file__whose_lines_end_in_another_way_than_age_knows__refused(text: str, odd: str) -> None:
+def test_identity_file_with_odd_line_ends_is_refused(text: str, odd: str) -> None:
     for form in (text, f"# c{odd}{{}}\n", f"{{}}{odd}# c\n", f"{odd}\n{{}}{odd}\n"):
         with pytest.raises(SealedDataError) as refusal:
             parse_identity_file(form.replace("{}", CONTENT.to_text()).encode())
         assert refusal.value.failure is Failure.CAPSULE_MALFORMED
 
 
-def test_capsule__before_the_round__needs_a_signature_nobody_has() -> None:
+def test_capsule_before_its_round_does_not_open() -> None:
     early = Beacon(POLICY.round - 1, BEACON.signature(POLICY.round - 1))
     assert _refusal(beacon=early).failure is Failure.TIMELOCK_WRONG_ROUND
     assert _refusal(beacon=replace(early, round=POLICY.round)).failure is Failure.BEACON_INVALID
 
 
-def test_check__before_the_round__says_what_can_be_said() -> None:
+def test_check_before_the_round_says_what_it_can() -> None:
     assert check_capsule(SEALED, POLICY) == []
     assert "round" in check_capsule(SEALED, replace(POLICY, round=POLICY.round + 1))[0].message
     assert "chain" in check_capsule(SEALED, replace(POLICY, beacon_chain_hash=word("x")))[0].message

@@ -59,7 +59,7 @@ KEPT = words("""
 
 
 @pytest.mark.parametrize("name", OBEYED_NAMES)
-def test_name_that_a_tool_obeys__is_laid_out_as_another_at_any_depth(name: str) -> None:
+def test_obeyed_name_is_inert_at_any_depth(name: str) -> None:
     laid_out = inert_name(name, directory=False)
     assert laid_out.startswith("inert_")
     assert laid_out.isprintable()
@@ -72,7 +72,7 @@ def test_name_that_a_person_reads_or_starts__stays(name: str) -> None:
     assert inert_path(f"a/{name}", directory=False) == f"a/{name}"
 
 
-def test_head__as_a_file__is_laid_out_as_another_and_as_a_directory_stays() -> None:
+def test_head_is_inert_as_a_file_only() -> None:
     assert [inert_path("x/HEAD", directory=kind) for kind in (False, True)] == ["x/inert_HEAD_", "x/HEAD"]
 
 
@@ -101,7 +101,7 @@ NAMES = st.lists(st.one_of(TRICKY, st.characters(exclude_categories=["Cs"])), mi
 @example("a{U+200B}", "a\u200b", False)
 @example("inert_.git_", ".git", True)
 @example("\xa0\u200d\u200b", "}", False)
-def test_laid_out_names__come_back_and_never_become_one(one: str, other: str, directory: bool) -> None:
+def test_inert_names_come_back_and_never_collide(one: str, other: str, directory: bool) -> None:
     laid_out = inert_name(one, directory=directory)
     assert original(laid_out) == one
     check_name(laid_out)
@@ -114,14 +114,14 @@ def test_laid_out_names__come_back_and_never_become_one(one: str, other: str, di
 
 
 @pytest.mark.parametrize("name", ["." + "n" * 254, "." + "\u00e9" * 127, "\u200b" * 85, "." + "\u200b" * 84])
-def test_name_that_would_get_too_long__is_cut_and_stays_one_of_its_own(name: str) -> None:
+def test_long_inert_name_is_cut_and_stays_unique(name: str) -> None:
     laid_out, other = inert_name(name, directory=False), inert_name(name[:-1] + "x", directory=False)
     assert laid_out.startswith("inert~")
     assert len(laid_out.encode()) <= MAX_NAME_BYTES
     assert laid_out != other
 
 
-def test_unseen__holds_every_format_character_that_shows_nothing() -> None:
+def test_unseen_holds_every_invisible_format_letter() -> None:
     shown = {0x600, 0x601, 0x602, 0x603, 0x604, 0x605, 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
     formats = {code for code in range(0x110000) if unicodedata.category(chr(code)) == "Cf"}
     hieroglyphs = set(range(0x13430, 0x13460))
@@ -166,9 +166,7 @@ def repository(tmp_path: Path, name: str, trace: Path, *, bare: bool) -> dict[st
 
 @pytest.mark.attack
 @pytest.mark.parametrize(("name", "bare"), [(".git", False), ("docs", True)])
-def test_git_status__in_opened_work__no_longer_runs_the_program_that_the_work_names(
-    name: str, bare: bool, tmp_path: Path
-) -> None:
+def test_git_in_opened_work_runs_nothing(name: str, bare: bool, tmp_path: Path) -> None:
     trace = tmp_path / "ran"
     (tmp_path / "tree").mkdir()
     files = repository(tmp_path, name, trace, bare=bare)
@@ -182,7 +180,7 @@ def test_git_status__in_opened_work__no_longer_runs_the_program_that_the_work_na
 
 
 @pytest.mark.attack
-def test_python__beside_opened_work__no_longer_runs_what_it_reads_at_start(tmp_path: Path) -> None:
+def test_python_beside_opened_work_runs_nothing(tmp_path: Path) -> None:
     trace = tmp_path / "ran"
     program = f"open({str(trace)!r}, 'w').close()\n".encode()
     work = {"sitecustomize.py": program, "lib/x.pth": b"import os; " + program}
@@ -201,7 +199,7 @@ def test_python__beside_opened_work__no_longer_runs_what_it_reads_at_start(tmp_p
             trace.unlink(missing_ok=True)
 
 
-def test_unpack__of_names_that_tools_obey__reports_each_that_it_changed_once(tmp_path: Path) -> None:
+def test_unpacking_reports_each_changed_name_once(tmp_path: Path) -> None:
     data = tar_of(
         entry_of(".git/config"), entry_of(".git/hooks/x"), entry_of(".git/HEAD"), entry_of("a/.env"), entry_of("a/b"),
         entry_of("src/", tarfile.DIRTYPE), entry_of(".venv/", tarfile.DIRTYPE),

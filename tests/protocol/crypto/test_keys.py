@@ -21,7 +21,7 @@ def _mistyped(text: str) -> str:
 
 
 @given(st.binary(min_size=32, max_size=32))
-def test_identity__written_and_read__the_same_as_age_reads_it(secret: bytes) -> None:
+def test_identity_is_what_age_reads(secret: bytes) -> None:
     ours = Identity(secret)
     assert Identity.from_text(ours.to_text()) == ours
     theirs = pyrage.x25519.Identity.from_str(ours.to_text())
@@ -59,7 +59,7 @@ def test_identity__shown__never_its_secret() -> None:
         bech32.encode("age-secret-key-", bytes(33)).upper(),
     ],
 )
-def test_identity__any_other_text__refused_without_repeating_it(text: str) -> None:
+def test_bad_identity_text_is_not_repeated(text: str) -> None:
     with pytest.raises(SealedDataError) as refusal:
         Identity.from_text(text)
     assert refusal.value.failure is Failure.KEY_INVALID
@@ -116,7 +116,7 @@ def test_keyring__newest_first__order_kept() -> None:
         "[" * 100_000,
     ],
 )
-def test_keyring__any_other_text__refused_without_repeating_it(text: str) -> None:
+def test_bad_keyring_text_is_not_repeated(text: str) -> None:
     with pytest.raises(SealedDataError) as refusal:
         parse_keyring(text)
     assert ONE.to_text() not in refusal.value.message

@@ -20,9 +20,7 @@ def _start(tmp_path: Path, *arguments: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGINT])
-def test_process__started_asked_and_stopped__serves_verified_rounds_and_exits_0(
-    stop: signal.Signals, tmp_path: Path
-) -> None:
+def test_beacon_process_serves_verified_rounds(stop: signal.Signals, tmp_path: Path) -> None:
     genesis = int(time.time()) - 100
     process = _start(tmp_path, "--period", "1", "--genesis", str(genesis))
     assert process.stdout is not None

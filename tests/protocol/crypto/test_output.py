@@ -26,7 +26,7 @@ with new_directory(target) as directory:
 
 
 @pytest.mark.parametrize("kind", ["file", "directory"])
-def test_output__a_process_killed_meanwhile__what_it_left_is_removed_by_the_next(kind: str, tmp_path: Path) -> None:
+def test_leftover_of_a_killed_process_is_removed(kind: str, tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path / "out"), kind], check=False)
     (left,) = tmp_path.iterdir()
     alike = tmp_path / ".out.0123456789ab.partial.mine"
@@ -43,7 +43,7 @@ def test_output__a_process_killed_meanwhile__what_it_left_is_removed_by_the_next
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(["out", alike.name, other.name])
 
 
-def test_output__two_at_once_for_one_target__leave_each_other_alone(tmp_path: Path) -> None:
+def test_two_outputs_for_one_target_stay_apart(tmp_path: Path) -> None:
     def give_up() -> None:
         with output.new_file(tmp_path / "out") as second:
             second.write(b"2")
@@ -58,9 +58,7 @@ def test_output__two_at_once_for_one_target__leave_each_other_alone(tmp_path: Pa
 
 
 @pytest.mark.parametrize("links", [True, False])
-def test_output__a_file_appears_meanwhile__never_overwritten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool
-) -> None:
+def test_file_that_appears_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, links: bool) -> None:
     def race() -> None:
         with output.new_file(tmp_path / "out") as file:
             file.write(b"ours")
@@ -81,7 +79,7 @@ def test_output__a_file_appears_meanwhile__never_overwritten(
     assert ((tmp_path / "other").read_bytes(), (tmp_path / "other").stat().st_nlink) == (b"x", 1)
 
 
-def test_output__target_appears_meanwhile__never_overwritten(tmp_path: Path) -> None:
+def test_target_that_appears_is_not_overwritten(tmp_path: Path) -> None:
     def race() -> None:
         with output.new_directory(tmp_path / "out") as directory:
             make(directory, {"ours": b"x"})

@@ -35,7 +35,7 @@ def many_files(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_directory__of_more_files_than_allowed__is_refused_both_ways_and_leaves_nothing(tmp_path: Path) -> None:
+def test_too_many_files_are_refused_both_ways(tmp_path: Path) -> None:
     work = many_files(tmp_path / "work", FILES)
     enough = ArchiveLimits(max_entries=FILES + 100)
     narrow = ArchiveLimits() if FULL else ArchiveLimits(max_entries=FILES - 1)
@@ -71,7 +71,7 @@ print(opened.byte_length, int(resident() - start))
 """
 
 
-def test_file__larger_than_any_buffer__is_sealed_and_opened_in_bounded_memory(tmp_path: Path) -> None:
+def test_large_file_takes_bounded_memory(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
     with (work / "large").open("wb") as file:

@@ -40,7 +40,7 @@ STANZA = Stanza("tlock", ("9", CHAIN), BODY)
 
 @settings(max_examples=15)
 @given(st.binary(min_size=1, max_size=500), st.integers(1, 2**40))
-def test_file__any_data_and_round__opens_with_that_rounds_signature(data: bytes, number: int) -> None:
+def test_file_opens_with_its_rounds_signature(data: bytes, number: int) -> None:
     sealed = timelock_encrypt(data, number, INFO)
     assert timelock_decrypt(sealed, Beacon(number, BEACON.signature(number)), INFO) == data
     lock = read_timelock(sealed)
@@ -53,7 +53,7 @@ def test_file__for_quicknet__is_made_with_its_key() -> None:
     assert len(lock.body) == 128
 
 
-def test_file__sealed_and_the_signature_of_another_round__refused() -> None:
+def test_signature_of_another_round_is_refused() -> None:
     assert _failure(SEALED, Beacon(8, BEACON.signature(8))) is Failure.TIMELOCK_WRONG_ROUND
     assert _failure(SEALED, Beacon(9, BEACON.signature(8))) is Failure.BEACON_INVALID
     assert _failure(SEALED, Beacon(9, b"\xc0" + bytes(47))) is Failure.BEACON_INVALID
@@ -96,7 +96,7 @@ def test_file__stanza_in_another_form__malformed(stanzas: list[Stanza]) -> None:
         b"\xc0" + bytes(94) + b"\x01",
     ],
 )
-def test_file__u_at_infinity_or_in_another_encoding__malformed(u: bytes) -> None:
+def test_u_in_another_encoding_is_malformed(u: bytes) -> None:
     assert _failure(_file(Stanza("tlock", ("9", CHAIN), u + BODY[96:]))) is Failure.TIMELOCK_MALFORMED
 
 
@@ -122,7 +122,7 @@ def test_file__every_bit_flipped__never_opens() -> None:
         assert _failure(bytes(flipped)) in allowed
 
 
-def test_file__cut_anywhere__never_opens_not_even_as_empty() -> None:
+def test_cut_timelock_never_opens() -> None:
     for place in range(len(SEALED)):
         _failure(SEALED[:place])
     end_of_nonce = len(SEALED) - len(b"data") - 16

@@ -77,14 +77,14 @@ def test_timelock__sealed_with_tlock_js__opens_here(tlock_js: TlockJs) -> None:
     assert timelock_decrypt(tlock_js.encrypt(data), tlock_js.signed, tlock_js.chain.info) == data
 
 
-def test_capsule__sealed_here__opens_with_tlock_js_and_rage(tlock_js: TlockJs) -> None:
+def test_capsule_sealed_here_opens_with_tlock_js(tlock_js: TlockJs) -> None:
     capsule = seal_capsule(CONTENT, BINDING, ROSTER.encryption_public_keys, ROUND, tlock_js.chain.info)
     inner = tlock_js.decrypt(capsule)
     key = pyrage.x25519.Identity.from_str(GUARDIAN_IDENTITIES[0].to_text())
     assert pyrage.decrypt(inner, [key]) == f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode()
 
 
-def test_capsule__sealed_with_rage_and_tlock_js__opens_here(tlock_js: TlockJs) -> None:
+def test_capsule_of_tlock_js_opens_here(tlock_js: TlockJs) -> None:
     keys = [pyrage.x25519.Recipient.from_str(recipient_text(key)) for key in ROSTER.encryption_public_keys]
     found = open_capsule(
         tlock_js.encrypt(pyrage.encrypt(f"# {BINDING.text()}\n{CONTENT.to_text()}\n".encode(), keys)),

@@ -66,7 +66,7 @@ def test_commitments__each_text__its_value() -> None:
         assert log_digest(logs) == case["log_digest"]
 
 
-def test_abi_hashes__roster_recipients_nonce_and_salt__their_values() -> None:
+def test_abi_hashes_are_the_vectors() -> None:
     value = _load("abi_hashes.json")
     roster = Roster.from_json(value["guardian_roster"])
     roster.verify(value["chain_id"], value["hub_address"])
@@ -84,7 +84,7 @@ def test_abi_hashes__roster_recipients_nonce_and_salt__their_values() -> None:
         assert found == case["salt"]
 
 
-def test_reveal__locator_rounds_and_chain__their_values() -> None:
+def test_rounds_and_locators_are_the_vectors() -> None:
     value = _load("reveal.json")
     case = value["storage_locator"]
     parsed = parse_locator(case["locator"])
@@ -101,7 +101,7 @@ def test_reveal__locator_rounds_and_chain__their_values() -> None:
         assert bls.verify(row["round"], bytes.fromhex(row["signature"]), key) is row["valid"]
 
 
-def test_canonical_json__accepted_and_rejected__as_said() -> None:
+def test_canonical_json_is_the_vectors() -> None:
     value = _load("canonical_json.json")
     for text in value["accepted"]:
         assert canonical_bytes(parse_canonical(text.encode(), 1_000)) == text.encode()
@@ -163,7 +163,7 @@ def test_archive__rejected__with_its_failure(case: Any) -> None:
     assert build_sealing.failure_of(build_sealing.try_unpack, _bytes(case["tar"])) == case["failure"]
 
 
-def test_age_artifact__opens_here_and_with_rage__to_the_tar() -> None:
+def test_age_artifact_opens_here_and_with_rage() -> None:
     value, archive = _load("age_artifact.json"), _load("archive.json")
     identity = Identity.from_text(value["identity"])
     assert parse_recipient(value["recipient"]) == identity.public_key == value["content_public_key"]

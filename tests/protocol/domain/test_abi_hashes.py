@@ -24,7 +24,7 @@ def _hex(data: bytes) -> str:
     return "0x" + keccak256(data).hex()
 
 
-def test_guardian_roster_hash__three_members__equals_the_encoding_by_hand() -> None:
+def test_roster_hash_is_the_encoding_by_hand() -> None:
     head: list[int | str] = [CHAIN_ID, HUB, 1, 6 * 32, 6 * 32 + 4 * 32, 2]
     words: list[int | str] = [*head, 3, *GUARDIANS, 3, *KEYS]
     expected = _hex(b"".join(_word(word_) for word_ in words))
@@ -32,21 +32,21 @@ def test_guardian_roster_hash__three_members__equals_the_encoding_by_hand() -> N
     assert found == expected == ROSTER.guardian_roster_hash
 
 
-def test_recipients_commitment__three_keys__equals_the_encoding_by_hand() -> None:
+def test_recipients_are_the_encoding_by_hand() -> None:
     words: list[int | str] = [ROSTER.guardian_roster_hash, 64, 3, *KEYS]
     expected = _hex(b"".join(_word(word_) for word_ in words))
     assert recipients_commitment(ROSTER.guardian_roster_hash, KEYS) == expected
     assert recipients_commitment(ROSTER.guardian_roster_hash, KEYS[::-1]) != expected
 
 
-def test_authorization_nonce__terms__equals_the_encoding_by_hand() -> None:
+def test_nonce_is_the_encoding_by_hand() -> None:
     values = [_word(CHAIN_ID), _word(HUB), _word(POSTER)]
     values += [value if isinstance(value, bytes) else _word(value) for value in TERMS.as_tuple()]
     expected = _hex(keccak256(AUTHORIZATION_TYPE.encode()) + b"".join(values))
     assert authorization_nonce(CHAIN_ID, HUB, POSTER, TERMS) == expected
 
 
-def test_funding_salt__equals_the_encoding_by_hand_and_differs_in_each_part() -> None:
+def test_salt_is_the_encoding_by_hand() -> None:
     page = TERMS.spec_commitment
     words = [_word(CHAIN_ID), _word(HUB), _word(POSTER), to_bytes(page), _word(2)]
     salt = funding_salt(CHAIN_ID, HUB, POSTER, page, 2)

@@ -44,7 +44,7 @@ def test_binding__of_a_number_out_of_range__refused(changes: dict[str, int]) -> 
         parse_binding(replace(BINDING, **changes).text())  # type: ignore[arg-type]  # on purpose
 
 
-def test_comments__around_a_binding__change_nothing_and_a_second_binding_is_refused() -> None:
+def test_second_binding_among_comments_is_refused() -> None:
     found = None
     for comment in ("created: today", "", " bounty-escrow:", BINDING.text(), "Bounty-Escrow: x"):
         found = take_comment(found, comment)

@@ -13,7 +13,7 @@ values = st.recursive(
 
 
 @given(values)
-def test_value__written_and_read__the_same_bytes_and_value(value: object) -> None:
+def test_canonical_value_reads_back(value: object) -> None:
     data = canonical_bytes(value)
     assert parse_canonical(data, 1_000_000) == value
     assert canonical_bytes(parse_canonical(data, 1_000_000)) == data
@@ -24,7 +24,7 @@ def test_value__keys__sorted_by_utf16_code_units() -> None:
 
 
 @pytest.mark.spec(89)
-def test_value__a_float_or_a_large_integer__has_no_form() -> None:
+def test_float_or_large_integer_has_no_form() -> None:
     with pytest.raises(ValueError, match="canonical"):
         canonical_bytes({"a": MAX_SAFE_INTEGER + 1})
     with pytest.raises(ValueError, match="canonical"):

@@ -29,7 +29,7 @@ def _with(old: bytes, new: bytes) -> bytes:
     return PAGE.replace(old, new)
 
 
-def test_page__with_tags_or_without__has_them_in_their_order() -> None:
+def test_page_has_its_tags_in_order() -> None:
     assert parse_challenge(COMPLETE_PAGE).tags == ("parser", "csv")
     assert parse_challenge(PAGE).tags == ()
     most = b"tags:\n" + b"".join(b"  - %d%s\n" % (number, b"a" * 29) for number in range(5))
@@ -109,7 +109,7 @@ def test_page__one_field_wrong__that_field_named(old: bytes, new: bytes, path: s
     assert path in _issues(_with(old, new))
 
 
-def test_page__faults_of_yaml_and_of_fields__all_reported_at_once() -> None:
+def test_faults_of_yaml_and_fields_come_together() -> None:
     page = (
         _with(b'"250000000"', b"2.5").replace(b"title: Halve", b"title: &x Halve").replace(b"version: 1", b"version: 3")
     )
@@ -123,7 +123,7 @@ def test_page__long_unknown_key__path_cut_to_the_limit() -> None:
     assert max(len(path) for path in issues) == 120
 
 
-def test_schema__and_parser__agree_on_names_and_patterns() -> None:
+def test_schema_and_parser_agree() -> None:
     schema = challenge_schema()
     properties = schema["properties"]
     assert isinstance(properties, dict)
@@ -139,7 +139,7 @@ def test_schema__and_parser__agree_on_names_and_patterns() -> None:
 
 
 @pytest.mark.parametrize("name", split_document(COMPLETE_PAGE).frontmatter)
-def test_page__without_one_field__is_refused_where_the_schema_requires_it(name: str) -> None:
+def test_missing_field_is_refused_if_required(name: str) -> None:
     page, removed = re.subn(rf"(?m)^{name}:.*\n( +.*\n)*", "", COMPLETE_PAGE.decode(), count=1)
     assert removed == 1
     required = challenge_schema()["required"]
@@ -150,7 +150,7 @@ def test_page__without_one_field__is_refused_where_the_schema_requires_it(name: 
         assert getattr(parse_challenge(page.encode()), name) in (None, ())
 
 
-def test_terms__page_and_chain_differ__each_difference_with_both_values() -> None:
+def test_terms_that_differ_show_both_values() -> None:
     page = parse_challenge(PAGE)
     terms = BountyTerms(
         poster=POSTER,
@@ -183,7 +183,7 @@ def test_terms__page_and_chain_differ__each_difference_with_both_values() -> Non
         ("judging_window_seconds", "3 days", "judging_window_seconds: 259200"),
     ],
 )
-def test_page__a_value_as_people_write_it__is_refused_with_the_line_to_write(name: str, value: str, line: str) -> None:
+def test_human_value_is_answered_with_the_line(name: str, value: str, line: str) -> None:
     good = re.search(rf"^{name}: .*$", PAGE.decode(), re.MULTILINE)
     assert good is not None
     page = PAGE.decode().replace(good[0], f"{name}: {value}").encode()
@@ -200,7 +200,7 @@ def test_page__a_value_as_people_write_it__is_refused_with_the_line_to_write(nam
         ("acceptance_criterias", "acceptance_criteria"),
     ],
 )
-def test_page__a_misspelt_key__is_answered_with_the_right_one(wrong: str, right: str) -> None:
+def test_misspelt_key_is_answered_with_the_right_one(wrong: str, right: str) -> None:
     found = _issues(PAGE.replace(f"\n{right}:".encode(), f"\n{wrong}:".encode()))
     assert found[right] == "is missing"
     assert found[wrong].endswith(f"did you mean {right}?")

@@ -59,7 +59,7 @@ CALLS = st.tuples(st.sampled_from(["publish", "withdraw"]), st.sampled_from([A, 
 
 
 @given(calls=st.lists(CALLS, max_size=12))
-def test_keys__after_any_calls_of_the_owner__are_the_contract_s_at_every_moment(
+def test_keys_are_the_contracts_at_every_moment(
     calls: list[tuple[str, Bytes32, int]],
 ) -> None:
     history = History()
@@ -76,7 +76,7 @@ def test_keys__after_any_calls_of_the_owner__are_the_contract_s_at_every_moment(
             assert history.derived(later) == history.held(later)
 
 
-def test_key__replaced_by_another__is_retired_from_the_moment_that_one_takes_effect() -> None:
+def test_replaced_key_retires_when_the_next_counts() -> None:
     history = History()
     history.publish(A)
     history.publish(B)
@@ -85,7 +85,7 @@ def test_key__replaced_by_another__is_retired_from_the_moment_that_one_takes_eff
     assert not history.keys(DELAY).is_withdrawn(A)
 
 
-def test_key__announced_and_replaced__was_never_in_effect() -> None:
+def test_key_replaced_early_was_never_in_effect() -> None:
     history = History()
     history.publish(A)
     history.publish(B)
@@ -97,7 +97,7 @@ def test_key__announced_and_replaced__was_never_in_effect() -> None:
 
 
 @pytest.mark.parametrize("announced", [True, False])
-def test_key__withdrawn__is_gone_until_it_takes_effect_again(announced: bool) -> None:
+def test_withdrawn_key_is_gone_until_it_counts_again(announced: bool) -> None:
     history = History()
     history.publish(A)
     if announced:
@@ -112,6 +112,6 @@ def test_key__withdrawn__is_gone_until_it_takes_effect_again(announced: bool) ->
     assert (history.keys(DELAY).current, history.keys(DELAY).paused) == (key, False)
 
 
-def test_keys__before_the_first__are_none_and_not_paused() -> None:
+def test_no_key_before_the_first_and_no_pause() -> None:
     keys = History().keys()
     assert (keys.current, keys.announced, keys.paused, keys.is_withdrawn(A)) == (None, None, False, False)

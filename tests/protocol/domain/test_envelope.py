@@ -57,7 +57,7 @@ def _changed(path: str, value: object) -> bytes:
 
 
 @pytest.mark.spec(53, 54)
-def test_envelope__written_and_read__the_same_and_its_commitment_is_keccak_of_the_bytes() -> None:
+def test_envelope_commitment_is_keccak_of_its_bytes() -> None:
     sample = envelope()
     data = sample.canonical_bytes()
     assert parse_envelope(data) == sample
@@ -66,7 +66,7 @@ def test_envelope__written_and_read__the_same_and_its_commitment_is_keccak_of_th
 
 
 @pytest.mark.spec(39, 58, 59, 64)
-def test_envelope__json_types__as_the_design_names_them() -> None:
+def test_envelope_has_the_designed_json_types() -> None:
     value: Any = envelope().to_json()
     assert isinstance(value["bounty_id"], str)
     assert {type(value[name]) for name in ("version", "chain_id")} == {int}
@@ -134,7 +134,7 @@ def test_envelope__one_field_in_another_form__named(path: str, value: object) ->
     assert path in _issues(_changed(path, value))
 
 
-def test_envelope__several_mistakes__all_reported_at_once() -> None:
+def test_mistakes_of_an_envelope_come_together() -> None:
     document: Any = envelope().to_json()
     document["version"], document["mode"], document["extra"] = 3, "x", 1
     del document["ciphertext"]["sha256"]

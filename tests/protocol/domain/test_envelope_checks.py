@@ -52,12 +52,12 @@ def test_envelope__of_something_else__that_field_named(path: str, changes: dict[
         ("round", EXPECTED.reveal_policy.round + 1),
     ],
 )
-def test_envelope__another_reveal_point__that_field_named(name: str, value: Any) -> None:
+def test_other_reveal_point_names_its_field(name: str, value: Any) -> None:
     policy = replace(EXPECTED.reveal_policy, **{name: value})
     issues = envelope_differences(envelope(reveal_policy=policy), EXPECTED)
     assert [issue.path for issue in issues] == [f"reveal_policy.{name}"]
 
 
-def test_envelope__replayed_for_another_solver_and_bounty__every_difference_listed() -> None:
+def test_replayed_envelope_lists_every_difference() -> None:
     issues = envelope_differences(envelope(), replace(EXPECTED, solver_address=POSTER, bounty_id=BountyId(8)))
     assert [issue.path for issue in issues] == ["bounty_id", "solver_address"]

@@ -44,7 +44,7 @@ def test_document__lists_and_folded_text__kept() -> None:
     assert document.body == "\n# T\n---\nrest"
 
 
-def test_document__frontmatter_ends_the_file__empty_body() -> None:
+def test_frontmatter_may_end_the_file() -> None:
     assert split_document(b"---\na: b\n---").body == ""
 
 
@@ -95,18 +95,18 @@ def test_document__frontmatter_ends_the_file__empty_body() -> None:
         (b"---\na: b\n---\n" + b"x" * 262_144, "document", "at most"),
     ],
 )
-def test_document__not_in_the_strict_subset__refused_with_the_reason(data: bytes, path: str, said: str) -> None:
+def test_yaml_outside_the_subset_is_refused(data: bytes, path: str, said: str) -> None:
     found_path, message = _refusal(data)
     assert found_path == path
     assert said in message
 
 
-def test_frontmatter__of_as_many_values_as_are_permitted__is_read() -> None:
+def test_most_permitted_values_are_read() -> None:
     found = split_document(b"---\na: [" + b"b," * (MAX_VALUES - 3) + b"]\n---\nbody").frontmatter["a"]
     assert found == ["b"] * (MAX_VALUES - 3)
 
 
-def test_document__with_several_faults__names_each_and_gives_what_could_be_read() -> None:
+def test_several_faults_are_each_named() -> None:
     data = b"---\na: &x b\nc: *x\nd: !!int 1\nd: 2\ne: plain\n---\nbody"
     with pytest.raises(FrontmatterError) as error:
         split_document(data)
@@ -116,7 +116,7 @@ def test_document__with_several_faults__names_each_and_gives_what_could_be_read(
     assert error.value.document.body == "body"
 
 
-def test_document__with_thousands_of_faults__names_a_hundred() -> None:
+def test_thousands_of_faults_name_a_hundred() -> None:
     with pytest.raises(FrontmatterError) as error:
         split_document(b"---\n" + b"a: b\n" * 900 + b"---\n")
     assert len(error.value.issues) == 100
@@ -155,7 +155,7 @@ def _outcome(data: bytes) -> object:
 
 @settings(max_examples=size(300, 15_000), deadline=None)
 @given(PIECES, st.booleans())
-def test_document__read_by_libyaml__is_read_alike_in_python(pieces: list[str], named: bool) -> None:
+def test_libyaml_and_python_read_alike(pieces: list[str], named: bool) -> None:
     data = f"---\n{'a: ' if named else ''}{''.join(pieces)}\n---\n".encode()
     with patch.object(frontmatter, "_LOADER", yaml.SafeLoader):
         expected = _outcome(data)
@@ -165,10 +165,10 @@ def test_document__read_by_libyaml__is_read_alike_in_python(pieces: list[str], n
     assert found in (expected, None) or (expected is None and re.search(rb"[\[{].*[?]", data, re.DOTALL))
 
 
-def test_document__with_a_question_in_a_flow_list__is_read_as_yaml_has_it() -> None:
+def test_question_in_a_flow_list_is_read_as_yaml() -> None:
     document = split_document(b"---\nacceptance_criteria: [Is it so?, Who? They.]\nmore: {why?: because}\n---\n")
     assert document.frontmatter == {"acceptance_criteria": ["Is it so?", "Who? They."], "more": {"why?": "because"}}
 
 
-def test_document__with_half_a_character_escaped__refused() -> None:
+def test_half_an_escaped_letter_is_refused() -> None:
     assert "readable YAML" in _refusal(b'---\na: "\\ud800"\n---\n')[1]

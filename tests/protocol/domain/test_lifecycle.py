@@ -10,14 +10,14 @@ OPEN, FINAL = BountyStatus.OPEN, BountyStatus.FINAL
 
 @pytest.mark.spec(92)
 @pytest.mark.parametrize(("at", "expected"), [(0, True), (99, True), (100, False), (101, False)])
-def test_accepting__around_the_submission_deadline__before_it_only(at: int, expected: bool) -> None:
+def test_accepting_ends_with_the_deadline(at: int, expected: bool) -> None:
     assert SCHEDULE.accepting(OPEN, at) is expected
     assert SCHEDULE.accepting(FINAL, at) is False
 
 
 @pytest.mark.spec(107)
 @pytest.mark.parametrize(("at", "expected"), [(109, False), (110, True), (199, True), (200, False)])
-def test_judgeable__around_its_boundaries__from_reveal_to_judging_deadline(at: int, expected: bool) -> None:
+def test_judgeable_from_reveal_to_judging_deadline(at: int, expected: bool) -> None:
     assert SCHEDULE.judgeable(OPEN, at) is expected
     assert SCHEDULE.judgeable(FINAL, at) is False
 

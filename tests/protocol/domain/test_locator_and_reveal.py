@@ -43,7 +43,7 @@ def test_locator__any_other_form__refused(text: str) -> None:
     ("reveal_at", "expected"),
     [(0, 1), (999, 1), (1000, 1), (1001, 2), (1003, 2), (1004, 3), (1006, 3), (1007, 4)],
 )
-def test_round__around_each_boundary__first_not_before_the_reveal_point(reveal_at: int, expected: int) -> None:
+def test_round_is_the_first_after_each_boundary(reveal_at: int, expected: int) -> None:
     assert round_at(reveal_at, 1000, 3) == expected
 
 
@@ -53,7 +53,7 @@ def test_round__of_quicknet__published_genesis() -> None:
 
 
 @given(st.integers(0, 2**40), st.integers(0, 2**40), st.integers(1, 3600))
-def test_round__any_clock__is_the_first_at_or_after_the_reveal_point(reveal: int, genesis: int, period: int) -> None:
+def test_round_is_the_first_after_any_reveal_point(reveal: int, genesis: int, period: int) -> None:
     number = round_at(reveal, genesis, period)
     assert number >= 1
     assert time_of_round(number, genesis, period) >= min(reveal, max(reveal, genesis))

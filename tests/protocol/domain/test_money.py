@@ -21,7 +21,7 @@ AWARDED, NOBODY = Outcome.AWARDED, Outcome.NO_VALID_SUBMISSION
         (NOBODY, 0, 0, 1000, 0),
     ],
 )
-def test_settlement__escrow_of_1000__as_worked_out_by_hand(
+def test_settlement_of_1000_is_as_by_hand(
     outcome: Outcome, verdicts: int, award: int, refund: int, protocol: int
 ) -> None:
     figures = settlement(
@@ -39,7 +39,7 @@ def test_settlement__escrow_of_1000__as_worked_out_by_hand(
     st.integers(1, 15),
     st.data(),
 )
-def test_settlement__any_bounty__every_unit_is_owed_exactly_once(
+def test_every_unit_is_owed_exactly_once(
     outcome: Outcome, escrow: int, protocol_bps: int, guardian_bps: int, size: int, data: st.DataObject
 ) -> None:
     verdicts = data.draw(st.integers(0, size))
@@ -78,7 +78,7 @@ def test_settlement__figures_no_hub_can_hold__refused(changes: dict[str, int]) -
         settlement(AWARDED, **figures)
 
 
-def test_amounts__awarded_with_two_verdicts__one_row_each_in_order() -> None:
+def test_amounts_of_an_award_are_in_order() -> None:
     figures = settlement(AWARDED, escrow_amount=1000, protocol_fee=10, guardian_fee=100, roster_size=3, verdict_count=2)
     rows = amounts_due(
         figures,

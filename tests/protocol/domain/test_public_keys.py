@@ -13,7 +13,7 @@ def _key(number: int) -> Bytes32:
 
 
 @pytest.mark.parametrize("number", sorted(_LOW_ORDER))
-def test_public_key__low_order__refused_and_really_of_low_order(number: int) -> None:
+def test_low_order_key_is_refused(number: int) -> None:
     with pytest.raises(ValueError, match="low order"):
         check_public_key(_key(number))
     with pytest.raises(ValueError, match=r"."):  # the library sees the all-zero secret
@@ -27,7 +27,7 @@ def test_public_key__not_canonical__refused(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", [2, 9, FIELD_PRIME - 2])
-def test_public_key__neighbours_of_the_refused__accepted(number: int) -> None:
+def test_neighbour_of_a_refused_key_is_accepted(number: int) -> None:
     assert check_public_key(_key(number)) == _key(number)
 
 

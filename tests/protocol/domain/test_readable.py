@@ -27,7 +27,7 @@ def most_marks(text: str) -> int:
 
 @pytest.mark.attack
 @pytest.mark.parametrize("title", HOSTILE.values(), ids=HOSTILE)
-def test_title__that_hides_or_piles_up__is_bounded_and_visible(title: str) -> None:
+def test_hiding_title_is_bounded_and_visible(title: str) -> None:
     assert len(title) <= 200
     shown = readable_line(title)
     assert most_marks(shown) <= MAX_MARKS
@@ -62,11 +62,11 @@ def test_title__that_hides_or_piles_up__is_bounded_and_visible(title: str) -> No
         ("\u202egpj", "[U+202E]gpj"),
     ],
 )
-def test_text__with_what_hides_or_piles_up__shows_it_by_its_number(text: str, shown: str) -> None:
+def test_hidden_letters_are_shown_by_number(text: str, shown: str) -> None:
     assert readable(text) == shown
 
 
-def test_line__of_many_spaces_and_lines__has_one_space_each() -> None:
+def test_line_has_single_spaces() -> None:
     assert readable_line("  a \n\t b\u3000\u3000c\u2003d \u00a0") == "a b c d"
     assert readable_line("\u65e5\u672c\u3000\u8a9e") == "\u65e5\u672c\u3000\u8a9e"
 
@@ -78,13 +78,13 @@ def test_line__of_many_spaces_and_lines__has_one_space_each() -> None:
         )
     )
 )
-def test_text__of_any_kind__is_readable_at_once_and_stays_so(text: str) -> None:
+def test_readable_text_stays_as_it_is(text: str) -> None:
     shown = readable(text)
     assert readable(shown) == shown
     assert most_marks(shown) <= MAX_MARKS
 
 
-def test_ranges__of_what_nobody_sees__are_shown_wherever_they_stand() -> None:
+def test_unseen_ranges_are_shown_everywhere() -> None:
     for first, last in UNSEEN_RANGES:
         for code in {first, last}:
             assert readable(f"a{chr(code)}b") == f"a[U+{code:04X}]b"

@@ -128,7 +128,7 @@ def test_record__awarded__every_key_of_the_design() -> None:
 
 
 @pytest.mark.spec(69, 78, 95)
-def test_record__silent_guardians__kind_null_and_all_to_the_poster() -> None:
+def test_record_of_silent_guardians_pays_the_poster() -> None:
     record = _record(SILENT)
     assert record["winner"] is None
     assert record["verdicts"][0] == {
@@ -158,7 +158,7 @@ def test_record__verdicts_in_any_order__the_same_bytes() -> None:
         (AGAINST, False),
     ],
 )
-def test_supported_result__of_an_award__only_the_exact_submission(verdict: VerdictRecorded, expected: bool) -> None:
+def test_supported_is_the_exact_submission(verdict: VerdictRecorded, expected: bool) -> None:
     assert supports(verdict, AWARD) is expected
 
 
@@ -195,7 +195,7 @@ def test_verdicts_of_an_undecided_bounty_are_recorded() -> None:
         *("stranger", "no-winner", "winner-of-nothing", "silent-award", "fees-above-escrow", "open"),
     ],
 )  # fmt: skip
-def test_record__state_that_contradicts_itself__not_derived(bounty: Bounty, verdicts: list[VerdictRecorded]) -> None:
+def test_contradicting_state_has_no_record(bounty: Bounty, verdicts: list[VerdictRecorded]) -> None:
     with pytest.raises(ServiceError) as refusal:
         derived(bounty, verdicts)
     assert refusal.value.code == "derivation_failed"
@@ -206,7 +206,7 @@ def test_record__state_that_contradicts_itself__not_derived(bounty: Bounty, verd
     [(replace(ROSTER, quorum=1), ROSTER.guardian_roster_hash), (ROSTER, word("another roster"))],
     ids=["altered", "not-the-pinned-one"],
 )
-def test_record__a_roster_that_is_not_the_pinned_one__not_derived(roster: Roster, pinned: Bytes32) -> None:
+def test_other_roster_has_no_record(roster: Roster, pinned: Bytes32) -> None:
     with pytest.raises(ServiceError) as refusal:
         derived(ended(AWARD, replace(CREATED, guardian_roster_hash=pinned)), [FOR], roster)
     assert refusal.value.code == "guardian_roster_mismatch"

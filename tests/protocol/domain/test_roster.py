@@ -17,14 +17,14 @@ def _json() -> dict[str, object]:
     return to_json(ROSTER)
 
 
-def test_roster__written_and_read__the_same_with_liveness_kept() -> None:
+def test_roster_reads_back_with_its_liveness() -> None:
     first = replace(ROSTER.members[0], last_active_at=UnixSeconds(5))
     roster = replace(ROSTER, members=(first, *ROSTER.members[1:]))
     assert Roster.from_json(to_json(roster)) == roster
     assert list(_json()) == ["version", "guardian_roster_hash", "quorum", "members"]
 
 
-def test_roster__members_hash_to_the_pinned_value__verified() -> None:
+def test_members_of_the_pinned_hash_are_verified() -> None:
     ROSTER.verify(CHAIN_ID, HUB, ROSTER.guardian_roster_hash)
 
 
@@ -41,7 +41,7 @@ def test_roster__a_lying_source__refused(lie: str) -> None:
     assert refusal.value.code == "guardian_roster_mismatch"
 
 
-def test_roster__consistent_but_not_the_pinned_one__refused() -> None:
+def test_roster_that_is_not_pinned_is_refused() -> None:
     with pytest.raises(ServiceError) as refusal:
         ROSTER.verify(CHAIN_ID, HUB, word("pinned"))
     assert refusal.value.code == "guardian_roster_mismatch"
@@ -61,14 +61,14 @@ def test_roster__consistent_but_not_the_pinned_one__refused() -> None:
         ("extra", 1),
     ],
 )
-def test_roster__another_shape__refused_with_the_field_named(path: str, value: object) -> None:
+def test_roster_of_another_shape_names_its_field(path: str, value: object) -> None:
     with pytest.raises(ServiceError) as refusal:
         Roster.from_json(_json() | {path: value})
     assert refusal.value.code == "guardian_roster_invalid"
     assert all(issue.path.startswith(path) for issue in refusal.value.issues)
 
 
-def test_roster__a_member_with_a_low_order_key__refused() -> None:
+def test_member_with_a_low_order_key_is_refused() -> None:
     value = _json()
     value["members"][0]["encryption_public_key"] = LOW_ORDER  # type: ignore[index]
     with pytest.raises(ServiceError) as refusal:

@@ -30,7 +30,7 @@ def test_terms__printed_and_read__the_same(terms: Terms) -> None:
     assert len(terms.as_tuple()) == len(TERMS_TYPES)
 
 
-def test_terms__as_args__hex_words_and_decimal_strings_in_the_order_of_the_struct() -> None:
+def test_terms_as_args_are_in_the_structs_order() -> None:
     assert TERMS.to_args() == [
         word("spec"),
         TERMS.expected_roster_hash,

@@ -49,13 +49,13 @@ def test_verdict__any_body__rendered_and_read_the_same(body: str) -> None:
         assert any(issue.path == "document" for issue in error.issues)
 
 
-def test_verdict__rendered__quotes_what_yaml_would_turn_into_numbers() -> None:
+def test_rendered_verdict_quotes_numbers() -> None:
     text = render_verdict(AWARDED).decode()
     assert f'hub_address: "{HUB}"\n' in text
     assert "bounty_id: 7\n" in text
 
 
-def test_verdict__checksummed_address__read_as_lowercase() -> None:
+def test_checksummed_address_is_read_as_lowercase() -> None:
     document = render_verdict(AWARDED).replace(SOLVER.encode(), checksum_address(SOLVER).encode())
     assert parse_verdict(document) == AWARDED
 
@@ -88,18 +88,18 @@ def test_verdict__one_thing_wrong__named(verdict: WrittenVerdict, old: bytes, ne
 
 
 @pytest.mark.parametrize("body", ["", " \n", "line\r\n", "nul\0"])
-def test_verdict__a_body_that_cannot_be_committed__not_rendered(body: str) -> None:
+def test_body_without_commitment_is_not_rendered(body: str) -> None:
     with pytest.raises(ServiceError):
         render_verdict(replace(NOBODY, body=body))
 
 
-def test_verdict__a_field_that_would_read_back_differently__not_rendered() -> None:
+def test_field_that_reads_back_other_is_not_rendered() -> None:
     with pytest.raises(ServiceError):
         render_verdict(replace(AWARDED, solver_address=Address(checksum_address(SOLVER))))
 
 
 @pytest.mark.spec(71, 72)
-def test_verdict__award_without_submission__not_rendered() -> None:
+def test_award_without_submission_is_not_rendered() -> None:
     with pytest.raises(ServiceError):
         render_verdict(replace(AWARDED, submission_commitment=None))
     with pytest.raises(ServiceError):

@@ -28,7 +28,7 @@ def test_rules__hold_their_expressions_as_patterns() -> None:
     assert len(list(every_pattern())) >= 60
 
 
-def test_every_match__of_a_repetition_without_bound__is_refused() -> None:
+def test_unbounded_repetition_is_refused() -> None:
     for expression in ("a*", "ab+", "(?:ab){2,}", r"\[x\]+"):
         with pytest.raises(ValueError, match="only for search"):
             next(Pattern(expression).each("a"), None)
@@ -36,7 +36,7 @@ def test_every_match__of_a_repetition_without_bound__is_refused() -> None:
         assert list(Pattern(expression).each("b+")) is not None
 
 
-def test_neighbours__that_make_a_match_none__are_looked_at() -> None:
+def test_neighbours_can_undo_a_match() -> None:
     pattern = Pattern("todo", not_after='"', not_before=" list")
     assert words(pattern, 'TODO "todo todo list todo') == ["TODO", "todo"]
     assert pattern.search('"todo') is None
@@ -52,7 +52,7 @@ def test_neighbours__that_make_a_match_none__are_looked_at() -> None:
         ("\u20ac5 \u201cx\u201d \u2265", "\u20ac5 \u201cx\u201d \u2265"),
     ],
 )
-def test_text__is_compared_as_it_is_read__at_its_own_offsets(text: str, read: str) -> None:
+def test_text_is_compared_as_read_at_its_offsets(text: str, read: str) -> None:
     assert as_read(text) == read
     assert len(as_read(text)) == len(text)
 
@@ -62,6 +62,6 @@ def test_match__in_other_letters__is_told_as_written() -> None:
     assert (found.words, found.start) == ("\uff34\uff2f\uff24\uff2f", 7)
 
 
-def test_several_patterns__in_the_order_of_the_text__do_not_overlap() -> None:
+def test_several_patterns_do_not_overlap() -> None:
     found = each_of((Pattern("todo"), Pattern("<[^>]{0,9}>")), "todo <a todo> todo")
     assert [one.words for one in found] == ["todo", "<a todo>", "todo"]

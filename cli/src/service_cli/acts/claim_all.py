@@ -2,12 +2,11 @@
 
 Bounties are looked for in the Hub's own log where it is short or where no API answers, else in the API's list, which
 can only hide money for a while. What is due is read from the Hub alone, and of outcomes that the chain has finalized.
-The Hub marks each amount as paid, so nothing is paid twice, even where another program claims at the same time.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, NoReturn, TypeVar
+from typing import Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.rpc import Call, RpcRefused, hex_bytes
@@ -16,17 +15,13 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, parse_bounty_id
 
 from service_cli.acts.claim_events import ClaimedAmount, ClaimTotal, DueAmount
-from service_cli.acts.claims import FORMS, SEND_IT, ClaimablePart, claiming_signer, paid, payments_of, unsent_claim
-from service_cli.acts.pipeline import Plan, carry_out, deliver, prepare
+from service_cli.acts.claims import ClaimablePart, Parts, begun, call_of, pull
 from service_cli.api import api_of
-from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.outside import GIVEN, ExternalSigner
-from service_cli.chain.prepared import PreparedAct, ProgramSigner, done_already
-from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block, receipt_of
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, simulate
-from service_cli.config.environment import CLAIMANT_KEY
+from service_cli.chain.transactions import advise_wallet, simulate
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.listing import listed, require_deployment
@@ -34,14 +29,11 @@ from service_cli.queries.next_steps import STATUS
 from service_cli.queries.submissions import LONG_LOG
 from service_cli.ui.output import emit, say
 
-R = TypeVar("R")
 MOST_LISTED: Final = 10_000
 """Bounties of the API's list that are looked at in each role."""
 MOST_CLAIMS: Final = 32
 """The Hub's own bound on one transaction."""
 _CALLS_AT_ONCE: Final = 100
-_BATCH: Final = JournalEntry.of("batch", tuple[ClaimablePart, ...])
-_STEP: Final = TransactionStep("claim_many_transaction")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,85 +116,33 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
     return {event.bounty_id for _, event in ExpectedEvent(BountyFinalized).found(chain, start)}
 
 
-def claim_all(settings: Settings, signer: Signer) -> ClaimTotal | PreparedAct[ClaimTotal]:
-    """The command ``claim --all``; for a wallet the total is what the calls would pay, for a program the first call is
-    prepared. The parts of a transaction are in the journal before it is signed, so a run after a kill finds first what
-    became of them."""
+def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
+    """The command ``claim --all``; for a wallet the total is what the calls would pay."""
     session, done = Session.open(settings, signer), list[ClaimablePart]()
     chain, account = session.chain, session.account
+
+    def report(receipt: Receipt, paid: Parts) -> Parts:
+        for part in paid:
+            place = (receipt.tx_hash, receipt.block_number)
+            emit(ClaimedAmount(part.bounty_id, account, part.kind, part.amount, *place))
+        return paid
+
     with session.journal("claimall", account) as journal:
-        if (batch := journal.get(_BATCH)) and _STEP.was_attempted(journal):
+        if isinstance(signer, LocalSigner) and (parts := begun(session, journal)) is not None:
             try:
-                carry_out(session, _plan(chain, account, batch, done.extend), journal)
+                done += pull(session, call_of(parts), parts, journal, report) or ()
             except CommandRefused as refused:  # once a part was paid otherwise, the Hub reverts the whole of it
                 say(f"what an earlier run signed is not paid so: {refused.message} Looking at what is due now.")
         due, before = find_due(chain, account), {(part.kind, part.bounty_id) for part in done}
         for part in due.parts:
             emit(DueAmount(part.bounty_id, account, part.kind, part.amount))
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
-        if isinstance(signer, ProgramSigner) and left:
-            first = _plan(chain, account, left[:MOST_CLAIMS], lambda found: _total(account, list(found), due))
-            return prepare(session, first, journal)
         for start in range(0, len(left), MOST_CLAIMS):
-            plan = _plan(chain, account, parts := left[start : start + MOST_CLAIMS], done.extend)
-            simulate(chain, account, plan.planned)
-            journal.note(_BATCH, tuple(parts))
+            parts = tuple(left[start : start + MOST_CLAIMS])
+            simulate(chain, account, call_of(parts))
             if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, plan.planned)
-            deliver(session, plan, journal, lambda call: unsent_claim(chain, call), SEND_IT)
-    total = _total(account, due.parts if isinstance(signer, ExternalSigner) else done, due)
-    return done_already(chain, account, total) if isinstance(signer, ProgramSigner) else total
-
-
-def _plan(
-    chain: ChainClient,
-    account: Address,
-    parts: Sequence[ClaimablePart],
-    then: Callable[[Iterable[ClaimablePart]], R],
-) -> Plan[R]:
-    """One transaction of ``claim_all``; ``then`` is called with what it paid, part by part."""
-
-    def result(receipt: Receipt, journal: Journal) -> R:
-        try:
-            return then(_report(chain, account, receipt, parts))
-        finally:  # its proof is on chain, also where another transaction made it and the rest is to be claimed anew
-            journal.forget(_BATCH, GIVEN, *_STEP.entries)
-
-    claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
-    ids = ", ".join(str(part.bounty_id) for part in parts)
-    what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
-    # The event of one part shows the whole transaction.
-    proof = paid(parts[0].kind, parts[0].bounty_id, account)
-    return Plan(HubCall("claimMany", [claims], f"claim {what}"), proof, _STEP, result)
-
-
-def _report(
-    chain: ChainClient, account: Address, receipt: Receipt, parts: Sequence[ClaimablePart]
-) -> Iterator[ClaimablePart]:
-    """Report what a transaction paid, part by part, and yield each with the amount that was paid."""
-    found = payments_of(receipt, account)
-    if len(found) < len(parts) and (whole := receipt_of(chain, receipt.tx_hash)) is not None:
-        found = payments_of(whole, account)  # found by one event of it: the others are in its receipt
-    for part in parts:
-        amount = found.get((part.kind, part.bounty_id))
-        if amount is None:
-            message = f"Transaction {receipt.tx_hash} did not pay the {part.named}."
-            raise CommandRefused("claim_mismatch", message, next_action="Run the command again.")
-        emit(ClaimedAmount(part.bounty_id, account, part.kind, amount, receipt.tx_hash, receipt.block_number))
-        yield ClaimablePart(part.bounty_id, part.kind, amount)
-
-
-def _total(account: Address, done: Sequence[ClaimablePart], due: Due) -> ClaimTotal:
-    amount = TokenAmount(sum(part.amount for part in done))
-    return emit(ClaimTotal(account, len(done), amount, due.not_final), STATUS)
-
-
-def claimant_of_all(settings: Settings) -> LocalSigner:
-    """The one account whose key is here; several are refused."""
-    return claiming_signer(settings, _ambiguous)
-
-
-def _ambiguous(accounts: Sequence[Address]) -> NoReturn:
-    message = f"The configured keys are of {len(accounts)} accounts, and {CLAIMANT_KEY} is not set."
-    next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
-    raise CommandRefused("account_ambiguous", message, next_action=next_action)
+                advise_wallet(chain, account, call_of(parts))
+            done += pull(session, call_of(parts), parts, journal, report) or ()
+    counted = due.parts if isinstance(signer, ExternalSigner) else done
+    amount = TokenAmount(sum(part.amount for part in counted))
+    return emit(ClaimTotal(account, len(counted), amount, due.not_final), STATUS)

@@ -1,4 +1,4 @@
-"""Events of ``claim``."""
+"""Events of ``claim``, and of a Guardian's share and sign of life."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -99,3 +99,36 @@ class ClaimTotal(Event):
         if self.parts:
             return f"Done. {counted(self.parts, 'amount')}, {{amount}} together."
         return "Nothing is due."
+
+
+@dataclass(frozen=True, slots=True)
+class SignOfLife(Event):
+    """The sign of life is on chain."""
+
+    EVENT: ClassVar[str] = "guardian_heartbeat.recorded"
+    HIDES: ClassVar[tuple[str, ...]] = ("guardian",)
+    SAYS: ClassVar[str] = "Done. Your sign of life is on chain."
+    guardian: Address
+    tx_hash: Bytes32
+    block_number: BlockNumber
+
+
+@dataclass(frozen=True, slots=True)
+class AwaitedFee(UnfinalizedOutcome):
+    __doc__ = UnfinalizedOutcome.__doc__
+    EVENT: ClassVar[str] = "guardian_claim_fee.waiting"
+    SAYS: ClassVar[str] = "The outcome of bounty {bounty_id} is not final yet. Waiting until about {final_at}."
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimedFee(Event):
+    """The share is in the Guardian's account."""
+
+    EVENT: ClassVar[str] = "guardian_claim_fee.claimed"
+    HIDES: ClassVar[tuple[str, ...]] = ("guardian",)
+    SAYS: ClassVar[str] = "Done. Your share of bounty {bounty_id} is in your account."
+    bounty_id: BountyId
+    guardian: Address
+    amount: TokenAmount
+    tx_hash: Bytes32
+    block_number: BlockNumber

@@ -18,7 +18,6 @@ from enum import StrEnum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
-from bounty_protocol.chain.rpc import Call
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -48,8 +47,6 @@ from service_cli.chain.token import (
     AuthorizationState,
     allowance,
     authorization_state,
-    calls_for_authorizations,
-    has_code,
     shown_amount,
     takes_authorizations,
 )
@@ -59,7 +56,6 @@ from service_cli.chain.transactions import (
     TokenApproval,
     Transaction,
     TransactionStep,
-    calls_for_means,
     require_means,
 )
 from service_cli.config.settings import ToBeSigned
@@ -92,17 +88,12 @@ def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
     return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
 
 
-def calls_before_funding(chain: ChainClient, poster: Address) -> list[Call]:
-    """What choosing a path and asking for its means reads."""
-    return [*calls_for_authorizations(chain, poster), *calls_for_means(poster)]
-
-
 def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
     """Why an account funds by an allowance; None where one signature is enough."""
     if path is FundingPath.AUTHORIZATION:
         return None
     why = (
-        "has code, which the token asks instead of its key" if has_code(chain, poster) else "cannot sign for this token"
+        "has code, which the token asks instead of its key" if chain.has_code(poster) else "cannot sign for this token"
     )
     return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
 
@@ -216,7 +207,7 @@ class Funding:
         conditions: HubConditions,
         known: tuple[Escrow, ...],
         following: NextFunding,
-        result: Callable[[Receipt, Journal], FundedBounty],
+        result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
         """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
         journal's work.
@@ -226,10 +217,9 @@ class Funding:
         if self.own(known) is not None:
             raise AssertionError("a bounty that exists is not created again")
         chain, account = self.session.chain, self.session.account
-        with chain.prefetched(*calls_before_funding(chain, account)):
-            path = self._chosen_path()
-            if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-                require_means(chain, account, CREATION_CALLS[path])
+        path = self._chosen_path()
+        if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
+            require_means(chain, account, CREATION_CALLS[path])
         terms, summary = self._terms(conditions, following), self._summary(conditions)
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)

@@ -5,7 +5,7 @@ from typing import Final
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.types import Address
 
-from service_cli.acts.fee_events import SignOfLife
+from service_cli.acts.claim_events import SignOfLife
 from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import Receipt
@@ -27,7 +27,7 @@ def heartbeat(settings: Settings) -> SignOfLife:
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     with session.journal("heartbeat", session.account) as journal:
         # No event proves it: that of an earlier sign of life, in the block before this one is signed, is the same.
-        return carry_out(session, Plan(_CALL, None, _STEP, lambda *of: _recorded(session, *of)), journal)
+        return carry_out(session, Plan(_CALL, None, _STEP, lambda found: _recorded(session, found, journal)), journal)
 
 
 def _recorded(session: Session[LocalSigner], receipt: Receipt, journal: Journal) -> SignOfLife:
@@ -39,7 +39,7 @@ def _recorded(session: Session[LocalSigner], receipt: Receipt, journal: Journal)
         return _alive(session.account, receipt, journal)
     say(f"an earlier run's sign of life was mined in block {receipt.block_number}: recording another one")
     journal.forget(*_STEP.entries)
-    return carry_out(session, Plan(_CALL, None, _STEP, lambda *of: _alive(session.account, *of)), journal)
+    return carry_out(session, Plan(_CALL, None, _STEP, lambda found: _alive(session.account, found, journal)), journal)
 
 
 def _alive(guardian: Address, receipt: Receipt, journal: Journal) -> SignOfLife:

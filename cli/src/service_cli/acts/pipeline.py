@@ -1,29 +1,24 @@
-"""The path of every act: planned from what was read, then sent by a key here, or given to a wallet or to a program.
+"""The path of every act: planned from what was read, then sent by a key here, or given to a wallet.
 
 A plan is all that an act would do: its call, the event that proves it, and the result of the transaction that has
 this event. A preview is the plan; nothing of it is signed. Each act has a journal, so that a run after a kill goes on
 with the very call that an earlier run signed or gave out, and checks nothing again that was decided then.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from service_cli.chain.journal import Journal, journal_in
-from service_cli.chain.outside import GIVEN, ExternalSigner, Given, done_by_wallet, note_given
-from service_cli.chain.prepared import ActCall, PreparedAct, ProgramSigner, done_already
-from service_cli.chain.receipts import Receipt
-from service_cli.chain.sender import newest_settled, send
-from service_cli.chain.session import ChainClient, Session
+from service_cli.chain.journal import Journal
+from service_cli.chain.outside import GIVEN, ExternalSigner, done_by_wallet, note_given
+from service_cli.chain.receipts import ExpectedEvent, Receipt
+from service_cli.chain.sender import send
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
     ContractCall,
-    DoneEvidence,
-    HubCall,
     Transaction,
     TransactionStep,
-    require_usual_gas,
-    simulate,
 )
 from service_cli.ui.event import Event
 from service_cli.ui.output import emit, say
@@ -40,33 +35,23 @@ def _nothing_changed() -> None:
 class Plan(Generic[R_co]):
     """What an act does now. Its call brings about what ``expects`` shows; without that only a receipt does."""
 
-    call: ContractCall | None
-    """None where nothing is left to be done."""
-    expects: DoneEvidence | None
+    call: ContractCall
+    expects: ExpectedEvent[Any] | None
     step: TransactionStep
-    result: Callable[[Receipt, Journal], R_co]
+    result: Callable[[Receipt], R_co]
     """Reports what the proving transaction brought about, and then drops from the journal what is over."""
     found: Receipt | None = None
     """The proving transaction, where the chain has it already."""
+    unsent: Event | None = None
+    """Its call as an event, where a wallet may send it."""
     check_anew: Callable[[], None] = _nothing_changed
     """Refuses what was right when it was planned, where it is to be signed with another nonce later."""
 
-    @property
-    def planned(self) -> ContractCall:
-        """The call of an act that is not done."""
-        if self.call is None:
-            raise RuntimeError("nothing is left to be done")
-        return self.call
 
-
-def deliver(
-    session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
-) -> R | PreparedAct[R] | None:
+def deliver(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
     """Carry the plan out in the way of the session's signer; None where a wallet has still to send the call."""
-    if isinstance(session.signer, ProgramSigner):
-        return prepare(session, plan, journal)
     if isinstance(session.signer, ExternalSigner):
-        return give(session, plan, journal, unsent_call, ask)
+        return give(session, plan, journal, ask)
     return carry_out(session, plan, journal)
 
 
@@ -77,66 +62,28 @@ def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
         raise RuntimeError("only a key of this process sends")
     receipt = plan.found
     if receipt is None:
-        transaction = Transaction(plan.planned, plan.expects, check_anew=plan.check_anew)
+        transaction = Transaction(plan.call, plan.expects, check_anew=plan.check_anew)
         receipt = send(Session(session.chain, signer), transaction, journal, plan.step)
-    return plan.result(receipt, journal)
+    return plan.result(receipt)
 
 
-def give(
-    session: Session[Signer], plan: Plan[R], journal: Journal, unsent_call: Callable[[HubCall], Event], ask: str
-) -> R | None:
+def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
     """Report what a wallet sent since an earlier run; else give it the call as an event, and ``ask`` for it: None."""
     chain, receipt = session.chain, plan.found
-    if receipt is None and plan.expects is not None and was_given(journal, plan.planned):
+    if receipt is None and plan.expects is not None and was_given(journal, plan.call):
         receipt = done_by_wallet(chain, plan.expects, journal)
     if receipt is not None:
-        return plan.result(receipt, journal)
-    call = plan.planned
-    if not isinstance(call, HubCall):
-        raise TypeError("a wallet is given calls of the Hub alone")
+        return plan.result(receipt)
+    call = plan.call
+    if plan.unsent is None:
+        raise RuntimeError("no wallet sends this act")
     note_given(chain, call, journal)
-    emit(unsent_call(call))
+    emit(plan.unsent)
     say(ask)
     return None
 
 
-def prepare(session: Session[Signer], plan: Plan[R], journal: Journal) -> PreparedAct[R]:
-    """The simulated call for another program to send; none where the chain has the act already."""
-    chain, account, expects = session.chain, session.account, plan.expects
-    if plan.found is not None:
-        return done_already(chain, account, plan.result(plan.found, journal))
-    if expects is None:
-        raise ValueError("nothing shows that this act is done")
-    since, call = chain.latest().number, plan.planned
-    require_usual_gas(chain, account, call)
-    simulate(chain, account, call)
-    journal.note(GIVEN, Given(call.data, since))
-
-    def find(later: ChainClient) -> R | None:
-        if (receipt := newest_settled(later, expects, since)) is None:
-            return None
-        with journal_in(journal.folder) as again:
-            return plan.result(receipt, again)
-
-    given = (ActCall(call.target(chain), call.data),)
-    return PreparedAct(chain.chain_id, chain.hub.address, account, given, call.summary, since, find)
-
-
 def was_given(journal: Journal, call: ContractCall) -> bool:
-    """Whether an earlier run gave this very call to a wallet or to a program."""
+    """Whether an earlier run gave this very call to a wallet."""
     given = journal.get(GIVEN)
     return given is not None and given.data == call.data
-
-
-def resumed(session: Session[Signer], journal: Journal, plans: Iterable[Plan[R]]) -> Plan[R] | None:
-    """The plan whose call an earlier run signed with the key here, or gave to a wallet that has sent it."""
-    given = journal.get(GIVEN) if isinstance(session.signer, ExternalSigner) else None
-    for plan in plans:
-        kept = journal.get(plan.step.attempt) if isinstance(session.signer, LocalSigner) else None
-        if kept is not None and kept.data == plan.planned.data:
-            return plan
-        if given is None or given.data != plan.planned.data or plan.expects is None:
-            continue
-        if plan.expects.newest(session.chain, given.from_block) is not None:
-            return plan
-    return None

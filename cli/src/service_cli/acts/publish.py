@@ -16,7 +16,6 @@ from functools import partial
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
-from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -25,13 +24,11 @@ from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, Unix
 from service_cli.acts.earlier import note_text, require_no_open_one
 from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
 from service_cli.acts.fund import (
-    CREATE,
     CREATION_CALLS,
     FUNDED,
     Funding,
     FundingPath,
     NextFunding,
-    calls_before_funding,
     funding_path,
     path_explained,
     what_may_create,
@@ -87,7 +84,9 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
         except CommandRefused as error:
             if error.code != "authorization_used" or (receipt := funding.created()) is None:
                 raise
-            return _funded(session, commitment, receipt, journal)  # mined after this run had looked for it first
+            return _funded(funding, receipt)  # mined after this run had looked for it first
+        if isinstance(plan, FundedBounty):
+            return plan
         try:
             return carry_out(session, plan, journal)
         except CommandRefused as error:
@@ -96,27 +95,28 @@ def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, p
             if (receipt := funding.created()) is None:
                 raise funding.refusal_of_revert() from error
             # From another machine, in the same moment: the token took one authorization of the two.
-            return _funded(session, commitment, receipt, journal)
+            return _funded(funding, receipt)
 
 
-def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConsent) -> Plan[FundedBounty]:
+def _plan(
+    funding: Funding, page: bytes, path: str | None, consent: FundingConsent
+) -> Plan[FundedBounty] | FundedBounty:
     """Find the bounty, or plan its creation, once the page is published: whatever is signed, the API is asked in the
     same run."""
     session, commitment, journal = funding.session, funding.commitment, funding.journal
-    result = partial(_funded, session, commitment)
     if (done := journal.get(FUNDED)) is not None:
         if agreed(session.chain, Fact.DONE, partial(_has, session, done)):
             say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
             with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                 escrows_of(session.chain, session.api, session.account, commitment)
-            return _there(session, commitment, done)
+            return _report(funding, done)
         say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
     if (receipt := funding.created()) is not None:
-        return Plan(None, None, CREATE, result, receipt)
+        return _funded(funding, receipt)
     since = session.chain.latest().number
     known = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
-        return _there(session, commitment, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
+        return _report(funding, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     hidden = hidden_escrows(session.chain, session.account, commitment, known)
     following = NextFunding(1 + len(known) + len(hidden), since, consent.again)
     if not consent.again:
@@ -135,7 +135,7 @@ def _plan(funding: Funding, page: bytes, path: str | None, consent: FundingConse
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if not funding.is_under_way(conditions):
         _publish_on_terms(funding, page, path, conditions, consent)
-    return funding.plan(conditions, known, following, result)
+    return funding.plan(conditions, known, following, partial(_funded, funding))
 
 
 def _publish_on_terms(
@@ -147,47 +147,35 @@ def _publish_on_terms(
     require_same_token(deployment(session.settings, session.api), token)
     check_terms(chain, conditions, challenge, account)
     require_ready(page, path, chain.latest().time, conditions)
-    with chain.prefetched(balance_call(token.address, account), *calls_before_funding(chain, account)):
-        check_tokens(chain, account, challenge, token)
-        funded_by = funding_path(chain, account)
-        require_means(chain, account, CREATION_CALLS[funded_by])
+    check_tokens(chain, account, challenge, token)
+    funded_by = funding_path(chain, account)
+    require_means(chain, account, CREATION_CALLS[funded_by])
     if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
     _publish(session, page, funding.commitment, challenge, conditions)
     confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
-def _there(session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty) -> Plan[FundedBounty]:
-    """The bounty that exists already: nothing is left to be sent."""
-
-    def result(_: Receipt, journal: Journal) -> FundedBounty:
-        return _report(session, commitment, done, journal)
-
-    return Plan(None, None, CREATE, result, Receipt(done.tx_hash, done.block_number, ()))
-
-
-def _funded(session: ApiSession[LocalSigner], commitment: Bytes32, receipt: Receipt, journal: Journal) -> FundedBounty:
+def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
     """The bounty that the transaction created, remembered as funded."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
         raise _not_created(receipt.tx_hash)
-    done = FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, commitment)
-    return _report(session, commitment, done, journal)
+    done = FundedBounty(receipt.tx_hash, receipt.block_number, created.bounty_id, funding.commitment)
+    return _report(funding, done)
 
 
-def _report(
-    session: ApiSession[LocalSigner], commitment: Bytes32, done: FundedBounty, journal: Journal
-) -> FundedBounty:
+def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
     """Remember the bounty and report it, if the Hub itself has it as this account's on this page."""
     try:
-        view = session.chain.bounty(done.bounty_id)
+        view = funding.session.chain.bounty(done.bounty_id)
     except CommandFailed:
-        if journal.get(FUNDED) != done:
+        if funding.journal.get(FUNDED) != done:
             raise
         return emit(done, watching(done.bounty_id))  # it is funded, whatever an endpoint can say of it now
-    if (view.poster, view.spec_commitment) != (session.account, commitment):
+    if (view.poster, view.spec_commitment) != (funding.session.account, funding.commitment):
         raise _not_created(done.tx_hash)
-    journal.note(FUNDED, done)
+    funding.journal.note(FUNDED, done)
     return emit(done, for_poster(done.bounty_id, view))
 
 

@@ -5,7 +5,6 @@ endpoint, and a transaction counts only with its event.
 """
 
 from contextlib import suppress
-from functools import partial
 from typing import Final
 
 from bounty_protocol.domain.envelope import Envelope
@@ -17,7 +16,7 @@ from service_cli.acts.pipeline import Plan, was_given
 from service_cli.acts.submit_events import SubmittedWork, UnsentSubmission
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
-from service_cli.chain.outside import GIVEN, ExternalSigner
+from service_cli.chain.outside import GIVEN
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
@@ -134,11 +133,10 @@ def recording(
     elif isinstance(work.session.signer, LocalSigner):
         others = [_step(one).last_nonce(journal) for one in journal.get(MADE) or () if one != commitment]
         require_after(work.session, others, "another Submission of yours")
-    elif isinstance(work.session.signer, ExternalSigner):
+    else:
         _require_unsent(work, call, proof, commitment, journal)
-    elif was_given(journal, call):
-        say("it was prepared before: if it was sent, wait; sent twice, it moves the Submission to a later place")
-    return Plan(call, proof, step, partial(_result, work, envelope), found)
+    unsent = unsent_submission(work.chain, call)
+    return Plan(call, proof, step, lambda receipt: _result(work, envelope, receipt, journal), found, unsent)
 
 
 def _require_unsent(
@@ -173,7 +171,7 @@ def drop_replaced(work: Work, journal: Journal) -> None:
 
 
 def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:
-    """Whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet or a program."""
+    """Whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet."""
     commitment = envelope.commitment()
     is_out = _step(commitment).was_attempted(journal) or was_given(journal, submit_call(work, envelope))
     return is_out or active(work) == commitment

@@ -22,23 +22,19 @@ from service_cli.acts.recording import (
     may_be_recorded,
     recording,
     require_place,
-    unsent_submission,
 )
 from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.acts.upload import upload_and_prepare, upload_late
 from service_cli.api import ApiClient
 from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
-from service_cli.chain.prepared import PreparedAct, ProgramSigner
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import (
     HubCall,
     advise_wallet,
-    calls_before_sending,
     gas_cost,
     require_affordable,
-    require_usual_gas,
     simulate,
 )
 from service_cli.config.environment import FURTHER_VARIABLE
@@ -91,9 +87,8 @@ class SubmitOptions:
 
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
-) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
-    """The command ``solver:submit``; None where a wallet outside has still to send the call. Where a program acts for
-    the account, the call is prepared for it instead."""
+) -> SubmittedWork | None:
+    """The command ``solver:submit``; None where a wallet outside has still to send the call."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     with work.journal() as journal:
@@ -103,7 +98,7 @@ def submit(
         plan = _plan(work, api, directory, options, journal)
         until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
         ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
-        return deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), ask)
+        return deliver(work.session, plan, journal, ask)
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
@@ -199,9 +194,7 @@ def _hint_without_api() -> Iterator[None]:
         raise CommandFailed(failure.code, failure.message, issues=failure.issues, next_action=next_action) from failure
 
 
-def _finish_late(
-    work: Work, api: ApiClient | None, directory: Path, journal: Journal
-) -> SubmittedWork | PreparedAct[SubmittedWork] | None:
+def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Journal) -> SubmittedWork | None:
     """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
     are missing. Other files are refused: they came too late."""
     envelope, recorded = journal.get(SEALED), active(work)
@@ -218,7 +211,7 @@ def _finish_late(
         raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
     say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
     plan = recording(work, envelope, journal)
-    done = deliver(work.session, plan, journal, lambda call: unsent_submission(work.chain, call), "")
+    done = deliver(work.session, plan, journal, "")
     if api is None:
         _print_kept(work, envelope, journal)
     else:
@@ -237,14 +230,11 @@ def _are_those_sealed(journal: Journal, directory: Path) -> bool:
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
     chain, solver, call = work.chain, work.solver, _placeholder(work)
-    with chain.prefetched(*calls_before_sending(chain, solver, call)):
-        simulate(chain, solver, call)
-        if isinstance(work.session.signer, LocalSigner):
-            require_affordable(chain, solver, call)
-        elif isinstance(work.session.signer, ProgramSigner):
-            require_usual_gas(chain, solver, call)
-        else:
-            advise_wallet(chain, solver, call)
+    simulate(chain, solver, call)
+    if isinstance(work.session.signer, LocalSigner):
+        require_affordable(chain, solver, call)
+    else:
+        advise_wallet(chain, solver, call)
 
 
 def _placeholder(work: Work) -> HubCall:

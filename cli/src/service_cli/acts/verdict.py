@@ -52,7 +52,6 @@ from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
     TransactionStep,
-    calls_before_sending,
     gas_cost,
     require_affordable,
     simulate,
@@ -213,7 +212,7 @@ def _plan(
     """The call that records it, once everything before its transaction is done, by this run or an earlier one."""
     chain = session.chain
 
-    def result(receipt: Receipt, journal: Journal) -> AnchoredVerdict:
+    def result(receipt: Receipt) -> AnchoredVerdict:
         done = verdict.anchored(receipt)
         journal.note(RECORDED, done)
         return _show(chain, verdict, done)
@@ -238,9 +237,8 @@ def _plan(
         _hand_out(session, verdict, options, journal, is_signed=True)
         return plan
     _require_alone(session, verdict, verdict.state, options)
-    with chain.prefetched(*calls_before_sending(chain, session.account, verdict.call())):
-        simulate(chain, session.account, verdict.call())
-        require_affordable(chain, session.account, verdict.call())
+    simulate(chain, session.account, verdict.call())
+    require_affordable(chain, session.account, verdict.call())
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
     confirm_reasons(reasons)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour

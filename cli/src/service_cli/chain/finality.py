@@ -6,8 +6,7 @@ text and as an event; what the newest block already rules out is refused at once
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header, header_at
 from bounty_protocol.chain.hub import BountyView
@@ -21,6 +20,7 @@ from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.errors import CommandFailed
 from service_cli.ui.output import Waiting, emit, say
 
+T = TypeVar("T")
 PATIENCE_SECONDS: Final = 1_800.0
 """How long a command waits for what is not final yet."""
 _LEAST_SECONDS, _MOST_SECONDS = 1.0, 15.0
@@ -28,60 +28,36 @@ _LEAST_SECONDS, _MOST_SECONDS = 1.0, 15.0
 _LOOKS: Final = 10
 
 
-@dataclass(frozen=True, slots=True)
-class PendingOutcome:
-    """An outcome that is not final yet: its block, the finalized one, and about when that will have come so far."""
-
-    bounty_id: BountyId
-    block: BlockNumber
-    finalized: BlockNumber
-    now: UnixSeconds
-    final_at: UnixSeconds
-
-    @property
-    def text(self) -> str:
-        return (
-            f"The outcome of bounty {self.bounty_id} is in block {self.block}, the chain has finalized {self.finalized}"
-        )
-
-    def show(self, kind: type[UnfinalizedOutcome]) -> None:
-        """Show it, as an event of this kind and as text."""
-        emit(kind(self.bounty_id, self.block, self.finalized, self.final_at))
-
-
 def once_final(
-    chain: ChainClient,
-    bounty_id: BountyId,
-    waiting_event: type[UnfinalizedOutcome],
-    check: Callable[[BountyView], object],
-) -> BountyView:
-    """The bounty as the newest block has it, once its outcome is final; ``check`` refuses what can be refused before.
+    chain: ChainClient, bounty_id: BountyId, waiting_event: type[UnfinalizedOutcome], check: Callable[[BountyView], T]
+) -> T:
+    """What ``check`` finds in the bounty as the newest block has it, once its outcome is final; it refuses what can be
+    refused before.
 
     An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
     answer while this waits is queried again.
     """
-    began, pending = time.monotonic(), None
+    began, pending, left = time.monotonic(), None, 0
     with Waiting("waiting for finality") as waiting:
         while True:
             elapsed = int(time.monotonic() - began)
             try:
-                with chain.prefetched(chain.hub.call("getBounty", bounty_id), chain.finalized_call):
-                    bounty = chain.bounty(bounty_id)
-                    check(bounty)
-                    finalized = chain.finalized()
+                bounty = chain.bounty(bounty_id)
+                found, finalized = check(bounty), chain.finalized()
                 if _stands(chain, bounty_id, bounty, finalized):
-                    return bounty
-                if pending is None and (pending := _pending(chain, bounty_id, finalized)) is not None:
-                    pending.show(waiting_event)
+                    return found
+                if pending is None and (pending := _pending(chain, bounty_id, finalized, waiting_event)) is not None:
+                    emit(pending)
+                    left = pending.final_at - chain.latest().time + elapsed
                 if elapsed >= PATIENCE_SECONDS:
-                    raise _impatient(_pending(chain, bounty_id, finalized) or pending)
+                    raise _impatient(_pending(chain, bounty_id, finalized, waiting_event) or pending)
             except CommandFailed as failure:
                 if failure.code != "chain_unavailable" or pending is None or elapsed >= PATIENCE_SECONDS:
                     raise
                 say(f"{failure.message} Looking again.")
-            left = 0 if pending is None else max(0, pending.final_at - pending.now - elapsed)
-            waiting.tick(left or None)
-            time.sleep(min(_MOST_SECONDS, max(_LEAST_SECONDS, left / _LOOKS)))
+            still = max(0, left - elapsed)
+            waiting.tick(still or None)
+            time.sleep(min(_MOST_SECONDS, max(_LEAST_SECONDS, still / _LOOKS)))
 
 
 def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finalized: Header) -> bool:
@@ -91,21 +67,25 @@ def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finaliz
     return final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner)
 
 
-def _pending(chain: ChainClient, bounty_id: BountyId, finalized: Header) -> PendingOutcome | None:
+def _pending(
+    chain: ChainClient, bounty_id: BountyId, finalized: Header, kind: type[UnfinalizedOutcome]
+) -> UnfinalizedOutcome | None:
     """How far finality has to come, if it goes on as far behind as now; None where a reorg took the outcome out."""
     start = BlockNumber(finalized.number + 1)
     found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
     if found is None:
         return None
-    now = chain.latest().time
     with chain_errors():
         ended = header_at(chain.rpc, found.block_number).time
-    final_at = UnixSeconds(now + ended - finalized.time)
-    return PendingOutcome(bounty_id, found.block_number, finalized.number, now, final_at)
+    final_at = UnixSeconds(chain.latest().time + ended - finalized.time)
+    return kind(bounty_id, found.block_number, finalized.number, final_at)
 
 
-def _impatient(pending: PendingOutcome | None) -> CommandFailed:
-    message = "The chain has not finalized the outcome." if pending is None else f"{pending.text}."
+def _impatient(pending: UnfinalizedOutcome | None) -> CommandFailed:
+    message = "The chain has not finalized the outcome."
+    if pending is not None:
+        where = f"The outcome of bounty {pending.bounty_id} is in block {pending.block_number}"
+        message = f"{where}, the chain has finalized {pending.finalized_block_number}."
     return CommandFailed(
         "not_finalized",
         message,

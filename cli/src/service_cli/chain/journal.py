@@ -108,13 +108,7 @@ class Journal:
 @contextmanager
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
     """The journal of one piece of work, held by this process alone."""
-    with journal_in(journal_folder(chain_id, hub, names)) as journal:
-        yield journal
-
-
-@contextmanager
-def journal_in(folder: Path) -> Iterator[Journal]:
-    """The same, by the folder of a journal that was open before."""
+    folder = journal_folder(chain_id, hub, names)
     with private_file(folder, "lock") as lock:
         if not _is_taken(lock):
             message = "The same command is already running."

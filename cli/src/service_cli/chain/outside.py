@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
 from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.signature import recover
@@ -18,9 +18,9 @@ from bounty_protocol.types import Address, BlockNumber
 from service_cli.chain import sender
 from service_cli.chain.events import ApprovalRequired
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import Receipt
+from service_cli.chain.receipts import ExpectedEvent, Receipt
 from service_cli.chain.session import ChainClient
-from service_cli.chain.transactions import DoneEvidence, HubCall
+from service_cli.chain.transactions import ContractCall
 from service_cli.config.env_consent import require_meant
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
@@ -82,14 +82,14 @@ class Given:
 GIVEN: Final = JournalEntry.of("given_to_wallet", Given)
 
 
-def note_given(chain: ChainClient, call: HubCall, journal: Journal) -> None:
+def note_given(chain: ChainClient, call: ContractCall, journal: Journal) -> None:
     """Note the call before a wallet is given it; the block of the first time counts."""
     given = journal.get(GIVEN)
     if given is None or given.data != call.data:
         journal.note(GIVEN, Given(call.data, chain.latest().number))
 
 
-def done_by_wallet(chain: ChainClient, proof: DoneEvidence, journal: Journal) -> Receipt | None:
+def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journal) -> Receipt | None:
     """Return the event of a call that an earlier run gave to a wallet, with enough blocks on top; None where the chain
     shows none."""
     given = journal.get(GIVEN)

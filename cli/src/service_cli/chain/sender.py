@@ -17,23 +17,21 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from bounty_protocol.chain.blocks import Header, block_before, header_at
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
-from service_cli.chain.receipts import Receipt, receipt_of
+from service_cli.chain.receipts import ExpectedEvent, Receipt, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
-    DoneEvidence,
     SignedStep,
     Transaction,
     TransactionStep,
     account_nonce,
-    calls_before_sending,
     gas_cost,
     next_nonce,
     nonce_of,
@@ -172,7 +170,7 @@ def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
         return block_before(chain.rpc, head, _CONFIRMED_SECONDS).number
 
 
-def newest_settled(chain: ChainClient, proof: DoneEvidence, since: BlockNumber) -> Receipt | None:
+def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
     """The newest transaction since that block which did it, once it has enough blocks on top: from one look."""
     head = chain.latest()
     found = proof.newest(chain, since)
@@ -206,9 +204,8 @@ class _Sending:
             return
         account = self.signer.address
         with account_lock(self.chain.chain_id, account):  # so that the next command sees the nonce taken
-            with self.chain.prefetched(*calls_before_sending(self.chain, account, self.call)):
-                simulate(self.chain, account, self.call)
-                self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
+            simulate(self.chain, account, self.call)
+            self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
             self._offer()
 
     def run(self) -> Receipt | None:

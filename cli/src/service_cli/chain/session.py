@@ -9,18 +9,18 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
-from bounty_protocol.chain.blocks import Header, block_to_sign, header_at, header_call
+from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import (
-    Call,
     ChainUnavailable,
+    Rpc,
     RpcRefused,
     host_of,
     quantity,
@@ -28,7 +28,6 @@ from bounty_protocol.chain.rpc import (
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
-from service_cli.chain.prefetch import PrefetchingRpc
 from service_cli.chain.signer import Signer
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandFailed, CommandRefused
@@ -42,7 +41,6 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
 
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
-_OTHER_RELEASE = "Use the release of the client that its operator names for this Hub; bounties on it stay as they are."
 
 
 class ChainClient:
@@ -54,7 +52,7 @@ class ChainClient:
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
-        self.rpc = PrefetchingRpc(self.url)
+        self.rpc = Rpc([self.url], patient=True)
         show_by(token=lambda: self.token)
         self.hub = Hub(self.rpc, settings.hub_address())
         self.block: BlockNumber | None = None
@@ -96,20 +94,15 @@ class ChainClient:
         chain.check_deployment()
         return chain
 
-    def prefetched(self, *calls: Call) -> AbstractContextManager[None]:
-        """Have these read by one request, for what is read within (``chain/prefetch.py``)."""
-        return self.rpc.prefetched(calls)
-
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
-        constants = map(self.hub.call, ("token", "revealDelay", "publicationDelay"))
-        with self.prefetched(("eth_chainId", []), code_call(self.hub.address), *constants), chain_errors():
+        with chain_errors():
             served = quantity(self.rpc.call("eth_chainId"))
             if served != self.chain_id:
                 where = f" at {printable(host_of(self.url), 100)}"
                 named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
                 raise _incoherent(f"The RPC endpoint{where} serves {named}.")
-            if self.rpc.answer(code_call(self.hub.address)) in {"0x", None}:
+            if not self.has_code(self.hub.address):
                 raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
             try:
                 token, delay = self.hub.token(), self.hub.reveal_delay()
@@ -117,13 +110,6 @@ class ChainClient:
                 if not error.is_revert:
                     raise
                 raise _incoherent(f"The contract at {self.hub.address} is not a Hub.") from error
-            try:
-                self.hub.publication_delay()
-            except RpcRefused as error:
-                if not error.is_revert:
-                    raise
-                message = f"The Hub at {self.hub.address} is of an earlier release than this client."
-                raise CommandRefused("hub_outdated", message, next_action=_OTHER_RELEASE) from error
         if token != self.settings.escrow_token():
             raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
         if delay != self.settings.reveal_delay():
@@ -135,11 +121,6 @@ class ChainClient:
             header = header_at(self.rpc, "latest")
         show_by(now=header.time)
         return header
-
-    @property
-    def finalized_call(self) -> Call:
-        """What ``finalized`` reads first."""
-        return NEWEST_HEADER if self.settings.finality_depth() else header_call("finalized")
 
     def finalized(self) -> Header:
         """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
@@ -153,10 +134,10 @@ class ChainClient:
     @cached_property
     def token(self) -> "EscrowToken":
         """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
-        from bounty_protocol.chain.hub_constants import read_token, token_calls
+        from bounty_protocol.chain.hub_constants import read_token
 
         address = self.settings.escrow_token()
-        with self.prefetched(*token_calls(address)), chain_errors():
+        with chain_errors():
             token = read_token(self.rpc, address)
         self.require_recorded(token)
         return token
@@ -208,17 +189,20 @@ class ChainClient:
 
     def require_own_rules(self, account: Address) -> None:
         """Refuse a signature that a plain key of this account did not make, unless the account is a contract."""
-        with chain_errors():
-            code = self.rpc.answer(code_call(account))
-        if code in {"0x", None}:
+        if not self.has_code(account):
             message = f"This signature is not one of {account} over what was shown. It was not sent."
             next_action = "Sign with that account's wallet, exactly what was shown last."
             raise CommandRefused("signature_mismatch", message, next_action=next_action)
 
+    def has_code(self, account: Address) -> bool:
+        """Whether an account is a contract, or was delegated to one (EIP-7702)."""
+        with chain_errors():
+            return self.rpc.call("eth_getCode", account, "latest") not in {"0x", None}
+
     def balance(self, account: Address) -> Wei:
         """Wei."""
         with chain_errors():
-            return Wei(quantity(self.rpc.answer(balance_call(account))))
+            return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""
@@ -251,20 +235,6 @@ class Session(Generic[S_co]):
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """The journal of one piece of work on this Hub, held by this process alone."""
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
-
-
-NEWEST_HEADER: Final[Call] = header_call("latest")
-"""What ``ChainClient.latest`` reads."""
-
-
-def code_call(account: Address) -> Call:
-    """The call for an account's code."""
-    return "eth_getCode", [account, "latest"]
-
-
-def balance_call(account: Address) -> Call:
-    """The call of ``ChainClient.balance``."""
-    return "eth_getBalance", [account, "latest"]
 
 
 def require_bounty_id(value: object) -> None:

@@ -125,19 +125,6 @@ def _signer_of(environment: Environment, variable: str, source: KeySource) -> Lo
         raise CommandRefused("key_malformed", message, next_action=next_action) from None
 
 
-def with_integers(typed_data: Mapping[str, object]) -> dict[str, object]:
-    """Typed data with decimal strings of integer fields as integers, as the signing library wants them."""
-    types, message = typed_data["types"], typed_data["message"]
-    if not isinstance(types, dict) or not isinstance(message, dict):
-        raise TypeError("not typed data")
-    kinds = {entry["name"]: entry["type"] for entry in types[typed_data["primaryType"]]}
-    values = {
-        name: int(value) if kinds[name].startswith("uint") and isinstance(value, str) else value
-        for name, value in message.items()
-    }
-    return {**typed_data, "message": values}
-
-
 def eth_account() -> "type[Account]":
     """eth-account, imported for a keystore alone: it takes longer than everything else of a command.
 

@@ -8,14 +8,14 @@ from enum import Enum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
-from bounty_protocol.chain.hub_constants import read_token, token_calls
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.chain.hub_constants import read_token
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32
 
 from service_cli.chain.receipts import account_topic, read_logs
-from service_cli.chain.session import ChainClient, chain_errors, code_call
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.ui.text import amount
 
 _ALLOWANCE: Final = "0xdd62ed3e"
@@ -46,42 +46,25 @@ def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
         return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
 
-def has_code(chain: ChainClient, account: Address) -> bool:
-    """Whether an account is a contract, or was delegated to one (EIP-7702)."""
-    with chain_errors():
-        return chain.rpc.answer(code_call(account)) != "0x"
-
-
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
     """Whether the token would accept an EIP-3009 signature of a plain key of this account.
 
     Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
     would reject what is signed here.
     """
-    with chain.prefetched(*calls_for_authorizations(chain, owner)):
-        if has_code(chain, owner):
-            return False
-        try:
-            state = _ask(chain, _any_state(owner))
-            separator = _ask(chain, _DOMAIN_SEPARATOR)
-            token = read_token(chain.rpc, chain.settings.escrow_token())
-        except (RpcRefused, ChainUnavailable, ValueError) as error:
-            with chain_errors():
-                if isinstance(error, ChainUnavailable) and error.limited:
-                    raise error  # noqa: TRY201  # within, it is the command's own
-                chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
-            return False
-        return len(state) == 32 and separator == domain_separator(token, chain.chain_id)
-
-
-def calls_for_authorizations(chain: ChainClient, owner: Address) -> list[Call]:
-    """What ``takes_authorizations`` reads."""
-    asked = (_call(chain, data) for data in (_any_state(owner), _DOMAIN_SEPARATOR))
-    return [code_call(owner), *asked, *token_calls(chain.settings.escrow_token())]
-
-
-def _any_state(owner: Address) -> str:
-    return _AUTHORIZATION_STATE + _word(owner) + "00" * 32
+    if chain.has_code(owner):
+        return False
+    try:
+        state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
+        separator = _ask(chain, _DOMAIN_SEPARATOR)
+        token = read_token(chain.rpc, chain.settings.escrow_token())
+    except (RpcRefused, ChainUnavailable, ValueError) as error:
+        with chain_errors():
+            if isinstance(error, ChainUnavailable) and error.limited:
+                raise error  # noqa: TRY201  # within, it is the command's own
+            chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
+        return False
+    return len(state) == 32 and separator == domain_separator(token, chain.chain_id)
 
 
 def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
@@ -104,11 +87,7 @@ def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockN
 
 
 def _ask(chain: ChainClient, data: str) -> bytes:
-    return hex_bytes(chain.rpc.answer(_call(chain, data)))
-
-
-def _call(chain: ChainClient, data: str) -> Call:
-    return "eth_call", [{"to": chain.settings.escrow_token(), "data": data}, "latest"]
+    return hex_bytes(chain.rpc.call("eth_call", {"to": chain.settings.escrow_token(), "data": data}, "latest"))
 
 
 def _word(account: Address) -> str:

@@ -12,18 +12,18 @@ agreed to.
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import Receipt
-from service_cli.chain.session import NEWEST_HEADER, ChainClient, balance_call, chain_errors
+from service_cli.chain.receipts import ExpectedEvent
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
@@ -33,43 +33,8 @@ from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
 """Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""
-_NEWEST: Final[Call] = ("eth_blockNumber", [])
-_TIP: Final[Call] = ("eth_maxPriorityFeePerGas", [])
-_RECENT_TIPS: Final[Call] = ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]])
-_PRICE: Final = (_TIP, NEWEST_HEADER, _RECENT_TIPS)
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
-
-
-class ContractCall(Protocol):
-    """A call as it will be sent."""
-
-    @property
-    def summary(self) -> str:
-        """The call in words for a person."""
-
-    @property
-    def data(self) -> str:
-        """Call data, 0x-hex."""
-
-    @property
-    def usual_gas(self) -> int:
-        """The measured gas."""
-
-    @property
-    def most_gas(self) -> int:
-        """The gas that is signed for it at most."""
-
-    @property
-    def is_estimated(self) -> bool:
-        """Whether an endpoint estimates its gas; else the most is signed."""
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Whether mined twice it does no more than once: the second time the Hub or the token refuses it."""
-
-    def target(self, chain: ChainClient) -> Address:
-        """The contract that is called."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +64,17 @@ class HubCall:
 
     @property
     def is_estimated(self) -> bool:
-        """Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that
-        can be refused is refused before they exist."""
+        """Whether an endpoint estimates its gas; else the most is signed.
+
+        Not a creation with a signed authorization: its bytes are of use to anybody who sees them, so that all that can
+        be refused is refused before they exist."""
         return self.function != AUTHORIZED
 
     @property
     def is_repeatable(self) -> bool:
-        """Not a creation by allowance, which the Hub takes as often as it is allowed to."""
+        """Whether mined twice it does no more than once, since the Hub refuses it then.
+
+        Not a creation by allowance, which the Hub takes as often as it is allowed to."""
         return self.function != "createBounty"
 
     def target(self, chain: ChainClient) -> Address:
@@ -145,14 +114,8 @@ class TokenApproval:
         return chain.settings.escrow_token()
 
 
-class DoneEvidence(Protocol):
-    """The proof that a transaction's work is done, no matter who did it."""
-
-    def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
-        """The newest transaction since ``start`` that did it."""
-
-    def proven_by(self, receipt: Receipt) -> bool:
-        """Whether a receipt shows that it was done."""
+ContractCall = HubCall | TokenApproval
+"""A call as it will be sent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +123,7 @@ class Transaction:
     """The call of one step, and the event that proves it; without one only a receipt does."""
 
     call: ContractCall
-    expects: DoneEvidence | None
+    expects: ExpectedEvent[Any] | None
     last_nonce: int | None = None
     """Signed with no later nonce, where one is named: it is to be mined before what has that nonce, or never."""
     check_anew: Callable[[], None] = lambda: None
@@ -253,23 +216,13 @@ class TransactionStep:
         return self.attempt, self.given_up, self.given_up_from
 
 
-def calls_before_sending(chain: ChainClient, sender: Address, call: ContractCall) -> list[Call]:
-    """Everything that is read between deciding on a call and signing its first transaction."""
-    estimation = [_estimation(chain, sender, call)] if call.is_estimated else []
-    return [_simulation(chain, sender, call), _NEWEST, *estimation, *calls_for_means(sender)]
-
-
 def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
     """Run the call without sending it; a revert is refused with its sentence, at no cost."""
     with _gas_errors(call):
-        chain.rpc.answer(_simulation(chain, sender, call))
-
-
-def _simulation(chain: ChainClient, sender: Address, call: ContractCall) -> Call:
-    request = {"from": sender, "to": call.target(chain), "data": call.data}
-    if not call.is_estimated:
-        request["gas"] = hex(call.most_gas)
-    return "eth_call", [request, "latest"]
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        if not call.is_estimated:
+            request["gas"] = hex(call.most_gas)
+        chain.rpc.call("eth_call", request, "latest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,21 +248,12 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
 
 def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> int:
     with _gas_errors(call):
-        gas = quantity(chain.rpc.answer(_estimation(chain, sender, call)))
+        request = {"from": sender, "to": call.target(chain), "data": call.data}
+        gas = quantity(chain.rpc.call("eth_estimateGas", request))
     gas += gas // 4
     if gas > call.most_gas:
         raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
     return gas
-
-
-def _estimation(chain: ChainClient, sender: Address, call: ContractCall) -> Call:
-    return "eth_estimateGas", [{"from": sender, "to": call.target(chain), "data": call.data}]
-
-
-def require_usual_gas(chain: ChainClient, sender: Address, call: ContractCall) -> None:
-    """Refuse a call that would take more gas than it can need; who sends it decides on gas and price."""
-    if call.is_estimated:
-        _estimated_gas(chain, sender, call)
 
 
 @contextmanager
@@ -347,14 +291,8 @@ def require_means(chain: ChainClient, account: Address, functions: Sequence[str]
     Everything that the endpoint answers before a transaction is signed is read here, so that an answer which is
     none ends the command before anything is signed.
     """
-    with chain.prefetched(*calls_for_means(account)):
-        next_nonce(chain, account)
-        _require_payable(chain, account, _most_costs(chain, functions))
-
-
-def calls_for_means(account: Address) -> list[Call]:
-    """What ``require_means`` reads."""
-    return [_pending(account), *_PRICE, balance_call(account)]
+    next_nonce(chain, account)
+    _require_payable(chain, account, _most_costs(chain, functions))
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
@@ -421,7 +359,7 @@ def sign_attempt(
     """
     call = transaction.call
     with chain_errors():
-        head = block_number(chain.rpc.answer(_NEWEST))
+        head = block_number(chain.rpc.call("eth_blockNumber"))
     nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
     if transaction.last_nonce is not None and nonce > transaction.last_nonce:
         message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
@@ -450,11 +388,7 @@ def sign_attempt(
 def next_nonce(chain: ChainClient, account: Address) -> int:
     """The nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
-        return nonce_of(chain.rpc.answer(_pending(account)))
-
-
-def _pending(account: Address) -> Call:
-    return "eth_getTransactionCount", [account, "pending"]
+        return nonce_of(account_nonce(chain, account, "pending"))
 
 
 def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
@@ -470,8 +404,8 @@ def nonce_of(answer: object) -> int:
 def current_price(chain: ChainClient) -> GasPrice:
     """Twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        suggested = quantity(chain.rpc.answer(_TIP))
-        base = quantity(mapping(chain.rpc.answer(NEWEST_HEADER)).get("baseFeePerGas", "0x0"))
+        suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
+        base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
         tip = reasonable_tip(suggested, _recent_tips(chain))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
@@ -479,7 +413,7 @@ def current_price(chain: ChainClient) -> GasPrice:
 def _recent_tips(chain: ChainClient) -> list[int]:
     """The median tip of each recent block; none where the endpoint does not show them."""
     try:
-        history = mapping(chain.rpc.answer(_RECENT_TIPS))
+        history = mapping(chain.rpc.call("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50]))
     except RpcRefused:
         return []
     rewards = history.get("reward")

@@ -51,15 +51,15 @@ def claim(
     if claimant_address is not None:  # a program reads what the wallet is to send
         print_json()
     settings = load_settings(network, api_base_url, CHAIN, max_cost=max_cost)
+    from service_cli.acts.claims import claim as claim_one
+    from service_cli.acts.claims import claimant
     from service_cli.chain.outside import external_signer
 
     wallet = None if claimant_address is None else external_signer(settings, claimant_address)
-    if bounty_id is None:
-        from service_cli.acts.claim_all import claim_all, claimant_of_all
-
-        claim_all(settings, wallet or claimant_of_all(settings))
+    signer = wallet or claimant(settings, bounty_id)
+    if bounty_id is not None:
+        claim_one(settings, bounty_id, signer)
         return
-    from service_cli.acts.claims import claim as claim_one
-    from service_cli.acts.claims import claimant
+    from service_cli.acts.claim_all import claim_all
 
-    claim_one(settings, bounty_id, wallet or claimant(settings, bounty_id))
+    claim_all(settings, signer)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 from bounty_protocol.chain.hub_constants import (
     EscrowToken,
     HubConstants,
-    constant_calls,
     read_hub_constants,
     term_issues,
 )
@@ -68,8 +67,7 @@ class HubConditions:
 
 def read_conditions(chain: ChainClient) -> HubConditions:
     """The Hub's current conditions."""
-    current = map(chain.hub.call, ("currentRosterVersion", "announcedRoster", "feePolicy"))
-    with chain.prefetched(*current, *constant_calls(chain.hub, chain.settings.escrow_token())), chain_errors():
+    with chain_errors():
         roster, roster_until = chain.current_roster(), chain.roster_until()
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
         constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)

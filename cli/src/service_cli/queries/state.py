@@ -23,7 +23,7 @@ from service_cli.api import ApiClient, bounty_detail
 from service_cli.chain import agreement
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.finality import PATIENCE_SECONDS
-from service_cli.chain.session import NEWEST_HEADER, ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.times import latest_moment
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.submissions import Pair
@@ -52,17 +52,14 @@ class BountyState:
 
 def read_state(chain: ChainClient, bounty_id: BountyId) -> BountyState:
     """Read it; ``sources_disagree`` where a further endpoint has another bounty under this number."""
-    calls = () if chain.further else (chain.hub.call("getBounty", bounty_id), NEWEST_HEADER)
-    with chain.prefetched(*calls):
-        bounty = agreed(chain, Fact.TERMS, lambda each: each.bounty(bounty_id))
-        now = chain.latest().time
+    bounty = agreed(chain, Fact.TERMS, lambda each: each.bounty(bounty_id))
+    now = chain.latest().time
     return BountyState(bounty_id, bounty, chain.pinned_roster(bounty), now)
 
 
 def read_again(chain: ChainClient, state: BountyState) -> BountyState:
     """The same at a later moment: only its outcome and the time may be others."""
-    with chain.prefetched(chain.hub.call("getBounty", state.bounty_id), NEWEST_HEADER):
-        return replace(state, bounty=chain.bounty(state.bounty_id), now=chain.latest().time)
+    return replace(state, bounty=chain.bounty(state.bounty_id), now=chain.latest().time)
 
 
 # --- the API beside it

@@ -111,7 +111,6 @@ _MODULES: Final = (
     "queries.status_events",
     "work.events",
     "acts.claim_events",
-    "acts.fee_events",
     "acts.fund_events",
     "acts.submit_events",
     "acts.verdict_events",

@@ -4,9 +4,8 @@ Nothing is signed here unless a policy permits exactly that; otherwise a person 
 pages. What came of it is read from the chain, whoever signed it.
 """
 
-import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -15,7 +14,6 @@ from typing import Annotated, Final
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
 from pydantic import Field
 from service_cli.client import Client, ToBeSigned
-from service_cli.disk import replace_private
 from service_cli.errors import CommandRefused
 from service_cli.work.sealing import fingerprint
 from service_cli.work.selection import select
@@ -37,11 +35,18 @@ CLAIMING: Final[frozenset[Role]] = frozenset({"solver", "poster"})
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """A plan as it is now, with what it is fixed by."""
+    """What an act would do now."""
 
-    exact: Exact
-    plan: Plan
+    content: str
+    words: str
     gas: int
+    spends: int = 0
+    receives: int = 0
+    files: tuple[str, ...] = ()
+    byte_length: int = 0
+    warnings: tuple[str, ...] = ()
+    replaces: Bytes32 | None = None
+    funded_as: tuple[BountyId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,19 +122,16 @@ class Acting:
         request, exact, deployment = kept.request, kept.exact, self._reading.deployment
         if (exact.chain_id, exact.hub_address) != (deployment.chain_id, deployment.hub_address):
             raise _of_another(exact)
-        if (done := self._done(plan_id)) is not None:
-            return done
         actor = self._actor(request)
         if actor.account != exact.account:
             raise _of_another(exact)
         if not self._signs(actor.role):
             with plans.content_of(request, self._work_dir) as given:
-                plans.require_same(plan_id, request, self._derived(request, given, actor).exact)
-                return self._by_pages(plan_id, kept, given)
+                return self._by_pages(plan_id, kept, self._derived_as(plan_id, kept, given, actor))
         content = plans.begun(plan_id, request) or self._begun(plan_id, kept, actor)
         # What was signed before is only waited for; before anything more is, the policy of now is asked.
         client = self._signing(lambda signing: self._charge(actor.role, plan_id, kept, signing))
-        return self._noted(plan_id, self._carried_out(client, plan_id, kept, content))
+        return self._carried_out(client, plan_id, kept, content)
 
     def _begun(self, plan_id: str, kept: KeptPlan, actor: ActingAccount) -> Content:
         """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
@@ -137,11 +139,17 @@ class Acting:
         with plans.content_of(request, self._work_dir) as content:
             if (before := plans.begun(plan_id, request)) is not None:
                 return before  # by another call while this one waited
-            derived = self._derived(request, content, actor)
-            plans.require_same(plan_id, request, derived.exact)
+            derived = self._derived_as(plan_id, kept, content, actor)
             spending = Spending(plan_id, kept.exact.spends, derived.gas)
             require_room(self._permitting(actor.role, spending, kept), spending)
             return plans.begin(plan_id, request, content)
+
+    def _derived_as(self, plan_id: str, kept: KeptPlan, content: Content, actor: ActingAccount) -> Derived:
+        """What the plan would do now, refused where that is another thing than what was prepared."""
+        derived = self._derived(kept.request, content, actor)
+        if plan_id_of(kept.request, self._exact(derived, actor)) != plan_id:
+            raise plans.changed("What it would do now is not what was prepared: an amount, a file or a text changed.")
+        return derived
 
     # --- work
 
@@ -175,8 +183,36 @@ class Acting:
         actor = self._actor(request)
         with plans.content_of(request, self._work_dir) as content:
             derived = self._derived(request, content, actor)
-        plans.keep(derived.plan.plan_id, request, derived.exact)
-        return derived.plan
+        exact = self._exact(derived, actor)
+        plan_id = plan_id_of(request, exact)
+        plans.keep(plan_id, KeptPlan(request, exact))
+        return Plan(
+            plan_id=plan_id,
+            action=request.action,
+            account=actor.account,
+            in_words=derived.words,
+            spends=self._money(derived.spends) if derived.spends else None,
+            receives=self._money(derived.receives) if derived.receives else None,
+            gas_at_most_wei=str(derived.gas),
+            files=[shown(name, 200) for name in derived.files[:MOST_NAMES]],
+            file_count=len(derived.files),
+            byte_length=derived.byte_length,
+            warnings=[shown(text, 500) for text in derived.warnings],
+            signed_by="policy" if self._signs(actor.role) else "wallet",
+        )
+
+    def _exact(self, derived: Derived, actor: ActingAccount) -> Exact:
+        deployment, counts = self._reading.deployment, (len(derived.files), derived.byte_length)
+        return Exact(
+            chain_id=deployment.chain_id,
+            hub_address=deployment.hub_address,
+            account=actor.account,
+            spends=derived.spends,
+            receives=derived.receives,
+            content=derived.content,
+            counts=counts,
+            replaces=derived.replaces,
+        )
 
     def _derived(self, request: Request, content: Content, actor: ActingAccount) -> Derived:
         match request.action:
@@ -200,16 +236,15 @@ class Acting:
             f"{answers.moment(found.submission_deadline)} and Verdicts until {answers.moment(found.judging_deadline)}; "
             "it comes back only where nobody wins."
         )
-        return self._plan(
-            request,
-            actor,
+        return Derived(
             found.spec_commitment,
             words,
             found.gas_cost_at_most,
             spends=found.escrow_amount,
-            files=[str(request.path)],
+            files=(str(request.path),),
             byte_length=len(page),
-            warnings=warnings,
+            warnings=tuple(warnings),
+            funded_as=found.funded_as or (),
         )
 
     def _submission(self, request: Request, directory: Path, actor: ActingAccount) -> Derived:
@@ -222,14 +257,12 @@ class Acting:
             message = f"What looks like secrets would be sealed: {named}."
             raise Refusal("secrets_found", message, next_action=next_action)
         selection = select(directory)
-        names, digest = [entry.path for entry in selection.files], fingerprint(selection)
+        names, digest = tuple(entry.path for entry in selection.files), fingerprint(selection)
         words = (
             f"Seal {found.file_count} files for the Guardians of bounty {bounty_id} and record them before "
             f"{answers.moment(found.submission_deadline)}; they are sealed until {answers.moment(found.reveal_at)}."
         )
-        return self._plan(
-            request,
-            actor,
+        return Derived(
             digest,
             words,
             found.gas_cost,
@@ -250,63 +283,13 @@ class Acting:
             raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"
         words = f"Record on bounty {bounty_id} {outcome}, with these reasons, as {actor.account}."
-        size = len(str(request.text).encode())
-        return self._plan(
-            request,
-            actor,
-            found.report_commitment,
-            words,
-            found.gas_cost,
-            byte_length=size,
-        )
+        return Derived(found.report_commitment, words, found.gas_cost, byte_length=len(str(request.text).encode()))
 
     def _claim(self, request: Request, actor: ActingAccount) -> Derived:
         bounty_id = _bounty(request)
         found = self._client.preview_claim(bounty_id, actor.account)
         words = f"Claim {self._money(found.amount).text} of bounty {bounty_id} for {actor.account}."
-        return self._plan(request, actor, found.function_name, words, found.gas_cost, receives=found.amount)
-
-    def _plan(
-        self,
-        request: Request,
-        actor: ActingAccount,
-        content: str,
-        words: str,
-        gas: int,
-        *,
-        spends: int = 0,
-        receives: int = 0,
-        files: Sequence[str] = (),
-        byte_length: int = 0,
-        warnings: Iterable[str] = (),
-        replaces: Bytes32 | None = None,
-    ) -> Derived:
-        deployment = self._reading.deployment
-        exact = Exact(
-            chain_id=deployment.chain_id,
-            hub_address=deployment.hub_address,
-            account=actor.account,
-            spends=spends,
-            receives=receives,
-            content=content,
-            counts=(len(files), byte_length),
-            replaces=replaces,
-        )
-        plan = Plan(
-            plan_id=plan_id_of(request, exact),
-            action=request.action,
-            account=actor.account,
-            in_words=words,
-            spends=self._money(spends) if spends else None,
-            receives=self._money(receives) if receives else None,
-            gas_at_most_wei=str(gas),
-            files=[shown(name, 200) for name in files[:MOST_NAMES]],
-            file_count=len(files),
-            byte_length=byte_length,
-            warnings=[shown(text, 500) for text in warnings],
-            signed_by="policy" if self._signs(actor.role) else "wallet",
-        )
-        return Derived(exact, plan, gas)
+        return Derived(found.function_name, words, found.gas_cost, receives=found.amount)
 
     def _money(self, value: int) -> Money:
         return money(value, self._reading.deployment.escrow_token)
@@ -370,7 +353,12 @@ class Acting:
                 words = "The Verdict is recorded."
                 return self._recorded(plan_id, verdict.block_number, verdict.tx_hash, verdict.bounty_id, words)
             case "claim":
-                paid = client.claim(_bounty(request), account=kept.exact.account)
+                try:
+                    paid = client.claim(_bounty(request), account=kept.exact.account)
+                except CommandRefused as refused:
+                    if not refused.code.endswith("_already_claimed"):
+                        raise
+                    return CarriedOut(plan_id, "recorded", refused.message, bounty_id=request.bounty_id)
                 return self._recorded(plan_id, paid.block_number, paid.tx_hash, _bounty(request), "The amount is paid.")
 
     def _submitted(self, client: Client, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
@@ -393,40 +381,15 @@ class Acting:
         state = "finalized" if self._client.is_final(block) else "recorded"
         return CarriedOut(plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
-    def _by_pages(self, plan_id: str, kept: KeptPlan, content: Content) -> CarriedOut:
+    def _by_pages(self, plan_id: str, kept: KeptPlan, derived: Derived) -> CarriedOut:
         """On the service's own pages; whether it was done there before, deriving the plan has shown but for a page."""
-        account = kept.exact.account
-        if kept.request.action != "fund":
-            address = f"{self._pages}/bounties/{_bounty(kept.request)}"
-        elif before := self._client.preview_funding(content.page, account).funded_as:
-            return self._noted(plan_id, CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=before[-1]))
-        else:
-            address = f"{self._pages}/publish"
-        return CarriedOut(plan_id, "needs_wallet", f"{account} does this there, with the wallet's approval.", address)
-
-    # --- what is done
-
-    def _done(self, plan_id: str) -> CarriedOut | None:
-        """What an earlier call reported, if the chain still has it; None where it has to be carried out.
-
-        A reorg may take back what is not final: then the client finds or sends its transaction again.
-        """
-        file = plans.file_of(plan_id, "done")
-        if not file.exists():
-            return None
-        done = CarriedOut(**json.loads(file.read_text()))
-        if done.state == "finalized":
-            return done
-        block = None if done.tx_hash is None else self._client.mined_in(Bytes32(done.tx_hash))
-        if block is None:
-            return None
-        return self._noted(plan_id, replace(done, state="finalized")) if self._client.is_final(block) else done
-
-    def _noted(self, plan_id: str, done: CarriedOut) -> CarriedOut:
-        replace_private(plans.file_of(plan_id, "done"), json.dumps(asdict(done)))
-        if done.state == "finalized":
-            plans.forget_content(plan_id)
-        return done
+        account, place = kept.exact.account, f"bounties/{kept.request.bounty_id}"
+        if kept.request.action == "fund":
+            if derived.funded_as:
+                return CarriedOut(plan_id, "recorded", "It is funded.", bounty_id=derived.funded_as[-1])
+            place = "publish"
+        words = f"{account} does this there, with the wallet's approval."
+        return CarriedOut(plan_id, "needs_wallet", words, f"{self._pages}/{place}")
 
 
 def _not_opened() -> Refusal:

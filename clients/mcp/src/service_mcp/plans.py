@@ -32,8 +32,6 @@ Action = Literal["fund", "submit", "verdict", "claim"]
 ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
 """A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
-_FINAL_SECONDS: Final = 7 * 86_400
-"""After which no reorg takes back what is done."""
 _BEGUN_SECONDS: Final = 30 * 86_400
 """After which nobody goes on with what was begun: it is derived anew."""
 
@@ -47,10 +45,6 @@ class Request:
     path: str | None = None
     text: str | None = None
     submission: str | None = None
-
-    def to_json(self) -> dict[str, object]:
-        names = ("action", "bounty_id", "path", "text", "submission")
-        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +64,6 @@ class Exact:
     """The Submission in whose place a Submission is put: what was done of it in another place says nothing of it."""
 
 
-def plan_id_of(request: Request, exact: Exact) -> str:
-    """32 bytes in hex."""
-    fields = [request.to_json(), *(getattr(exact, name) for name in Exact.__slots__)]
-    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
-
-
-def file_of(plan_id: str, what: str) -> Path:
-    """Where something about a plan is remembered; ``plan_id`` is one that ``kept`` knows."""
-    return _folder() / f"{plan_id}.{what}"
-
-
 @dataclass(frozen=True, slots=True)
 class KeptPlan:
     """A plan that was prepared, whoever carries it out."""
@@ -89,11 +72,15 @@ class KeptPlan:
     exact: Exact
 
 
-def keep(plan_id: str, request: Request, exact: Exact) -> None:
+def plan_id_of(request: Request, exact: Exact) -> str:
+    """The digest of all of it, 32 bytes in hex."""
+    return hashlib.sha256(json.dumps(to_json(KeptPlan(request, exact)), sort_keys=True).encode()).hexdigest()
+
+
+def keep(plan_id: str, plan: KeptPlan) -> None:
     """Remember a plan; a server that starts anew knows it, too."""
-    folder = _folder()
-    private_folder(folder)
-    replace_private(file_of(plan_id, "json"), json.dumps(to_json(KeptPlan(request, exact))))
+    private_folder(_folder())
+    replace_private(_folder() / f"{plan_id}.json", json.dumps(to_json(plan)))
 
 
 def kept(plan_id: str) -> KeptPlan:
@@ -109,12 +96,6 @@ def kept(plan_id: str) -> KeptPlan:
     if plan_id_of(found.request, found.exact) != plan_id:
         raise unknown
     return found
-
-
-def require_same(plan_id: str, request: Request, exact: Exact) -> None:
-    """Refuse to carry out another thing than what was prepared."""
-    if plan_id_of(request, exact) != plan_id:
-        raise changed("What this plan would do now is not what was prepared: an amount, a file or a text has changed.")
 
 
 def changed(message: str) -> Refusal:
@@ -160,13 +141,13 @@ def begin(plan_id: str, request: Request, content: Content) -> Content:
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    replace_private(file_of(plan_id, "begun"), "")
+    replace_private(_folder() / f"{plan_id}.begun", "")
     return Content(content.page, directory)
 
 
 def begun(plan_id: str, request: Request) -> Content | None:
     """What an earlier call began a plan with, unless long ago."""
-    file, (page, directory) = file_of(plan_id, "begun"), _kept_content(plan_id)
+    file, (page, directory) = _folder() / f"{plan_id}.begun", _kept_content(plan_id)
     try:
         if file.stat().st_mtime < time.time() - _BEGUN_SECONDS or (
             request.action == "submit" and not directory.is_dir()
@@ -175,13 +156,6 @@ def begun(plan_id: str, request: Request) -> Content | None:
         return Content(page.read_bytes() if request.action == "fund" else b"", directory)
     except FileNotFoundError:
         return None
-
-
-def forget_content(plan_id: str) -> None:
-    """Of a plan that is carried out for good."""
-    page, directory = _kept_content(plan_id)
-    page.unlink(missing_ok=True)
-    shutil.rmtree(directory, ignore_errors=True)
 
 
 def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
@@ -193,15 +167,17 @@ def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
 
 
 def _forget_old() -> None:
-    """What nobody asked for again once it was final, or was begun."""
-    for what, kept_for in (("done", _FINAL_SECONDS), ("begun", _BEGUN_SECONDS)):
-        for file in _folder().glob(f"*.{what}"):
-            if file.stat().st_mtime < time.time() - kept_for:
-                forget_content(file.stem)
+    """What was begun long ago: a reorg takes none of it back, and nobody goes on with it."""
+    for file in _folder().glob("*.begun"):
+        if file.stat().st_mtime < time.time() - _BEGUN_SECONDS:
+            page, directory = _kept_content(file.stem)
+            page.unlink(missing_ok=True)
+            shutil.rmtree(directory, ignore_errors=True)
+            file.unlink()
 
 
 def _kept_content(plan_id: str) -> tuple[Path, Path]:
-    return file_of(plan_id, "page"), file_of(plan_id, "files")
+    return _folder() / f"{plan_id}.page", _folder() / f"{plan_id}.files"
 
 
 def _folder() -> Path:

@@ -12,14 +12,16 @@ import json
 import os
 import time
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID
+from bounty_protocol.shapes import to_json_as
 from bounty_protocol.types import Address, ChainId, parse_address
+from bounty_protocol.wire.reading import read
 from service_cli.config.settings import Settings
 from service_cli.disk import open_regular, private_file, replace_private, state_directory
 
@@ -146,16 +148,8 @@ class _Spent:
     plan_id: str
     at: int
     tokens: int
-    gas: dict[int, int]
-    """The most that a transaction may cost, by its nonce: of those that share one, the chain takes one."""
-
-    def to_json(self) -> list[object]:
-        return [self.plan_id, self.at, self.tokens, list(self.gas.items())]
-
-    @staticmethod
-    def of(plan_id: str, at: int, tokens: int, gas: Sequence[tuple[int, int]]) -> "_Spent":
-        """One that was kept."""
-        return _Spent(str(plan_id), int(at), int(tokens), {int(nonce): int(cost) for nonce, cost in gas})
+    gas: tuple[tuple[int, int], ...]
+    """Nonces, and the most that a transaction with that one may cost: of those that share one, the chain takes one."""
 
 
 def require_within(policy: Policy, role: Role, spending: Spending, award: int | None) -> None:
@@ -176,7 +170,7 @@ def require_within(policy: Policy, role: Role, spending: Spending, award: int | 
 
 def require_room(policy: Policy, spending: Spending) -> None:
     """Refuse what ``charge`` would refuse by now; nothing is counted."""
-    with _ledger() as (spent, _):
+    with _ledger() as (_, spent):
         _with(policy, spent, spending, int(time.time()))
 
 
@@ -188,11 +182,12 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
     day after its last signature a plan is another action of another day, and so is its gas: else one whose transaction
     never came to a block could never be carried out.
     """
-    with _ledger() as (spent, save):
-        save(_with(policy, spent, spending, int(time.time()) if now is None else now))
+    with _ledger() as (file, spent):
+        counted = _with(policy, spent, spending, int(time.time()) if now is None else now)
+        replace_private(file, json.dumps(to_json_as(tuple[_Spent, ...], counted)))
 
 
-def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) -> list[_Spent]:
+def _with(policy: Policy, spent: tuple[_Spent, ...], spending: Spending, at: int) -> tuple[_Spent, ...]:
     """All that is spent with this, too."""
     others = [each for each in spent if each.plan_id != spending.plan_id]
     before = [each for each in spent if each.plan_id == spending.plan_id and each.at > at - DAY_SECONDS]
@@ -202,40 +197,32 @@ def _with(policy: Policy, spent: Sequence[_Spent], spending: Spending, at: int) 
     tokens = sum(each.tokens for each in today) + spending.tokens
     if tokens > policy.most_spent_per_day:
         raise _exceeded(f"a day may spend {policy.most_spent_per_day} base units, and with this it were {tokens}")
-    gas = {nonce: cost for each in before for nonce, cost in each.gas.items()}
+    gas = {nonce: cost for each in before for nonce, cost in each.gas}
     if spending.nonce is not None:
         gas[spending.nonce] = max(spending.gas, gas.get(spending.nonce, 0))
     if (total := sum(gas.values())) > policy.most_gas_per_action:
         cap = policy.most_gas_per_action
         raise _exceeded(f"one action may cost {cap} wei of gas, and with this transaction it may cost {total}")
-    return [*others, _Spent(spending.plan_id, at, spending.tokens, gas)]
-
-
-class _Save:
-    def __init__(self, file: Path) -> None:
-        self._file = file
-
-    def __call__(self, spent: list[_Spent]) -> None:
-        replace_private(self._file, json.dumps([each.to_json() for each in spent]))
+    return (*others, _Spent(spending.plan_id, at, spending.tokens, tuple(gas.items())))
 
 
 @contextmanager
-def _ledger() -> Iterator[tuple[list[_Spent], _Save]]:
+def _ledger() -> Iterator[tuple[Path, tuple[_Spent, ...]]]:
+    """The file of what was spent, and all of it, while no other server reads or writes it."""
     folder = state_directory() / "mcp"
     with private_file(folder, "spending.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        file = folder / "spending.json"
+        file, spent = folder / "spending.json", tuple[_Spent, ...]()
         try:
             with open_regular(file) as opened:
-                rows = json.loads(opened.read())
-            spent = [_Spent.of(*row) for row in rows]
+                spent = read(tuple[_Spent, ...], json.loads(opened.read()))
         except FileNotFoundError:
-            spent = []
-        except (OSError, ValueError, TypeError):  # what was spent is not known: nothing more is
+            pass
+        except (OSError, ValueError):  # what was spent is not known: nothing more is
             raise Refusal(
                 "spending_unreadable", f"{file} cannot be read.", next_action="Look at the chain, then move it away."
             ) from None
-        yield spent, _Save(file)
+        yield file, spent
 
 
 def _exceeded(why: str) -> Refusal:

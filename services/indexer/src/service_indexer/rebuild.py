@@ -24,6 +24,8 @@ from service_indexer.writer import NoCopy, Writer
 
 _MOST_FAILURES: Final = 10
 """In a row, of the endpoints or the database; with the pauses between them a minute, which a failover takes."""
+_TRIES: Final = 3
+"""Of the switch: finality may have moved since the new copy looked."""
 _MOVED: Final = (
     *("block_number", "block_hash", "block_time", "finalized_number", "finalized_hash", "finalized_time"),
     "tip_number",
@@ -56,10 +58,16 @@ def rebuild_copy(config: IndexerConfig, say: Progress, *, back: bool = False) ->
         with writing(engine) as connection:
             for table in (*t.FACTS, t.changes, t.head):
                 connection.execute(delete(_scratch(table)))
-        writer = Writer(engine, settings.chain_id, settings.hub_address, t.SCRATCH)
-        _read_history(chain, writer, settings.first_block, say)
-        with writing(engine) as connection:
-            return _switch(connection, back=back)
+        writer, tries = Writer(engine, settings.chain_id, settings.hub_address, t.SCRATCH), _TRIES
+        while True:
+            _read_history(chain, writer, settings.first_block, say)
+            try:
+                with writing(engine) as connection:
+                    return _switch(connection, back=back)
+            except Behind:
+                tries -= 1
+                if not tries:
+                    raise
 
 
 def _read_history(chain: FollowedChain, writer: Writer, start: BlockNumber, say: Progress) -> None:

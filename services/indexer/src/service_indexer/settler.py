@@ -8,17 +8,15 @@ fees of that moment. A tip is bounded by those of recent blocks. The row goes wh
 its nonce is still unused and another row waits for it: no transaction is mined before all with lower nonces. Rows that
 another key signed go at once: the present one signs anew what is due.
 
-No endpoint alone decides whether a bounty is settled: each is sent the transaction, one that lets the call succeed is
-enough, and the fees and which nonces are used are the middle of what they answer. Of two, one that calls too few nonces
-used still stops it. They are asked about a block that those that keep up have; one that stands still has it not.
+An endpoint that is wrong about a nonce, a fee or a receipt costs this key gas within those bounds, never money of a
+bounty; what it was wrong about is corrected once it, or another one, is right. Each endpoint is sent the transaction.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.reverts import explain
@@ -48,12 +46,9 @@ from web3.types import Nonce, TxParams, Wei
 from service_indexer.due import read_due
 from service_indexer.settler_tables import settlements
 
-T = TypeVar("T")
 SETTLE_GAS: Final = GAS_NEEDS["settle"].most()
 _FIRST_TIP_WEI: Final = MAX_TIP_WEI // 4
 """The most that is offered as a tip at first: raised with each of ``MAX_ATTEMPTS`` it stays within its bound."""
-_BEHIND_SECONDS: Final = 6
-"""How far behind the copy's newest block nonces are read, so that each endpoint knows the block."""
 _TIPS_SECONDS: Final = 40
 _MOST_TIPS: Final = 1_024
 """Blocks of one answer of ``eth_feeHistory``: a node gives no more."""
@@ -161,50 +156,48 @@ class Settler:
             return False
         with writing(self.engine) as connection:
             # Committed before it is sent: a settler that dies in between finds the row and sends the same bytes.
-            row = self._signed(bounty_id, self._next_nonce(connection, head), self._current_fees(head))
+            row = self._signed(bounty_id, self._next_nonce(connection), self._current_fees(head))
             connection.execute(insert(settlements).values(bounty_id=bounty_id, attempts=1, **row))
         return self._broadcast(bounty_id, str(row["raw_transaction"]), "sent")
 
     def _resend(self, bounty_id: BountyId, head: Head) -> bool:
-        """The same bytes again, or after a while a replacement with a higher fee; nothing where most endpoints show
-        that it is mined, unless it failed and would not again. Where as many do as do not, it is neither replaced nor
-        overtaken."""
+        """Send the same bytes again, or after a while a replacement with a higher fee.
+
+        Nothing is sent where it is mined, unless it failed and would not again.
+        """
         with writing(self.engine) as connection:
             c, age = settlements.c, func.now() - settlements.c.sent_at
             is_young = (age > STUCK_AFTER) & (c.attempts < MAX_ATTEMPTS)
             may_change, may_pay = is_young | (age > RESTED_AFTER), is_young | (age > FAILED_AFTER)
             columns = may_change.label("may_change"), may_pay.label("may_pay")
-            kept = select(settlements, *columns).where(c.bounty_id == bounty_id)
-            row = connection.execute(kept).one()
-            receipts = [each for (each,) in self._answers(("eth_getTransactionReceipt", [row.tx_hash]))]
-            mined = [isinstance(each, dict) for each in receipts]
-            is_mined, is_unmined = 2 * sum(mined) > len(mined), 2 * sum(mined) < len(mined)
-            failed = [isinstance(each, dict) and each.get("status") == _FAILED for each in receipts]
+            row = connection.execute(select(settlements, *columns).where(c.bounty_id == bounty_id)).one()
+            receipt = self.rpc.call("eth_getTransactionReceipt", row.tx_hash)
             raw, event = row.raw_transaction, "sent_again"
-            if is_mined:
-                has_failed = 2 * sum(failed) > len(failed)
-                if not (has_failed and row.may_pay and self._would_succeed(bounty_id, by_most=True)):
+            if isinstance(receipt, dict):
+                if receipt.get("status") != _FAILED or not row.may_pay or not self._would_succeed(bounty_id):
                     return False  # the index will show it final, or it would fail again
                 SETTLEMENTS.labels("failed").inc()
-                raw = self._attempted(connection, row, self._next_nonce(connection, head), self._current_fees(head))
-            elif is_unmined and self._used(head) > row.nonce:
+                raw = self._attempted(connection, row, self._next_nonce(connection), self._current_fees(head))
+            elif self._used() > row.nonce:
                 # Its nonce was used otherwise (another settlement of this key): it can never be mined.
-                connection.execute(delete(settlements).where(settlements.c.bounty_id == bounty_id))
+                connection.execute(delete(settlements).where(c.bounty_id == bounty_id))
                 SETTLEMENTS.labels("overtaken").inc()
                 return False
-            elif is_unmined and (row.may_change or not row.attempts):
+            elif row.may_change or not row.attempts:
                 raw = self._replacement(connection, row, head)
                 event = "replaced" if row.attempts else event
-        return self._broadcast(bounty_id, raw, event, may_be_mined=any(mined))
+        return self._broadcast(bounty_id, raw, event)
 
     def _replacement(self, connection: Connection, row: Row[Any], head: Head) -> str:
-        """Under the same nonce: of all attempts at most one is mined, regardless of which one a node has kept. Only
-        where a lower one is free, it is under that: an endpoint said that it was used, and nothing is mined above."""
+        """Sign anew under the same nonce, so that at most one of all attempts is mined; under a lower one that is free.
+
+        Nothing is mined above a free nonce: an endpoint was wrong about those that are used.
+        """
         fees = self._current_fees(head)
         if row.attempts:  # else no node has one that would have to be outbid
             raised = GasFees.of(row.raw_transaction).raised()
             fees = GasFees.capped(max(raised.max_fee, fees.max_fee), max(raised.tip, fees.tip))
-        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection, head)), fees)
+        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection)), fees)
 
     def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
         """A further attempt in the place of the row's; its bytes."""
@@ -235,15 +228,13 @@ class Settler:
             "max_fee_per_gas": fees.max_fee,
         }
 
-    def _broadcast(self, bounty_id: BountyId, raw: str, event: str, *, may_be_mined: bool = False) -> bool:
+    def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
         """Send it to every endpoint: one may say that it did, and not."""
-        answers = [answer for (answer,) in self._answers(("eth_sendRawTransaction", [raw]))]
+        call: Call = ("eth_sendRawTransaction", [raw])
+        answers = [answer for (answer,) in self.rpc.of_each([call]) or [self.rpc.batch([call])]]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
         is_sent = len(refusals) < len(answers)
-        expected = ("already", "nonce") if may_be_mined else ("already",)
-        reasons = [
-            each.message[:200] for each in refusals if not any(word in each.message.lower() for word in expected)
-        ]
+        reasons = [each.message[:200] for each in refusals if "already" not in each.message.lower()]
         if reasons:
             account = self.account.address
             log.warning(
@@ -260,54 +251,35 @@ class Settler:
                     connection.execute(update(settlements).where(ours).values(attempts=0))
         return is_sent
 
-    def _would_succeed(self, bounty_id: BountyId, *, by_most: bool = False) -> bool:
-        """By any endpoint: one that is wrong about it costs a transaction that fails, or nothing. Once that has cost
-        one, most have to say so."""
+    def _would_succeed(self, bounty_id: BountyId) -> bool:
         data = self.hub.encode_abi("settle", [bounty_id])
         call = {"from": self.account.address, "to": self.hub.address, "data": data, "gas": hex(SETTLE_GAS)}
-        answers = [answer for (answer,) in self._answers(("eth_call", [call, "latest"]))]
-        refusals = [each for each in answers if isinstance(each, RpcRefused)]
-        if len(refusals) < (len(answers) / 2 if by_most else len(answers)):
-            return True
-        SETTLEMENTS.labels("refused").inc()
-        log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusals[0]).code)
-        return False
+        try:
+            self.rpc.call("eth_call", call, "latest")
+        except RpcRefused as refusal:
+            SETTLEMENTS.labels("refused").inc()
+            log.info("settlement not possible", bounty_id=bounty_id, reason=explain(refusal).code)
+            return False
+        return True
 
-    def _next_nonce(self, connection: Connection, head: Head) -> Nonce:
+    def _next_nonce(self, connection: Connection) -> Nonce:
         """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
-        return next(Nonce(nonce) for nonce in count(self._used(head)) if nonce not in kept)
+        return next(Nonce(nonce) for nonce in count(self._used()) if nonce not in kept)
 
-    def _used(self, head: Head) -> int:
-        """How many nonces are at a block that each endpoint has: the middle of what they say, of two the lower.
-
-        What is mined later is of a row that is kept: one goes when its bounty's ending is final.
-        """
-        at = max(head.finalized_number, head.block_number - head.blocks_in(_BEHIND_SECONDS))
-        counted: Call = ("eth_getTransactionCount", [self.account.address, hex(at)])
-        found = sorted(self._read(lambda answers: quantity(answers[0]), counted))
-        return found[(len(found) - 1) // 2]
+    def _used(self) -> int:
+        """How many nonces of this account are used."""
+        return quantity(self.rpc.call("eth_getTransactionCount", self.account.address, "latest"))
 
     def _current_fees(self, head: Head) -> GasFees:
-        """The middle of what the endpoints suggest, of two the higher."""
+        """Fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
         blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
-        history: Call = ("eth_feeHistory", [hex(blocks), "latest", [50]])
-        found = sorted(self._read(_suggested, ("eth_maxPriorityFeePerGas", []), history))
-        return found[len(found) // 2]
-
-    def _read(self, read: Callable[[Sequence[Any]], T], *calls: Call) -> list[T]:
-        """What the answers of each endpoint say, where they can be read."""
-        found = list[T]()
-        for answers in self._answers(*calls):
-            with suppress(ChainUnavailable), usable_answers():
-                found.append(read(answers))
-        if not found:
-            raise ChainUnavailable("no RPC endpoint answered something that can be read")
-        return found
-
-    def _answers(self, *calls: Call) -> list[list[object]]:
-        """Those of each endpoint that answers; where none does, of the first that does later."""
-        return self.rpc.of_each(calls) or [self.rpc.batch(calls)]
+        calls: list[Call] = [("eth_maxPriorityFeePerGas", []), ("eth_feeHistory", [hex(blocks), "latest", [50]])]
+        with usable_answers():
+            suggested, history = cast("list[Any]", self.rpc.batch(calls))
+            recent = [quantity(row[0]) for row in history.get("reward") or () if row]
+            tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
+            return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
 
     def _forget_other_keys(self) -> None:
         """Rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them may
@@ -326,21 +298,13 @@ class Settler:
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
             waiting = connection.execute(select(func.max(c.nonce)).where(~final)).scalar()
-            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used(head))
+            needless = true() if waiting is None else or_(c.nonce > waiting, c.nonce < self._used())
             confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 
     def _call(self, bounty_id: BountyId) -> ContractFunction:
         function: ContractFunction = self.hub.functions.settle(bounty_id)
         return function
-
-
-def _suggested(answers: Sequence[Any]) -> GasFees:
-    """By one endpoint's suggested tip and its fee history."""
-    suggested, history = answers
-    recent = [quantity(row[0]) for row in history.get("reward") or () if row]
-    tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
-    return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
 
 
 def make_settler(engine: Engine, rpc: Rpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
