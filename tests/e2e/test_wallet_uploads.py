@@ -54,7 +54,7 @@ def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
     page.press("Not now")
     uploaded.unlink()
     page.begin("Submit work")
-    page.wait("sealed, and perhaps uploaded")
+    page.wait("uploaded and checked")
     page.press("Go on with it")
     for request in ("Have the upload checked", "Get an address for the upload"):
         page.wait(request)

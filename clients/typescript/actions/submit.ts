@@ -34,6 +34,8 @@ interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
   readonly file: string;
+  /** Whether it was uploaded and checked. */
+  readonly uploaded?: boolean;
   /** Whether a block had it, whose place another one may take until it is final. */
   readonly recorded?: boolean;
 }
@@ -69,9 +71,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
   const name = keptName(bounty);
-  const kept = await keptOf(context, stage, name, bounty);
-  let isUploaded = kept !== undefined;
-  let sealed = kept;
+  let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
     sealed = await seal(context, stage, bounty, await chosen(stage, context, bounty));
     await journal.put(name, sealed);
@@ -80,6 +80,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
   const { commitment, file } = sealed;
+  let work = sealed;
+  const note = async (what: Partial<Sealed>) => journal.put(name, (work = { ...work, ...what }));
   const found = await perform(context, stage, {
     ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
     name: stepName(bounty, commitment),
@@ -92,8 +94,8 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     ],
     // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
     ready: async () => {
-      await uploadAndPrepare(context, stage, envelope, commitment, file, isUploaded);
-      isUploaded = true;
+      await uploadAndPrepare(context, stage, envelope, commitment, file, work.uploaded === true);
+      await note({ uploaded: true });
       const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
       const isReplacing = former !== NO_SUBMISSION && former !== commitment;
       return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
@@ -103,8 +105,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
   });
   const copy = await copyOf(sealed, bounty);
-  const noted = { ...sealed, recorded: true };
-  const unnoted = told(await tidied(() => journal.put(name, noted)));
+  const unnoted = told(await tidied(() => note({ recorded: true })));
   const next =
     t`It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
   finished(settings, stage, t`Your Submission is recorded.`, found, next, ...copy, ...unnoted);
@@ -175,7 +176,7 @@ async function keptOf(context: Context, stage: Stage, name: string, bounty: Boun
   stage.say("");
   const goOn = t`Go on with it`;
   const lost = t`recorded, and the chain may have lost it, or have it replaced`;
-  const came = kept.recorded === true ? lost : t`sealed, and perhaps uploaded`;
+  const came = kept.recorded === true ? lost : kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
   const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
   const pressed = await stage.confirm(t`Work that was sealed before`, facts, goOn, t`Seal other files`);
   return pressed === goOn ? kept : undefined;
