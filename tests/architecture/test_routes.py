@@ -67,7 +67,6 @@ PAGES = dict.fromkeys(
         "GET /agents.md",
         "GET /llms.txt",
         "GET /.well-known/security.txt",
-        "POST /publish/preview",
     ),
     "public",
 )

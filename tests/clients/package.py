@@ -101,12 +101,11 @@ def built() -> Path:
 
 @cache
 def programs() -> Path:
-    """The folder with the programs of examples/typescript, compiled; so were ``test/use.ts`` and
-    ``test/types.ts``, which no one runs."""
+    """The folder with the programs of examples/typescript, compiled; so was ``test/use.ts``, which no one runs."""
     folder = built() / ".local" / f"programs-{os.environ.get('PYTEST_XDIST_WORKER', 'alone')}"
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    for file in (*EXAMPLES.glob("*.ts"), PACKAGE / "test/use.ts", PACKAGE / "test/types.ts"):
+    for file in (*EXAMPLES.glob("*.ts"), PACKAGE / "test/use.ts"):
         shutil.copy(file, folder)
     run_node(PACKAGE / "node_modules/typescript/bin/tsc", *_STRICT, *_MODULES, *sorted(folder.glob("*.ts")))
     return folder

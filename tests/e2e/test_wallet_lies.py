@@ -67,7 +67,7 @@ def stated_by(url: str) -> dict[str, object]:
     page = urllib3.request("GET", url, retries=False).data.decode()
     found = re.search(r"data-wallet='([^']*)'", page)
     assert found is not None
-    stated: dict[str, object] = json.loads(found[1])["bounty"] or {}
+    stated: dict[str, object] = json.loads(found[1]).get("bounty", {})
     return stated
 
 

@@ -33,8 +33,6 @@ from tests.e2e.wallet_acts import (
     LONG,
     SEND,
     SIGN,
-    THOUGH_STILL,
-    UNOPENED,
     Act,
     Bounties,
     forward,
@@ -195,7 +193,7 @@ class Theatre:
         api = (self.cast.stack.api_base_url, self.api.url)
         url = f"{self.cast.stack.pages_url}{act.path}"
         page = self.browser.open(url, wallet, fresh=fresh, api=api, fixed_lots=False)
-        page.do("settings", changes={"has_moved_time": False})
+        page.do("settings", changes={"hasMovedTime": False})
         if stated is not None:
             page.do("state", changes=dict(stated))
         page.connect()
@@ -255,7 +253,7 @@ class Theatre:
         self._count += 1
         bounty, work = self.bounties.judged()
         reasons = {"text": f"Every criterion holds, time {self._count}."}
-        fields: dict[str, Mapping[str, object]] = {work.commitment: {"tick": True}, "Reasons": reasons, **UNOPENED}
+        fields: dict[str, Mapping[str, object]] = {work.commitment: {"tick": True}, "Reasons": reasons}
         buttons = ("Judge", GO_ON, SIGN, SEND, AGAIN)
         act = Act("guardian-1", path_of(bounty), buttons, fields, ("Your Verdict is recorded",))
 
@@ -458,7 +456,7 @@ def submit_under(
     stated = {**plot.times, "spec_commitment": spec_commitment(challenge.encode())}
     page = theatre.open(act, fresh=True, stated=stated)
     steps: dict[str, object] = {"fields": act.fields, "patience": round(patience * 1_000)}
-    asked = page.do("act", buttons=("Submit work", THOUGH_STILL), ends=("What will be sealed",), **steps)
+    asked = page.do("act", buttons=("Submit work",), ends=("What will be sealed",), **steps)
     shown, ended = page.text("#acting"), str(asked["ended"])
     if ended == "What will be sealed":
         steps["fields"] = {}  # they are filled in

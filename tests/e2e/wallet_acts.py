@@ -25,11 +25,7 @@ LONG: Final = 7_200
 SHORT: Final = 25
 SIGN: Final = "Sign with the wallet"
 SEND: Final = "Send with the wallet"
-UNOPENED: Final = {"Your words": {"text": "opened elsewhere"}}
-"""What a Guardian fills in who awards work that this browser has not opened."""
 GO_ON: Final = "Go on"
-THOUGH_STILL: Final = "Go on despite that"
-"""While the newest block of the wallet's node is old."""
 SAVED: Final = "Save the work"
 
 FORWARDED: Final[tuple[str, ...]] = ("authorization", "content-type")
@@ -210,7 +206,6 @@ def judge(bounties: Bounties) -> Act:
     fields: dict[str, Mapping[str, object]] = {
         work.commitment: {"tick": True},
         "Reasons": {"text": "Every criterion holds."},
-        **UNOPENED,
     }
     return Act("guardian-1", path_of(bounty), ("Judge", GO_ON, SIGN, SEND), fields)
 
@@ -320,7 +315,7 @@ def _sealed_alike(body: dict[str, Any]) -> object:
 
 
 LEFT_OUT: Final = frozenset(
-    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again", "The network's fee"}
+    {"The signature is good until", "Commitment of the work", "Your earlier Verdict", "Why again"}
 )
 """Names of facts that differ from one honest time to the next, and of those that nobody but the wallet's node knows."""
 

@@ -5,7 +5,7 @@
 
 import { answerOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
-import { refuseDifferences, typed } from "./answers.js";
+import { typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { pause } from "./paced.js";
@@ -14,16 +14,9 @@ import { t } from "./words.js";
 
 const POLL_MILLISECONDS = 1_000;
 const MOST_WAIT_SECONDS = 120;
-/** Of one request: a node on another chain, a clock that is wrong or a proxy that drops it makes each further one useless. */
+/** Of one request: a node on another chain, or a clock that is wrong makes each further one useless. */
 const MOST_SIGNATURES = 3;
-/** For how long a service that is not there is waited for: as long as one takes to restart. */
-const RESTART_SECONDS = 60;
-const RESTART_PAUSE_SECONDS = 2;
-/** What a proxy answers in the place of a service that is not there. */
-const NOT_THERE = new Set([502, 503, 504, 520, 521, 522, 523, 524]);
 /** Why a wallet is asked for another signature. */
-const AWAY =
-  t`The service did not answer the request that you signed. It answers now: the same request needs another signature, since each is good for one attempt. It does no harm if both arrive.`;
 const REFUSED =
   t`The service did not take the request that you signed, or could not yet. The same request needs another signature, since each is good for one attempt.`;
 /** Refusals after which the same request with another signature may be taken. */
@@ -37,15 +30,14 @@ const REPEATABLE = new Set([
 
 /**
  * The API's detail of a bounty once the chain has finalized its last change, so that no signature is wasted on an index
- * that is not there yet. Raises `read_model_mismatch` where it differs from the chain.
+ * that is not there yet. Its terms are those of the page, which were compared with the chain.
  */
-export async function detailOf(context: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
+export function detailOf({ api }: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
   const path = { bounty_id: bounty.id.toString() };
-  const detail = await stage.until(async (signal) => {
+  const asked = () => typed("BountyDetail", answerOf(api.GET("/api/bounties/{bounty_id}", { params: { path } })));
+  return stage.until(async (signal) => {
     for (;;) {
-      const found = await repeated(stage, () =>
-        typed("BountyDetail", answerOf(context.api.GET("/api/bounties/{bounty_id}", { params: { path } }))),
-      ).catch((error: unknown) => {
+      const found = await asked().catch((error: unknown) => {
         if (error instanceof ServiceError && error.code === "bounty_not_found") return undefined; // not indexed yet
         throw error;
       });
@@ -60,80 +52,16 @@ export async function detailOf(context: Context, stage: Stage, bounty: Bounty): 
       await pause(POLL_MILLISECONDS);
     }
   });
-  requireAgreement(detail, context, bounty);
-  return detail;
-}
-
-function requireAgreement(detail: Schemas["BountyDetail"], { settings }: Context, bounty: Bounty): void {
-  const { facts } = detail;
-  const pairs: [string, unknown, unknown][] = [
-    ["bounty_id", detail.bounty_id, bounty.id.toString()],
-    ["chain_id", detail.chain_id, settings.deployment.chainId],
-    ["hub_address", detail.hub_address, settings.deployment.hubAddress.toLowerCase()],
-    ["poster_address", facts.poster_address, bounty.poster],
-    ["escrow_amount", facts.escrow_amount, bounty.escrowAmount.toString()],
-    ["spec_commitment", facts.spec_commitment, bounty.pinned.specCommitment],
-    ["submission_deadline", facts.submission_deadline, Number(bounty.submissionDeadline)],
-    ["reveal_at", facts.reveal_at, Number(bounty.revealAt)],
-    ["judging_deadline", facts.judging_deadline, Number(bounty.judgingDeadline)],
-    ["guardian_roster_hash", facts.guardian_roster_hash, bounty.guardianRosterHash],
-  ];
-  refuseDifferences("read_model_mismatch", pairs);
-}
-
-/**
- * What the service answers to a question that changes nothing; while it is not there, as while it restarts, it is asked
- * again for a minute. `api_unreachable` after that.
- */
-export function repeated<Value>(stage: Stage, ask: () => Promise<Value>): Promise<Value> {
-  const ends = Date.now() + RESTART_SECONDS * 1_000;
-  return stage.until(async (signal) => {
-    for (;;) {
-      try {
-        return await ask();
-      } catch (error) {
-        if (!isAway(error)) throw error;
-        if (Date.now() + RESTART_PAUSE_SECONDS * 1_000 > ends) throw unanswered();
-        signal.throwIfAborted();
-        stage.say(
-          t`The service does not answer. It may be restarting: it is tried again for ${RESTART_SECONDS} seconds.`,
-        );
-        await pause(RESTART_PAUSE_SECONDS * 1_000);
-      }
-    }
-  });
 }
 
 /** What the service states of the deployment, for an act that needs its word: asked again where it was silent before. */
 export async function statedOf({ stated, api }: Context, stage: Stage): Promise<Schemas["Deployment"]> {
-  return stated ?? repeated(stage, () => typed("Deployment", answerOf(api.GET("/api/deployment"))));
-}
-
-function unanswered(): ServiceError {
-  return new ServiceError("api_unreachable", t`The service does not answer.`, {
-    nextAction: t`Try again in some minutes; what was begun continues.`,
-  });
-}
-
-/** Whether nobody answered, as while a service restarts. */
-function isAway(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.code !== "api_unreachable") return false;
-  return error.status === undefined || NOT_THERE.has(error.status);
-}
-
-/** Waits until the service answers anything. */
-function restarted({ api }: Context, stage: Stage): Promise<unknown> {
-  return repeated(stage, () =>
-    answerOf(api.GET("/api/deployment")).catch((error: unknown) => {
-      if (isAway(error)) throw error;
-    }),
-  );
+  return stated ?? stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment"))));
 }
 
 /**
  * Explains a request, has it signed, and sends it. Where another signature may help, it is asked for again, and why is
- * shown above the button: also where nobody answered, once somebody does, since every request of the pages may be
- * carried out twice. What was explained with the request before it (`following`) is signed without another question.
+ * shown above the button. What was explained with the request before it (`following`) is signed without another question.
  */
 export async function signed<Value>(
   context: Context,
@@ -143,7 +71,6 @@ export async function signed<Value>(
   facts: readonly Fact[],
   send: () => Promise<Value>,
   isExplained = false,
-  repeatable: ReadonlySet<string> = REPEATABLE,
 ): Promise<Value> {
   const { account, settings } = context;
   const shown: Fact[] = [
@@ -163,18 +90,12 @@ export async function signed<Value>(
     try {
       return await stage.attempt(title, [...why, ...shown], [t`Sign with the wallet`], sending, isExplained && why.length === 0);
     } catch (error) {
-      const wasAway = isAway(error);
-      if (!(error instanceof ServiceError) || !(wasAway || repeatable.has(error.code))) throw error;
-      if (wasAway || error.code === "unauthorized") wasted += 1;
-      if (wasted === MOST_SIGNATURES) throw wasAway ? unanswered() : error;
-      if (wasAway) {
-        await restarted(context, stage);
-      } else {
-        const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
-        stage.say(t`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
-        await stage.until(() => pause(seconds * 1_000));
-      }
-      why = [[t`Why again`, wasAway ? AWAY : REFUSED, "warning"]];
+      if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
+      if (error.code === "unauthorized" && (wasted += 1) === MOST_SIGNATURES) throw error;
+      const seconds = Math.min(error.retryAfter ?? 3, MOST_WAIT_SECONDS);
+      stage.say(t`${error.message} It is tried again in ${seconds} seconds, with another signature.`);
+      await stage.until(() => pause(seconds * 1_000));
+      why = [[t`Why again`, REFUSED, "warning"]];
     }
   }
 }

@@ -5,8 +5,9 @@
 
 import type { Address, Hex } from "viem";
 import { pinnedBounty, ServiceError } from "../src/acting.js";
-import type { Issue } from "../src/acting.js";
+import type { HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
+import { refuseDifferences } from "./answers.js";
 import type { Context, Reader } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 import { t } from "./words.js";
@@ -60,13 +61,17 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
   const isStated = view.rosterVersion === BigInt(stated.roster_version);
   const roster = isStated && guess !== undefined ? guess : await rosterOf(view.rosterVersion);
   const pinned = pinnedBounty(settings.deployment, id, view, roster);
-  const differences = differencesOf(stated, view);
-  if (differences.length > 0) {
-    throw new ServiceError("page_differs", t`This page and the chain state different terms of this bounty.`, {
-      issues: differences,
-      nextAction: t`Sign nothing here. Report it to the operator; service-audit shows which of them is wrong.`,
-    });
-  }
+  refuseDifferences("page_differs", [
+    [t`Poster`, stated.poster_address, view.poster.toLowerCase()],
+    [t`escrow`, stated.escrow_amount, String(view.escrowAmount)],
+    [t`commitment of the page`, stated.spec_commitment, view.specCommitment],
+    [t`roster`, stated.guardian_roster_hash, view.guardianRosterHash],
+    [t`submission deadline`, String(stated.submission_deadline), String(view.submissionDeadline)],
+    [t`reveal point`, String(stated.reveal_at), String(view.revealAt)],
+    [t`judging deadline`, String(stated.judging_deadline), String(view.judgingDeadline)],
+    [t`protocol fee`, stated.protocol_fee, String(view.protocolFee)],
+    [t`guardian fee`, stated.guardian_fee, String(view.guardianFee)],
+  ]);
   const guardians = roster.accounts.map((each) => each.toLowerCase() as Address);
   requirePossible(view, claimable, account, guardians);
   return {
@@ -84,25 +89,6 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
   };
 }
 
-type Money = Pick<
-  Bounty,
-  | "outcome"
-  | "escrowAmount"
-  | "protocolFee"
-  | "guardianFee"
-  | "winner"
-  | "poster"
-  | "protocolFeeRecipient"
-  | "awardDue"
-  | "refundDue"
-  | "protocolFeeDue"
->;
-
-/** Whether an account can open the sealed work: a Guardian of the bounty, from the reveal point on. */
-export function canOpen(account: Address, bounty: Bounty): boolean {
-  return bounty.guardians.includes(account) && bounty.hasSubmissions && bounty.now >= bounty.revealAt;
-}
-
 /** Whether the account is a Guardian of the pinned roster and the bounty can be judged. */
 export function canJudge(account: Address, bounty: Bounty): boolean {
   const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
@@ -110,7 +96,7 @@ export function canJudge(account: Address, bounty: Bounty): boolean {
 }
 
 /** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
-function requirePossible(money: Money, claimable: bigint, account: Address, guardians: readonly Address[]): void {
+function requirePossible(money: HubAnswer<"getBounty">, claimable: bigint, account: Address, guardians: readonly Address[]): void {
   const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;
   const seats = BigInt(guardians.length);
   const share = guardianFee / seats;
@@ -149,33 +135,4 @@ export async function requireFinal(context: Context, bounty: Bounty): Promise<vo
   throw new ServiceError("not_final", t`The outcome is on the chain, but its block is not finalized yet.`, {
     nextAction: t`Try again in some minutes.`,
   });
-}
-
-interface Terms {
-  readonly poster: Address;
-  readonly escrowAmount: bigint;
-  readonly specCommitment: Hex;
-  readonly guardianRosterHash: Hex;
-  readonly submissionDeadline: bigint;
-  readonly revealAt: bigint;
-  readonly judgingDeadline: bigint;
-  readonly protocolFee: bigint;
-  readonly guardianFee: bigint;
-}
-
-function differencesOf(stated: StatedBounty, chain: Terms): Issue[] {
-  const pairs: [string, string, string][] = [
-    [t`Poster`, stated.poster_address, chain.poster.toLowerCase()],
-    [t`escrow`, stated.escrow_amount, String(chain.escrowAmount)],
-    [t`commitment of the page`, stated.spec_commitment, chain.specCommitment],
-    [t`roster`, stated.guardian_roster_hash, chain.guardianRosterHash],
-    [t`submission deadline`, String(stated.submission_deadline), String(chain.submissionDeadline)],
-    [t`reveal point`, String(stated.reveal_at), String(chain.revealAt)],
-    [t`judging deadline`, String(stated.judging_deadline), String(chain.judgingDeadline)],
-    [t`protocol fee`, stated.protocol_fee, String(chain.protocolFee)],
-    [t`guardian fee`, stated.guardian_fee, String(chain.guardianFee)],
-  ];
-  return pairs
-    .filter(([, page, found]) => page !== found)
-    .map(([path, page, found]) => ({ path, message: t`the page states ${page}, the chain has ${found}` }));
 }

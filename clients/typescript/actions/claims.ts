@@ -30,25 +30,21 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
 
 /** Offers a Guardian's sign of life; the Hub takes it of every account that was on a roster at some time. */
 export function heartbeat(context: Context): Offer {
-  const { account, settings, node } = context;
+  const { account, settings } = context;
   return {
     key: "heartbeat",
     title: t`Show that you are there`,
     text: t`Records on the chain that this Guardian is there. Posters see when it last was.`,
     button: t`Show that you are there`,
     async run(stage) {
-      const pressed = await node.getBlockNumber();
       const found = await perform(context, stage, {
         ...stepOf(heartbeatAct(settings.deployment.hubAddress, account), "heartbeat"),
         name: "heartbeat",
         title: t`Record that you are there`,
         facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
       });
-      const next =
-        found.blockNumber > pressed
-          ? t`Nothing is left to do: Posters see when it was.`
-          : t`It was begun before, and is of ${moment((await node.getBlock(found)).timestamp)}. Nothing was sent now: press again for a new one.`;
-      finished(settings, stage, t`Recorded.`, found, next);
+      const at = moment((await context.node.getBlock(found)).timestamp);
+      finished(settings, stage, t`Recorded.`, found, t`Nothing is left to do: Posters see that you were there on ${at}.`);
     },
   };
 }

@@ -19,8 +19,6 @@ export interface Context {
   readonly settings: Settings;
   readonly wallet: Wallet;
   readonly account: Address;
-  /** Whether the account is a Safe that is not connected: its transactions are saved for its owners. */
-  readonly isPrepared: boolean;
   readonly node: Node;
   readonly api: Api;
   readonly journal: Journal;
@@ -34,15 +32,15 @@ export interface Context {
 /** What the chain is read with, before anything was read. */
 export type Reader = Pick<Context, "settings" | "account" | "node" | "hub">;
 
-/** Makes what reads the chain for a wallet's account, or for a Safe. */
-export function readerOf(settings: Settings, wallet: Wallet, safe?: Address): Reader {
+/** Makes what reads the chain for a wallet's account. */
+export function readerOf(settings: Settings, wallet: Wallet): Reader {
   const { hubAddress } = settings.deployment;
   const hub = { address: hubAddress, abi: hubAbi } as const;
-  return { settings, account: safe ?? wallet.address, node: new Node(wallet, hubAddress), hub };
+  return { settings, account: wallet.address, node: new Node(wallet, hubAddress), hub };
 }
 
 /**
- * Makes the context of a connected wallet, or of a Safe for which it reads. Raises what is wrong with wallet or chain,
+ * Makes the context of a connected wallet. Raises what is wrong with wallet or chain,
  * and `deployment_mismatch` where node and service differ on the token: amounts could not be shown as what they are.
  */
 export async function makeContext(reader: Reader, wallet: Wallet): Promise<Context> {
@@ -71,7 +69,7 @@ export async function makeContext(reader: Reader, wallet: Wallet): Promise<Conte
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
-  return { ...reader, wallet, isPrepared: account !== wallet.address, api, journal, token, stated };
+  return { ...reader, wallet, api, journal, token, stated };
 }
 
 /** Reads the Hub's token; the one that the page names is read with the Hub's word for it, and counts only if it is that. */

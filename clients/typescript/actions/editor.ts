@@ -4,14 +4,12 @@
  */
 
 import { pageTerms, ServiceError } from "../src/acting.js";
-import type { Api, Issue } from "../src/acting.js";
-import { LiveCheck, requirePage } from "./checking.js";
-import { button, element, labelled } from "./dom.js";
-import type { Field, Journal } from "./journal.js";
-import { requireNoKey, requireNoSecret } from "./keyless.js";
-import { deadlineOf, entriesOf, escrowHint, escrowOf, linesBeforeText, missing, pageForChecks, pageOf, placed, windowOf } from "./page.js";
+import type { Issue } from "../src/acting.js";
+import { element, labelled } from "./dom.js";
+import type { Journal } from "./journal.js";
+import { requireNoKey } from "./keyless.js";
+import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
-import { loaded } from "./results.js";
 import { factList, problem } from "./stage.js";
 import type { Fact } from "./stage.js";
 import { amount, counted } from "./text.js";
@@ -19,21 +17,27 @@ import type { Token } from "./text.js";
 import { t } from "./words.js";
 
 const DRAFT = "page-draft";
-const MADE = "page-made";
 const MAX_BYTES = 256 * 1024;
 const DAY = 86_400;
-const NAMES = [
-  ...(["title", "summary", "escrow", "deadline", "window", "windowUnit"] as const),
-  ...(["criteria", "deliverables", "language", "contact", "tags", "body"] as const),
-];
-/** Fields in which something is before anybody wrote in them. */
-const FILLED_IN: ReadonlySet<keyof Filled> = new Set(["deadline", "window", "windowUnit"]);
 const DEFAULT_DAYS = { deadline: 7, window: 3 };
+const EMPTY: Filled = {
+  ...{ title: "", summary: "", escrow: "", deadline: undefined, window: String(DEFAULT_DAYS.window), windowUnit: String(DAY) },
+  ...{ criteria: "", deliverables: "", language: "", contact: "", tags: "", body: "" },
+};
+/** Refusals that are about what is on the page, so that it is corrected there. */
+const ABOUT_PAGE = new Set([
+  ...["invalid_bounty_challenge", "bounty_challenge_not_ready", "page_not_ready", "terms_refused"],
+  ...["page_incomplete", "payload_too_large", "secret_in_document"],
+]);
 
-/** The page that was made of these fields. */
-interface Made {
+type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+type Mode = "written" | "finished";
+
+/** What was written: in fields, or as a finished page; what is in the other one is kept. */
+interface Draft {
+  readonly mode: Mode;
+  readonly text: string;
   readonly filled: Filled;
-  readonly page: string;
 }
 
 /** What the terms come to, as far as they are filled in; and the amounts that the account and the contract take. */
@@ -45,31 +49,20 @@ export interface Outlook {
 
 /** What a form works with; a wallet brings better ones. */
 export interface Desk {
-  readonly api: Api;
-  readonly journal: Pick<Journal, "keepWritten" | "written" | "write">;
+  readonly journal: Pick<Journal, "written" | "write" | "forgetWritten">;
   readonly token: Token;
   readonly outlook: Outlook;
 }
 
 /** Forgets what was written, once it is funded; another page, which another account may have begun since, is kept. */
-export async function forgetPage({ journal }: { journal: Pick<Journal, "written" | "forgetWritten"> }, page: string): Promise<void> {
-  const made = madeOf(await journal.written(MADE));
-  const isFinished = (await journal.written(`${DRAFT} mode`)) === "finished";
-  const values = await Promise.all(NAMES.map((name) => journal.written(`${DRAFT} ${name}`)));
-  const isSame = (name: keyof Filled, at: number) => values[at] === made?.filled[name] || (values[at] === "" && FILLED_IN.has(name));
-  const isOfFields = made?.page === page && NAMES.every(isSame);
-  if (!(isFinished ? unixLines(await journal.written(DRAFT)) === page : isOfFields)) return;
-  for (const name of ["", " mode", ...NAMES.map((each) => ` ${each}`)]) await journal.forgetWritten(DRAFT + name);
-  await journal.forgetWritten(MADE);
+export async function forgetPage({ journal, token }: Pick<Desk, "journal" | "token">, page: string): Promise<void> {
+  const draft = draftIn(await journal.written(DRAFT));
+  if (draft !== undefined && textOf(draft, token) === page) await journal.forgetWritten(DRAFT);
 }
 
-/** Whether a refusal is about what is on the page, so that it is corrected there. */
+/** Whether a refusal is about what is on the page. */
 export function isAboutPage(error: unknown): error is ServiceError {
-  const codes = [
-    ...["invalid_bounty_challenge", "bounty_challenge_not_ready", "page_not_ready", "terms_refused"],
-    ...["page_incomplete", "payload_too_large", "secret_in_document"],
-  ];
-  return error instanceof ServiceError && codes.includes(error.code);
+  return error instanceof ServiceError && ABOUT_PAGE.has(error.code);
 }
 
 export class Editor {
@@ -77,19 +70,20 @@ export class Editor {
   #desk: Desk;
   readonly #fields: Readonly<Record<keyof Filled, Field>>;
   readonly #lists = new Map<keyof Filled, HTMLElement>();
-  /** Why the page was not taken, by field, until the field is edited; and what the last check found. */
+  /** Why the page was not taken, by field, until the field is edited. */
   readonly #refused = new Map<keyof Filled, readonly string[]>();
-  #found: ReadonlyMap<keyof Filled, readonly string[]> = new Map();
-  readonly #touched = new Set<keyof Filled>();
-  readonly #mode = element("input", { type: "hidden" });
+  #mode: Mode;
   readonly #text = element("textarea", { rows: "20", spellcheck: "true" });
   readonly #refusal = element("div", { role: "alert" });
-  readonly #state = element("p", { role: "status", class: "muted" });
   readonly #sums = element("div", { class: "sums" });
-  readonly #preview = element("div");
-  readonly #live: LiveCheck;
+  #showWay: () => void = () => undefined;
 
-  private constructor(desk: Desk) {
+  /** Makes an editor with what was written before. */
+  static async open(desk: Desk): Promise<Editor> {
+    return new Editor(desk, draftIn(await desk.journal.written(DRAFT)));
+  }
+
+  private constructor(desk: Desk, draft: Draft | undefined) {
     this.#desk = desk;
     const unit = element("select", { "aria-label": t`Unit of the judging window` });
     for (const [seconds, name] of [[60, t`minutes`], [3_600, t`hours`], [DAY, t`days`]] as const) {
@@ -109,19 +103,23 @@ export class Editor {
       tags: element("input", { type: "text", maxlength: "160", autocomplete: "off" }),
       body: element("textarea", { rows: "14", spellcheck: "true" }),
     };
-    this.#live = new LiveCheck(() => this.#desk, () => this.#checked(), (found) => this.#show(found));
+    this.#mode = draft?.mode ?? "written";
+    this.#text.value = draft?.text ?? "";
+    for (const [name, value] of Object.entries({ ...EMPTY, ...draft?.filled })) {
+      if (name !== "deadline") this.#fields[name as keyof Filled].value = value as string;
+    }
+    const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEFAULT_DAYS.deadline * DAY : draft.filled.deadline;
+    this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
     const written = this.#writtenHere(desk.token.symbol);
-    const finished = this.#finished();
-    const leaves = t`While you write, the service checks the text by its rules and keeps nothing of it. Nothing is published before you sign.`;
-    const note = element("p", { class: "muted" }, leaves);
-    this.shown = [this.#refusal, this.#ways(written, finished), written, finished, this.#sums, note, this.#state];
-  }
-
-  /** Makes an editor with what was written before. */
-  static async open(desk: Desk): Promise<Editor> {
-    const made = new Editor(desk);
-    await made.#keep();
-    return made;
+    const finished = labelled(t`Page`, this.#text, t`Markdown with frontmatter, exactly as it will be published.`);
+    const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
+    this.shown = [this.#refusal, this.#ways(written, finished), written, finished, this.#sums, note];
+    for (const [name, field] of Object.entries(this.#fields)) {
+      field.addEventListener("input", () => this.#edited(name === "windowUnit" ? "window" : (name as keyof Filled)));
+    }
+    this.#text.addEventListener("input", () => this.#choose("finished"));
+    this.#showWay();
+    this.#mark();
   }
 
   /** Works with this from now on, as once a wallet is connected. */
@@ -135,13 +133,20 @@ export class Editor {
     this.#refusal.replaceChildren();
     this.#refused.clear();
     this.#mark();
+    const draft = this.#draft;
+    const issues = draft.mode === "written" ? missing(draft.filled, this.#desk.token) : [];
     try {
-      const page = this.#isFinished ? unixLines(this.#text.value) : await this.#made();
+      if (issues.length > 0) {
+        const nextAction = t`Nothing was sent.`;
+        throw new ServiceError("page_incomplete", t`Something is still to be filled in.`, { issues, nextAction });
+      }
+      const page = textOf(draft, this.#desk.token);
       requireNoKey(t`The page holds`, page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", t`The page is larger than 256 KiB.`, { nextAction: t`Shorten it.` });
       }
+      await this.#desk.journal.write(DRAFT, JSON.stringify(draft)); // the same text of the same fields, on each visit
       return page;
     } catch (error) {
       throw isAboutPage(error) ? this.#beside(error) : error;
@@ -153,116 +158,50 @@ export class Editor {
     this.#refusal.replaceChildren(element("div", { class: "notice" }, ...problem(this.#beside(error))));
   }
 
-  get #isFinished(): boolean {
-    return this.#mode.value === "finished";
-  }
-
-  get #filled(): Filled {
-    const { title, summary, escrow, deadline, window, windowUnit } = this.#fields;
-    const { criteria, deliverables, language, contact, tags, body } = this.#fields;
-    return {
-      title: title.value,
-      summary: summary.value,
-      escrow: escrow.value,
-      deadline: deadline.value,
-      window: window.value,
-      windowUnit: windowUnit.value,
-      criteria: criteria.value,
-      deliverables: deliverables.value,
-      language: language.value,
-      contact: contact.value,
-      tags: tags.value,
-      body: body.value,
-    };
-  }
-
-  /** Makes the same text of the same fields, also where the reader's clock has another zone since. */
-  async #made(): Promise<string> {
-    const { journal, token } = this.#desk;
-    const filled = this.#filled;
-    const issues = missing(filled, token);
-    if (issues.length > 0) {
-      const nextAction = t`Nothing was sent.`;
-      throw new ServiceError("page_incomplete", t`Something is still to be filled in.`, { issues, nextAction });
-    }
-    const kept = madeOf(await journal.written(MADE));
-    if (kept !== undefined && NAMES.every((name) => kept.filled[name] === filled[name])) return kept.page;
-    const page = pageOf(filled, token);
-    await journal.write(MADE, JSON.stringify({ filled, page }));
-    return page;
+  get #draft(): Draft {
+    const values = Object.entries(this.#fields).map(([name, field]) => [name, field.value]);
+    const filled = { ...(Object.fromEntries(values) as Filled), deadline: deadlineOf(this.#fields.deadline.value) };
+    return { mode: this.#mode, text: this.#text.value, filled };
   }
 
   /** Gives a refusal whose issues stand beside their fields, and no longer in its own list. */
   #beside(error: ServiceError): ServiceError {
-    if (this.#isFinished) return error;
-    for (const [field, texts] of this.#byField(error.issues)) this.#refused.set(field, texts);
+    const { mode, filled } = this.#draft;
+    if (mode === "finished") return error;
+    const before = linesBeforeText(pageOf(filled, this.#desk.token));
+    const left: Issue[] = [];
+    for (const issue of error.issues) {
+      const found = placed(issue, before);
+      if (found === undefined) left.push(issue);
+      else this.#refused.set(found.field, [...new Set([...(this.#refused.get(found.field) ?? []), found.text])]);
+    }
     this.#mark();
-    const issues = error.issues.filter((issue) => placed(issue, 0) === undefined);
-    const count = error.issues.length - issues.length;
+    const count = error.issues.length - left.length;
     const message = count === 0 ? error.message : t`${error.message} ${counted(count, "remark")} below, each beside its field.`;
-    return new ServiceError(error.code, message, { issues, nextAction: error.nextAction });
+    return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 
-  #byField(issues: readonly Issue[]): ReadonlyMap<keyof Filled, readonly string[]> {
-    const before = linesBeforeText(this.#checked());
-    const found = new Map<keyof Filled, string[]>();
-    for (const { field, text } of issues.flatMap((issue) => placed(issue, before) ?? [])) {
-      found.set(field, [...(found.get(field) ?? []), text]);
-    }
-    return found;
-  }
-
-  /** Gives what the rules look at while somebody writes. */
-  #checked(): string {
-    if (this.#isFinished) return unixLines(this.#text.value);
-    return pageForChecks(this.#filled, this.#desk.token, Math.floor(Date.now() / 1_000));
-  }
-
-  /** Shows what the rules found, in fields in which something was typed, or why they were not asked. */
-  #show(found: readonly Issue[] | ServiceError | undefined): void {
-    if (found === undefined || found instanceof ServiceError) {
-      const unchecked = t`The service does not check the page at the moment. It is checked when you go on.`;
-      this.#state.textContent = found === undefined ? unchecked : `${found.message} ${found.nextAction}`;
-      return;
-    }
-    const own = this.#isFinished ? found : found.filter((issue) => this.#isTyped(issue));
-    if (!this.#isFinished) this.#found = this.#byField(own);
-    this.#mark();
-    const list = element("ul", {}, ...own.map(({ path, message }) => element("li", {}, `${path}: ${message}`)));
-    const none = t`The service's rules have no remark on what is written so far.`;
-    const text = own.length === 0 ? none : t`The service's rules have ${counted(own.length, "remark")}.`;
-    this.#state.replaceChildren(text, ...(this.#isFinished && own.length > 0 ? [list] : []));
-  }
-
-  #isTyped(issue: Issue): boolean {
-    const field = placed(issue, 0)?.field;
-    return field !== undefined && this.#touched.has(field) && this.#fields[field].value.trim() !== "";
-  }
-
-  /** Puts beside each field what is wrong with it: as it is typed, by the last refusal, and by the last check. */
+  /** Puts beside each field what is wrong with it, as it is typed or by the last refusal; and what the terms come to. */
   #mark(): void {
+    const { mode, text, filled } = this.#draft;
+    const { token, outlook } = this.#desk;
     for (const [name, list] of this.#lists) {
-      const own = this.#wrongHere(name);
-      const texts = own === undefined ? [...(this.#refused.get(name) ?? []), ...(this.#found.get(name) ?? [])] : [own];
-      list.replaceChildren(...[...new Set(texts)].map((text) => element("li", {}, text)));
+      const own = this.#wrongHere(name, filled);
+      const texts = own === undefined ? (this.#refused.get(name) ?? []) : [own];
+      list.replaceChildren(...texts.map((each) => element("li", {}, each)));
       const folded = list.closest("details");
       if (texts.length > 0 && folded !== null) folded.open = true;
-      if (texts.length > 0) this.#fields[name].setAttribute("aria-invalid", "true");
-      else this.#fields[name].removeAttribute("aria-invalid");
+      this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
     }
-    const { escrow, deadline } = this.#filled;
-    const page = this.#isFinished ? termsIn(this.#text.value) : undefined;
-    const terms = [escrowOf(escrow, this.#desk.token), deadlineOf(deadline), windowOf(this.#filled)] as const;
-    this.#sums.replaceChildren(factList(this.#desk.outlook.facts(...(page ?? terms)), "totals"));
+    const terms = mode === "finished" ? termsIn(text) : ([escrowOf(filled.escrow, token), filled.deadline, windowOf(filled)] as const);
+    this.#sums.replaceChildren(factList(outlook.facts(...terms), "totals"));
   }
 
   /** Says what is wrong with an amount or a number as it is typed; undefined where nothing shows. */
-  #wrongHere(name: keyof Filled): string | undefined {
+  #wrongHere(name: keyof Filled, filled: Filled): string | undefined {
     const { token, outlook } = this.#desk;
-    const filled = this.#filled;
-    const isTyped = filled[name].trim() !== "";
-    if (name === "window" && isTyped && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
-    if (name !== "escrow" || !isTyped) return undefined;
+    if (name === "window" && filled.window.trim() !== "" && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
+    if (name !== "escrow" || filled.escrow.trim() === "") return undefined;
     const escrow = escrowOf(filled.escrow, token);
     if (escrow === undefined) return escrowHint(token);
     if (outlook.least !== undefined && escrow < outlook.least) return t`Write at least ${amount(outlook.least, token)}.`;
@@ -276,9 +215,7 @@ export class Editor {
     const zone = `${name} (${clock.resolvedOptions().timeZone})`;
     const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
     const window = this.#part("window", t`Judging window`, t`How long the Guardians have, once they can open the work.`);
-    this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit as HTMLElement);
-    const look = button(t`Show a preview`, () => void this.#showPreview());
-    look.className = "quiet";
+    this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit);
     return element(
       "div",
       { class: "editor" },
@@ -290,8 +227,6 @@ export class Editor {
       this.#part("criteria", t`Acceptance criteria`, entry),
       this.#part("deliverables", t`Deliverables`, t`What the work contains, by name: one on each line.`),
       this.#part("body", t`Text`, t`What is needed and why, what exists already, and how it will be judged. Markdown.`),
-      element("p", {}, look),
-      this.#preview,
       element(
         "details",
         {},
@@ -313,123 +248,49 @@ export class Editor {
     return part;
   }
 
-  #finished(): HTMLElement {
-    const file = element("input", { type: "file", accept: ".md,text/markdown,text/plain" });
-    const read = async (from: File | undefined) => {
-      if (from === undefined) return;
-      const found = await from.text();
-      try {
-        requirePage(unixLines(found)); // what is in the field is kept in the browser
-        requireNoKey(t`The file holds`, found);
-      } catch (error) {
-        this.#show(error as ServiceError);
-        file.value = ""; // once it is corrected, the same file can be chosen again
-        return;
-      }
-      this.#text.value = found;
-      this.#text.dispatchEvent(new Event("input"));
-    };
-    file.addEventListener("change", () => void read(file.files?.[0]));
-    this.#text.addEventListener("drop", (event) => {
-      const [from] = event.dataTransfer?.files ?? [];
-      if (from === undefined) return;
-      event.preventDefault();
-      void read(from);
-    });
-    return element(
-      "div",
-      {},
-      labelled(t`File`, file, t`Or drop it on the field below, or paste the page there.`),
-      labelled(t`Page`, this.#text, t`Markdown with frontmatter, exactly as it will be published.`),
-    );
-  }
-
-  /** Makes the two ways in; what is in the other one is kept. */
+  /** Makes the two ways in. */
   #ways(written: HTMLElement, finished: HTMLElement): HTMLElement {
     const ways = [["written", t`Write it here`, written], ["finished", t`Use a finished page`, finished]] as const;
-    const choices = ways.map(([value, text]) => {
-      const choice = element("input", { type: "radio", name: "way", value });
-      choice.addEventListener("change", () => this.#setMode(value));
-      return [choice, element("label", { class: "way" }, choice, ` ${text}`)] as const;
+    const choices = ways.map(([value]) => element("input", { type: "radio", name: "way", value }));
+    const labels = ways.map(([value, text], at) => {
+      choices[at]?.addEventListener("change", () => this.#choose(value));
+      return element("label", { class: "way" }, choices[at] ?? "", ` ${text}`);
     });
-    this.#mode.addEventListener("input", () => {
-      for (const [value, , place] of ways) place.hidden = value !== this.#mode.value;
-      for (const [choice] of choices) choice.checked = choice.value === this.#mode.value;
-      this.#state.textContent = "";
-    });
-    const labels = choices.map(([, label]) => label);
+    this.#showWay = () => {
+      for (const [value, , place] of ways) place.hidden = value !== this.#mode;
+      for (const choice of choices) choice.checked = choice.value === this.#mode;
+    };
     return element("fieldset", { class: "ways" }, element("legend", {}, t`How the page is written`), ...labels);
   }
 
-  #setMode(mode: "written" | "finished"): void {
-    if (this.#mode.value === mode) return;
-    this.#mode.value = mode;
-    this.#mode.dispatchEvent(new Event("input"));
-    this.#mark();
-  }
-
-  /** Fills in what was written before, and keeps what is typed from now on. */
-  async #keep(): Promise<void> {
-    const { journal } = this.#desk;
-    await journal.keepWritten(DRAFT, this.#text);
-    await journal.keepWritten(`${DRAFT} mode`, this.#mode);
-    const initial: Partial<Filled> = { windowUnit: String(DAY), window: String(DEFAULT_DAYS.window), deadline: localDay(DEFAULT_DAYS.deadline) };
-    for (const name of NAMES) {
-      const field = this.#fields[name];
-      await journal.keepWritten(`${DRAFT} ${name}`, field);
-      if (field.value !== "") this.#touched.add(name);
-      field.value ||= initial[name] ?? "";
-      field.addEventListener("input", () => this.#edited(name));
-    }
-    this.#text.addEventListener("input", () => {
-      this.#setMode("finished");
-      this.#mark();
-      this.#live.touch();
-    });
-    if (this.#mode.value === "") this.#mode.value = "written";
-    this.#mode.dispatchEvent(new Event("input"));
-    this.#mark();
-    if (this.#touched.size > 1 || this.#isFinished) this.#live.touch();
+  #choose(mode: Mode): void {
+    this.#mode = mode;
+    this.#showWay();
+    this.#keep();
   }
 
   #edited(name: keyof Filled): void {
-    this.#touched.add(name);
-    for (const each of name === "windowUnit" ? (["window"] as const) : [name]) {
-      this.#refused.delete(each);
-      this.#found = new Map([...this.#found].filter(([field]) => field !== each));
-    }
-    this.#mark();
-    this.#live.touch();
+    this.#refused.delete(name);
+    this.#keep();
   }
 
-  /** Shows the text as the bounty's page will, which the pages' own server makes of it; `approved` holds no secret. */
-  async #showPreview(approved?: string): Promise<void> {
-    const { criteria, deliverables, body } = this.#filled;
-    const list = (title: string, text: string) => [`# ${title}`, "", ...entriesOf(text).map((each) => `- ${each}`), ""];
-    const text = [...list(t`Acceptance criteria`, criteria), ...list(t`Deliverables`, deliverables), body].join("\n");
-    const refuse = (error: unknown, ...more: readonly Node[]) => this.#preview.replaceChildren(...problem(error), ...more);
-    try {
-      requireNoKey(t`The text holds`, text);
-    } catch (error) {
-      return refuse(error);
-    }
-    try {
-      if (text !== approved) requireNoSecret(text);
-    } catch (error) {
-      return refuse(error, button(t`It is no secret: show it`, () => void this.#showPreview(text)));
-    }
-    const found = (await loaded("POST", "/publish/preview", text))?.getElementById("preview");
-    const failed = element("p", { role: "status" }, t`The preview is not available at the moment. Try again in a minute.`);
-    this.#preview.replaceChildren(found == null ? failed : document.importNode(found, true));
+  /** Keeps what is typed as it is: a reload, another account and a closed tab lose nothing of it. */
+  #keep(): void {
+    this.#mark();
+    void this.#desk.journal.write(DRAFT, JSON.stringify(this.#draft)).catch(() => undefined); // it is still shown
   }
+}
+
+function textOf({ mode, text, filled }: Draft, token: Token): string {
+  return mode === "finished" ? unixLines(text) : pageOf(filled, token);
 }
 
 function unixLines(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }
 
-function madeOf(text: string): Made | undefined {
-  return text === "" ? undefined : (JSON.parse(text) as Made);
+function draftIn(text: string): Draft | undefined {
+  return text === "" ? undefined : (JSON.parse(text) as Draft);
 }
 
 /** Reads the terms out of a finished page, as far as it has them. */
@@ -442,9 +303,8 @@ function termsIn(page: string): readonly [bigint | undefined, number | undefined
   }
 }
 
-/** Gives a day so many days from now by the reader's clock, as a field for days and times takes it. */
-function localDay(days: number): string {
-  const at = new Date(Date.now() + days * DAY * 1_000);
-  at.setMinutes(0);
+/** Gives a moment by the reader's clock, as a field for days and times takes it. */
+function localText(seconds: number): string {
+  const at = new Date(seconds * 1_000);
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
 }

@@ -1,5 +1,5 @@
 /**
- * How a bounty is funded: by one signature over the token and one transaction, or by an allowance of exactly the escrow.
+ * How a bounty is funded: by one signature over the token and one transaction.
  *
  * What was signed is written down and kept, so that a page is funded once: authorizations over the same terms have the
  * same nonce, of which the token takes one, also where this browser forgot them or another machine signs, since the salt
@@ -7,10 +7,9 @@
  * the finalized chain and by this machine's clock; another number is the person's decision.
  */
 
-import { encodeFunctionData, erc20Abi, hashTypedData, parseAbi } from "viem";
+import { erc20Abi, hashTypedData, parseAbi } from "viem";
 import type { Address, Hex } from "viem";
 import {
-  allowanceCall,
   AUTHORIZATION_SECONDS,
   authorizationNonce,
   FACTS,
@@ -22,13 +21,12 @@ import {
   MARGIN_SECONDS,
   ServiceError,
 } from "../src/acting.js";
-import type { FundingPath, PageTerms, Terms } from "../src/acting.js";
+import type { PageTerms, Terms } from "../src/acting.js";
 import type { Context } from "./context.js";
-import type { ExpectedEvent, FoundEvent } from "./node.js";
-import type { Call } from "./provider.js";
+import type { FoundEvent } from "./node.js";
 import type { Fact, Stage } from "./stage.js";
 import { amount, duration, moment, printable } from "./text.js";
-import { leftIfRead, leftOf, perform, standing, tolerated } from "./transactions.js";
+import { perform, tolerated } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
 import type { Signed } from "./wallet.js";
 import { t } from "./words.js";
@@ -37,18 +35,9 @@ const BASIS_POINTS = 10_000n;
 const MAINNET = 8453;
 /** Fundings of one page that are looked at for one that the token has not as spent. */
 const MOST_NUMBERS = 64n;
-/** Why nothing is signed. */
-const UNSIGNED =
-  t`your account has code that confirms none of its signatures (ERC-1271), as after a delegation (EIP-7702), and the token asks that code, not your key`;
-const ALLOWED = t`by two transactions, an allowance of exactly the escrow and the bounty itself: ${UNSIGNED}`;
-/** What a person decides on who has a creation forgotten. */
-const OUTSTANDING: readonly Fact[] = [
-  [t`What was begun`, t`a transaction that creates this bounty; it is not on the chain`],
-  [t`Look into the wallet`, t`wait for it, or cancel it there first: if it is mined later, this page may be paid twice`],
-];
 const tokenAbi = parseAbi([
-  t`function version() view returns (string)`,
-  t`function authorizationState(address, bytes32) view returns (bool)`,
+  "function version() view returns (string)",
+  "function authorizationState(address, bytes32) view returns (bool)",
 ]);
 
 /** The Hub's conditions for a bounty created now. */
@@ -69,8 +58,6 @@ export interface Funding {
   readonly terms: Terms;
   readonly validBefore: bigint;
   readonly signature?: Hex;
-  /** Whether the Hub takes the escrow by an allowance, so that nothing is signed. */
-  readonly isAllowed?: boolean;
   /** Of every authorization that was signed for this bounty, over other terms, too. */
   readonly nonces: readonly Hex[];
   /** Until when one of them may be used; 0 where none was signed. */
@@ -79,57 +66,49 @@ export interface Funding {
   readonly reported?: bigint;
 }
 
+export type SignedFunding = Funding & { readonly signature: Hex };
+
 /** A page that is to be funded: its terms as it states them, and what the Hub takes now. */
 export interface Job {
-  /** Under which the funding is kept. */
-  readonly name: string;
   readonly commitment: Hex;
   readonly page: PageTerms;
   readonly conditions: Conditions;
 }
 
-/**
- * Creates the bounty, unless another device has done it after block `since`. An allowance that it needs is given before it.
- */
-export async function create(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  funding: Funding,
-  since: bigint,
-): Promise<FoundEvent> {
-  const [name, expected] = creation(context, funding);
-  const { functionName, call } = creationCall(context, funding);
-  if (funding.isAllowed === true) await approve(context, stage, job, funding);
-  const agreed = factsOf(context, job, funding).slice(1);
-  const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
-  const title = t`Create the bounty`;
-  return perform(context, stage, { name, title, functionName, call, expected, since, isKept: true, facts: [does, ...agreed] });
-}
-
-/** The step that creates a bounty on these terms, and its event: both named by the terms' nonce. */
-function creation(context: Context, { terms }: Funding): [string, ExpectedEvent] {
-  const nonce = nonceOf(context, terms);
-  return [creationStep(nonce), creationEvent(context, nonce)];
-}
-
-function creationEvent({ account }: Context, nonce: Hex): ExpectedEvent {
-  return { eventName: "BountyCreated", args: { poster: account, authorizationNonce: nonce } };
+/** Names what is kept of a page's funding: a second escrow behind the same page is another bounty. */
+export function fundingName(commitment: string): string {
+  return `fund ${commitment}`;
 }
 
 /** Names the step that creates a bounty, by the nonce of its terms. */
 export function creationStep(nonce: Hex): string {
-  return t`create ${nonce}`;
+  return `create ${nonce}`;
 }
 
-function creationCall({ settings, account }: Context, { terms, validBefore, signature }: Funding) {
+/** Creates the bounty, unless another device has done it after block `since`. */
+export async function create(
+  context: Context,
+  stage: Stage,
+  job: Job,
+  funding: SignedFunding,
+  since: bigint,
+): Promise<FoundEvent> {
+  const { settings, account } = context;
   const { hubAddress } = settings.deployment;
-  if (signature === undefined) {
-    const { functionName, args } = allowanceCall(hubAddress, terms);
-    return { functionName, call: hubCall(hubAddress, functionName, args) };
-  }
+  const { terms, validBefore, signature } = funding;
+  const nonce = nonceOf(context, terms);
   const { functionName, args } = fundingCall(hubAddress, account, terms, validBefore, signature);
-  return { functionName, call: hubCall(hubAddress, functionName, args) };
+  const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
+  return perform(context, stage, {
+    name: creationStep(nonce),
+    title: t`Create the bounty`,
+    functionName,
+    call: hubCall(hubAddress, functionName, args),
+    expected: { eventName: "BountyCreated", args: { poster: account, authorizationNonce: nonce } },
+    since,
+    isKept: true,
+    facts: [does, ...factsOf(context, job, funding).slice(1)],
+  });
 }
 
 /** Gives the nonce of the authorization over terms. */
@@ -138,21 +117,24 @@ export function nonceOf({ settings, account }: Context, terms: Terms): Hex {
   return authorizationNonce(chainId, hubAddress, account, terms);
 }
 
-/** Whether the Hub and the token still take what was signed, and for long enough that a block can hold it. */
-export async function isLive(context: Context, kept: Funding, conditions: Conditions): Promise<boolean> {
-  if (!isHonoured(kept.terms, conditions)) return false;
-  if (kept.isAllowed === true) return true;
-  if (kept.signature === undefined) return false;
-  if (kept.validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, nonceOf(context, kept.terms)))) return false;
-  return isTaken(context, kept, kept.signature);
+/** Gives what was signed where the Hub and the token still take it, and for long enough that a block can hold it. */
+export async function liveOf(context: Context, kept: Funding, conditions: Conditions): Promise<SignedFunding | undefined> {
+  const { node, account, settings } = context;
+  const { terms, validBefore, signature } = kept;
+  if (signature === undefined || !isHonoured(terms, conditions)) return undefined;
+  if (validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, nonceOf(context, terms)))) return undefined;
+  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
+  const path = await fundingPath(node, account, hashTypedData(typedData), signature); // it may have been delegated since
+  return path === "authorization" ? { ...kept, signature } : undefined;
 }
 
-/** Whether the token still takes what was signed: an account may have been delegated since. */
-async function isTaken(context: Context, kept: Funding, signature: Hex): Promise<boolean> {
-  const { node, account, settings } = context;
-  const { terms, validBefore } = kept;
-  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
-  return (await fundingPath(node, account, hashTypedData(typedData), signature)) === "authorization";
+/** Refuses an account whose signatures the token does not take, by the one that it made for a request. */
+export async function requireSigner({ node, account }: Context, { digest, signature }: Signed): Promise<void> {
+  if ((await fundingPath(node, account, digest, signature)) === "authorization") return;
+  const message =
+    t`The token takes no signature of your account: it has code that confirms none of them (ERC-1271), as after a delegation (EIP-7702).`;
+  const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
+  throw new ServiceError("signature_not_taken", message, { nextAction });
 }
 
 /** Whether the token has the authorization as used or cancelled, as the wallet's node shows it. */
@@ -168,7 +150,7 @@ export async function authorized(
   job: Job,
   number: bigint,
   kept: Funding | undefined,
-): Promise<Funding> {
+): Promise<SignedFunding> {
   const { journal, wallet, account, settings } = context;
   const { rosterUntil } = job.conditions;
   const now = await signingTime(context);
@@ -182,7 +164,8 @@ export async function authorized(
   }
   const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
   const funding: Funding = { terms, validBefore, nonces, signedUntil: kept?.signedUntil ?? 0n };
-  await journal.put(job.name, funding); // before it is signed: the same terms for good
+  const name = fundingName(job.commitment);
+  await journal.put(name, funding); // before it is signed: the same terms for good
   const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, funding.terms, validBefore);
   stage.say("");
   const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), [t`Sign with the wallet`], () => {
@@ -191,103 +174,8 @@ export async function authorized(
   });
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
   const done = { ...funding, signature, signedUntil };
-  await journal.put(job.name, done);
+  await journal.put(name, done);
   return done;
-}
-
-/**
- * Terms that are funded by an allowance, written down. Nothing that was signed before may be used beside them, since the
- * Hub takes an authorization and an allowance over the same terms, too.
- */
-export async function allowed(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  number: bigint,
-  kept: Funding | undefined,
-): Promise<Funding> {
-  stage.say("");
-  if (kept !== undefined) await requireOver(context, kept, t`The token takes no signature of this account any more`);
-  const isKept = kept?.isAllowed === true && isHonoured(kept.terms, job.conditions);
-  const terms = isKept ? kept.terms : newTerms(context, job, number);
-  const nonces = [...new Set([...(kept?.nonces ?? []), nonceOf(context, terms)])];
-  const signedUntil = kept?.signedUntil ?? 0n;
-  const funding: Funding = { terms, validBefore: 0n, isAllowed: true, nonces, signedUntil };
-  await context.journal.put(job.name, funding);
-  return funding;
-}
-
-/**
- * Has the Hub allowed to take exactly the escrow, once: not again where a creation may have taken it already, on
- * whichever terms, so that no two of them find an allowance.
- */
-export async function approve(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  funding: Funding,
-): Promise<void> {
-  const { token, account, settings } = context;
-  const { hubAddress } = settings.deployment;
-  const { terms, nonces } = funding;
-  if (await isApproved(context, terms)) return;
-  const nonce = nonceOf(context, terms);
-  const [step, expected] = creation(context, funding);
-  if ((await leftOf(context, step, expected)) !== undefined) return; // looked for before it is sent again
-  await requireNoneBegun(context, stage, nonces);
-  await perform(context, stage, {
-    name: approvalStep(nonce),
-    title: t`Allow the escrow`,
-    functionName: "approve",
-    call: approvalOf(context, funding),
-    facts: factsOf(context, job, funding),
-    expected: {
-      eventName: "Approval",
-      args: { owner: account, spender: hubAddress, value: terms.escrowAmount },
-      token: token.address,
-    },
-  });
-}
-
-function approvalStep(nonce: Hex): string {
-  return t`approve ${nonce}`;
-}
-
-/** The token's call that lets the Hub take exactly the escrow. */
-function approvalOf({ token, settings }: Context, { terms }: Funding): Call {
-  const args = [settings.deployment.hubAddress, terms.escrowAmount] as const;
-  return { to: token.address, data: encodeFunctionData({ abi: erc20Abi, functionName: "approve", args }) };
-}
-
-/** Whether the Hub may take exactly the escrow already. */
-async function isApproved({ node, token, account, settings }: Context, terms: Terms): Promise<boolean> {
-  const args = [account, settings.deployment.hubAddress] as const;
-  const question = { address: token.address, abi: erc20Abi, functionName: "allowance", args } as const;
-  return (await node.readContract(question)) === terms.escrowAmount;
-}
-
-/** Refuses to go on beside a creation that was mined; one that may still be is forgotten as the person decides. */
-export async function requireNoneBegun(context: Context, stage: Stage, nonces: readonly Hex[]): Promise<void> {
-  for (const nonce of nonces) {
-    const left = await leftOf(context, creationStep(nonce), creationEvent(context, nonce));
-    if (left === undefined) continue;
-    if (left !== "open") {
-      const message = t`A transaction on other terms has created bounty ${left.args["bountyId"] as bigint} on this page.`;
-      throw new ServiceError("creation_unknown", message, { nextAction: t`Reload this page in a minute.` });
-    }
-    stage.say("");
-    await stage.confirm(t`A creation of this bounty is outstanding`, OUTSTANDING, t`It was cancelled: forget it`);
-    await context.journal.remove(creationStep(nonce));
-  }
-}
-
-/** Refuses other terms, or another way, beside an authorization that may still be used: `authorization_outstanding`. */
-async function requireOver(context: Context, { signedUntil }: Funding, why: string): Promise<void> {
-  if (signedUntil === 0n || (await hasPassed(context, signedUntil))) return;
-  const message = t`${why}, and what you signed before is good until ${moment(signedUntil)}.`;
-  throw new ServiceError(FACTS.authorization_over[1], message, {
-    nextAction: t`Go on after that time, once its block is final. Nothing else was signed.`,
-  });
 }
 
 /** The kept terms while they can be meant; else others, once nothing that was signed before can be used any more. */
@@ -298,27 +186,37 @@ async function termsFor(
   number: bigint,
   kept: Funding | undefined,
 ): Promise<Terms> {
-  const { conditions } = job;
   if (kept !== undefined) {
-    const { terms } = kept;
-    const isHonouredNow = isHonoured(terms, conditions);
-    if (isHonouredNow && kept.isAllowed !== true && !(await isSpent(context, nonceOf(context, terms)))) return terms;
-    if (kept.isAllowed === true) await requireNoneBegun(context, stage, kept.nonces);
-    const why = isHonouredNow ? t`The token has it as spent` : t`The contract's roster or fees changed`;
-    await requireOver(context, kept, why);
+    const { terms, signedUntil } = kept;
+    const isHonouredNow = isHonoured(terms, job.conditions);
+    if (isHonouredNow && !(await isSpent(context, nonceOf(context, terms)))) return terms;
+    if (signedUntil > 0n && !(await hasPassed(context, signedUntil))) {
+      const why = isHonouredNow ? t`The token has it as spent` : t`The contract's roster or fees changed`;
+      const message = t`${why}, and what you signed before is good until ${moment(signedUntil)}.`;
+      throw new ServiceError(FACTS.authorization_over[1], message, {
+        nextAction: t`Go on after that time, once its block is final. Nothing else was signed.`,
+      });
+    }
   }
   return unspentTerms(context, stage, job, number);
 }
 
 /** Terms that the token has not as spent; past some that it has only as the person decides. */
-async function unspentTerms(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  first: bigint,
-): Promise<Terms> {
+async function unspentTerms(context: Context, stage: Stage, job: Job, first: bigint): Promise<Terms> {
+  const { chainId, hubAddress } = context.settings.deployment;
+  const { commitment, page, conditions } = job;
+  const { protocolFee, guardianFee } = feesOf(page.escrowAmount, conditions);
   for (let number = first; number < first + MOST_NUMBERS; number += 1n) {
-    const terms = newTerms(context, job, number);
+    const terms: Terms = {
+      specCommitment: commitment,
+      expectedRosterHash: conditions.rosterHash,
+      escrowAmount: page.escrowAmount,
+      submissionDeadline: page.submissionDeadline,
+      judgingWindow: page.judgingWindow,
+      maxProtocolFee: protocolFee,
+      maxGuardianFee: guardianFee,
+      salt: fundingSalt(chainId, hubAddress, context.account, commitment, number),
+    };
     if (!(await isSpent(context, nonceOf(context, terms)))) return terms;
     if (number > first) continue;
     const facts: Fact[] = [
@@ -332,15 +230,6 @@ async function unspentTerms(
   throw new ServiceError("authorization_used", t`The token has every authorization over this page as spent.`, {
     nextAction: t`Choose another node in the wallet, and look at the account's transfers on chain.`,
   });
-}
-
-function newTerms(
-  { settings, account }: Context,
-  { commitment, page, conditions }: Job,
-  number: bigint,
-): Terms {
-  const { chainId, hubAddress } = settings.deployment;
-  return fundedTerms(commitment, page, conditions, fundingSalt(chainId, hubAddress, account, commitment, number));
 }
 
 /** The domain of the token's own typed data, read from the token. */
@@ -359,20 +248,6 @@ function isHonoured(terms: Terms, conditions: Conditions): boolean {
   return isCovered && terms.expectedRosterHash === conditions.rosterHash;
 }
 
-function fundedTerms(commitment: Hex, page: PageTerms, conditions: Conditions, salt: Hex): Terms {
-  const { protocolFee, guardianFee } = feesOf(page.escrowAmount, conditions);
-  return {
-    specCommitment: commitment,
-    expectedRosterHash: conditions.rosterHash,
-    escrowAmount: page.escrowAmount,
-    submissionDeadline: page.submissionDeadline,
-    judgingWindow: page.judgingWindow,
-    maxProtocolFee: protocolFee,
-    maxGuardianFee: guardianFee,
-    salt,
-  };
-}
-
 /** Gives the fees of an escrow. */
 export function feesOf(
   escrow: bigint,
@@ -384,25 +259,30 @@ export function feesOf(
   };
 }
 
-/** The bounty that came of a funding without being reported, or what may still bring one about. */
-export async function stillToCome(
-  context: Context,
-  { nonces, signedUntil, isAllowed }: Funding,
-): Promise<bigint | Fact | undefined> {
-  const isOver = signedUntil > 0n && (await tolerated(hasPassed(context, signedUntil))) === true;
-  for (const nonce of nonces) {
-    const left = await leftIfRead(context, creationStep(nonce), creationEvent(context, nonce));
-    if (left === undefined) continue;
-    if (typeof left !== "string") return left.args["bountyId"] as bigint;
-    // That it did not happen before it was over is the token's to say: the log of a node may not go back so far.
-    const isUnused = isOver && isAllowed !== true && (await tolerated(isSpent(context, nonce))) === false;
-    if (left === "unread" || !isUnused) {
-      return [t`What was begun`, t`a transaction that creates its bounty; ${standing(left)}`];
-    }
-    await context.journal.remove(creationStep(nonce));
+/**
+ * Has the person decide beside another text of this account whose bounty may still come, or has come unseen: a corrected
+ * page is another one.
+ */
+export async function requireNoOtherText(context: Context, stage: Stage, commitment: Hex): Promise<void> {
+  const { journal } = context;
+  for (const name of await journal.namesBelow(fundingName("0x"))) {
+    const other = name === fundingName(commitment) ? undefined : await journal.get<Funding>(name);
+    if (other === undefined || other.reported !== undefined || other.signedUntil === 0n) continue;
+    const { nonces, signedUntil } = other;
+    const spent = await Promise.all(nonces.map((nonce) => tolerated(isSpent(context, nonce))));
+    const isOver = (await tolerated(hasPassed(context, signedUntil))) === true;
+    if (isOver && spent.every((each) => each === false)) continue;
+    const isUsed = spent.includes(true);
+    const until = t`you signed for it, which lets anybody who has that create its bounty until ${moment(signedUntil)}`;
+    const facts: Fact[] = [
+      [t`The other text`, name.slice(fundingName("").length)],
+      [t`What became of it`, isUsed ? t`the token has your authorization as used: it is a bounty, or you cancelled it` : until],
+      [t`Both`, t`would be bounties, each with an escrow of its own until it ends`],
+    ];
+    stage.say("");
+    await stage.confirm(t`Another text of yours may be a bounty, too`, facts, t`Fund this page as well`);
+    if (isUsed && isOver) await journal.remove(name); // nothing that was signed for it can be used any more
   }
-  if (signedUntil === 0n || isOver) return undefined;
-  return [t`What you signed`, t`lets anybody who has it create its bounty until ${moment(signedUntil)}`];
 }
 
 /** From when on, at the latest, the escrow can be claimed back. */
@@ -410,31 +290,25 @@ export function refundDay(judgingDeadline: bigint): string {
   return t`you can claim the escrow back from ${moment(judgingDeadline)} on at the latest, less the shares of Guardians who recorded a Verdict`;
 }
 
-/** Says how this account can fund, by the signature that it made for the request. */
-export function pathOf({ node, account }: Context, { digest, signature }: Signed): Promise<FundingPath> {
-  return fundingPath(node, account, digest, signature);
-}
-
 /** What the Poster agrees to, in words. */
-function factsOf(context: Context, { page, conditions }: Job, funding: Funding): Fact[] {
+function factsOf(context: Context, { page, conditions }: Job, { terms, validBefore }: Funding): Fact[] {
   const { token, settings } = context;
-  const { chainId } = settings.deployment;
-  const { terms, validBefore, isAllowed } = funding;
   const { escrowAmount, maxProtocolFee, maxGuardianFee } = terms;
   const revealAt = page.submissionDeadline + conditions.revealDelay;
   const until = moment(revealAt + terms.judgingWindow);
   const { guardians, quorum } = conditions;
+  const isMainnet = settings.deployment.chainId === MAINNET;
   return [
     [t`What it does`, t`lets the contract take ${amount(escrowAmount, token)} from you, for exactly this bounty`],
     [t`The winner gets`, amount(escrowAmount - maxProtocolFee - maxGuardianFee, token)],
     [t`If nobody wins`, refundDay(revealAt + terms.judgingWindow)],
-    ...(chainId === MAINNET ? [[t`Real money`, t`this is the mainnet deployment`, "warning"] as const] : []),
+    ...(isMainnet ? [[t`Real money`, t`this is the mainnet deployment`, "warning"] as const] : []),
     [t`Page`, t`${printable(page.title)}, with the commitment ${terms.specCommitment}`],
     [t`Fees at most`, t`${amount(maxProtocolFee, token)} for the protocol, ${amount(maxGuardianFee, token)} for the Guardians`],
     [t`Submissions until`, moment(terms.submissionDeadline)],
     [t`Judged`, t`from ${moment(revealAt)} for ${duration(terms.judgingWindow)}, until ${until}`],
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
     [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
-    isAllowed === true ? [t`How it is paid`, ALLOWED] : [t`The signature is good until`, moment(validBefore)],
+    [t`The signature is good until`, moment(validBefore)],
   ];
 }

@@ -10,9 +10,6 @@ import { t } from "./words.js";
 
 const STORE = "steps";
 
-/** A field whose value is kept. */
-export type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
-
 export class Journal {
   readonly #database: IDBDatabase;
   readonly #prefix: string;
@@ -40,36 +37,22 @@ export class Journal {
     return this.#get(this.#prefix + name);
   }
 
-  /**
-   * Fills a field with what was written in it before, by any account of this browser, and keeps what is written from now
-   * on as it is typed: a reload, another account and a closed tab lose nothing of it.
-   */
-  async keepWritten(name: string, field: Field): Promise<void> {
-    const key = this.#shared + name;
-    field.value = await this.written(name);
-    const keep = (store: IDBObjectStore): void => {
-      store.put(field.value, key);
-      store.transaction.commit(); // a tab that is closed before an answer came would take it back
-    };
-    field.addEventListener("input", () => {
-      void this.#written(keep, "relaxed").catch(() => undefined); // it is still shown
-    });
-  }
-
-  /** Keeps a text as if it was typed, for any account of this browser. */
+  /** Keeps a text as it is typed, for any account of this browser. */
   async write(name: string, text: string): Promise<void> {
-    await this.#written((store) => store.put(text, this.#shared + name), "relaxed");
+    await this.#written((store) => {
+      store.put(text, this.#shared + name);
+      store.transaction.commit(); // a tab that is closed before an answer came would take it back
+    }, "relaxed");
   }
 
-  /** Gives what was last written in the field of this name. */
+  /** Gives what was last written under this name. */
   async written(name: string): Promise<string> {
-    return (await this.#get<string>(this.#shared + name)) ?? (await this.get<string>(name)) ?? "";
+    return (await this.#get<string>(this.#shared + name)) ?? "";
   }
 
   /** Forgets what was written, once it is published. */
   async forgetWritten(name: string): Promise<void> {
     await this.#written((store) => store.delete(this.#shared + name));
-    await this.remove(name);
   }
 
   /** The names that begin so, of this account. */
@@ -108,11 +91,6 @@ export class Journal {
         nextAction: t`Go on there, or close it. If there is none, reload this page.`,
       });
     });
-  }
-
-  /** Keeps `alone` away from a name until this page is left; other pages may hold it as well. */
-  hold(name: string): void {
-    void navigator.locks.request(this.#prefix + name, { mode: "shared" }, () => new Promise<never>(() => undefined));
   }
 
   #get<Value>(key: string): Promise<Value | undefined> {

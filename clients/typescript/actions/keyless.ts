@@ -11,20 +11,9 @@ const PART_OF_KEY = /\b(?:0x)?[0-9a-f]{16,}/gi;
 
 /** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
 export function requireNoKey(what: string, text: string): void {
-  if (AGE_KEY.test(text)) throw refusal(t`${what} a private key, which everybody could read.`);
-}
-
-/**
- * The same of a text with what looks like any other secret: it goes nowhere until the person says that it is none. What
- * the rules take apart is one text here, read in several ways: rather asked about than sent.
- */
-export function requireNoSecret(text: string): void {
-  const [first] = secretsIn(text);
-  if (first === undefined) return;
-  throw refusal(
-    t`The page holds what looks like ${first}.`,
-    t`Take it out if it is one; if it is none, you are asked about it before the page is sent. Nothing was sent.`,
-  );
+  if (!AGE_KEY.test(text)) return;
+  const nextAction = t`Take it out; nothing was sent.`;
+  throw new ServiceError("secret_in_document", t`${what} a private key, which everybody could read.`, { nextAction });
 }
 
 /** Has the person decide about each, before a page is sent for the first time. */
@@ -43,17 +32,16 @@ export async function confirmNoSecret(stage: Stage, page: string): Promise<void>
   );
 }
 
-/** What they look like, each with the words before it, and nothing of itself but what it is called. */
+/** What they look like, each with the words before it, and nothing of itself. */
 function secretsIn(text: string): string[] {
   const found = new Map<string, string>();
   for (const read of readings(text)) {
     for (const [what, form, before] of KEY_FORMS) {
       for (const { 0: match, index } of read.matchAll(form)) {
         const words = read.slice(Math.max(0, index - CONTEXT_LETTERS), index);
-        const [name] = /^(?![0-9a-f]{16})(?:[a-z]{1,12}(?:[ _-](?:key|phrase|words))?)?/i.exec(match) ?? [""];
-        const place = (words + name).replace(PART_OF_KEY, "…").replace(/\s+/g, " ").trim();
+        const place = words.replace(PART_OF_KEY, "…").replace(/\s+/g, " ").trim();
         const itself = match.replace(/[^0-9a-z]/gi, "");
-        if (!before?.test(words) && !found.has(itself)) found.set(itself, t`${what}, at “${place}”`);
+        if (!before?.test(words) && !found.has(itself)) found.set(itself, t`${what}, after “${place}”`);
       }
     }
   }
@@ -71,8 +59,4 @@ function readings(text: string): readonly string[] {
     .replace(/^[ \t>]+/gm, "")
     .replace(/\\[nrt]/g, "\n");
   return [text, text.replace(/[\\*]/g, ""), read, read.replace(frontmatter, (lines) => lines.replace(/\n/g, " "))];
-}
-
-function refusal(message: string, nextAction = t`Take it out; nothing was sent.`): ServiceError {
-  return new ServiceError("secret_in_document", message, { nextAction });
 }

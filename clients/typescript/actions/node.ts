@@ -4,12 +4,12 @@
  * where the chain has Multicall3.
  */
 
-import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, erc20Abi, parseEventLogs } from "viem";
-import type { Abi, Address, Chain, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
+import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, parseEventLogs } from "viem";
+import type { Abi, Address, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
 import type { EIP1193RequestFn, Hex, Log, ReadContractParameters, ReadContractReturnType } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
 import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
-import { readChain } from "./chains.js";
+import { chainOf } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -38,12 +38,10 @@ export interface Receipt {
   readonly logs: readonly Log[];
 }
 
-/** An event that shows that something was done; `args` are its indexed values and others to compare. */
+/** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
 export interface ExpectedEvent {
-  readonly eventName: ContractEventName<typeof hubAbi> | ContractEventName<typeof erc20Abi>;
+  readonly eventName: ContractEventName<typeof hubAbi>;
   readonly args: Readonly<Record<string, unknown>>;
-  /** Whose event it is, where it is the token's; else it is the Hub's. */
-  readonly token?: Address;
 }
 
 /** A log that was expected, and its values. */
@@ -75,7 +73,7 @@ export class Node {
   constructor(wallet: Pick<Wallet, "read" | "chainId">, hub: Address) {
     const request = ({ method, params }: { method: string; params?: unknown }) =>
       inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
-    const chain: Chain | undefined = readChain(wallet.chainId);
+    const chain = chainOf(wallet.chainId);
     const transport = custom({ request }, { retryCount: 0 });
     this.#request = transport({}).request;
     this.#client = createClient({
@@ -133,12 +131,6 @@ export class Node {
     return (await this.#asked(getCode(this.#client, { address }))) ?? "0x";
   }
 
-  /** Whether an account is a contract, such as a Safe; a delegated account signs itself. */
-  async isContract(account: Address): Promise<boolean> {
-    const code = await this.getCode({ address: account });
-    return code !== "0x" && !code.startsWith("0xef0100");
-  }
-
   /** Gives what a contract answers to a call; a refusal and a node that does not answer look alike here. */
   async call({ to, data }: Call): Promise<{ readonly data: Hex }> {
     return { data: (await this.#asked(call(this.#client, { to, data }))).data ?? "0x" };
@@ -153,21 +145,6 @@ export class Node {
   /** Counts the transactions of an account in blocks: one with a lower nonce is mined, or never will be. */
   async minedOf(account: Address, block: Tag = "latest"): Promise<bigint> {
     return BigInt((await this.#ask("eth_getTransactionCount", [account, block])) as string);
-  }
-
-  /** Gives the present price of a unit of gas, in wei. */
-  async gasPrice(): Promise<bigint> {
-    return BigInt((await this.#ask("eth_gasPrice", [])) as string);
-  }
-
-  /** Estimates the gas that a call takes. */
-  async gasOf(from: Address, call: Call): Promise<bigint> {
-    return BigInt((await this.#ask("eth_estimateGas", [{ ...call, from }])) as string);
-  }
-
-  /** Gives an account's ether, in wei. */
-  async balance(account: Address): Promise<bigint> {
-    return BigInt((await this.#ask("eth_getBalance", [account, "latest"])) as string);
   }
 
   /** Gives what became of a transaction; undefined while it is in no block. */
@@ -256,10 +233,10 @@ export class Node {
     return undefined;
   }
 
-  async #logs({ eventName, args, token }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
-    const topics = encodeEventTopics({ abi: token === undefined ? hubAbi : erc20Abi, eventName, args });
+  async #logs({ eventName, args }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
+    const topics = encodeEventTopics({ abi: hubAbi as Abi, eventName, args });
     const range = { fromBlock: `0x${first.toString(16)}`, toBlock: `0x${last.toString(16)}` };
-    return (await this.#ask("eth_getLogs", [{ address: token ?? this.#hub, topics, ...range }])) as readonly Log[];
+    return (await this.#ask("eth_getLogs", [{ address: this.#hub, topics, ...range }])) as readonly Log[];
   }
 
   /** Finds the newest such event among logs. */
@@ -267,10 +244,9 @@ export class Node {
     return this.#among(logs, expected)[0];
   }
 
-  #among(logs: readonly Log[], { eventName, args, token }: ExpectedEvent): FoundEvent[] {
-    const own = logs.filter((log) => same(log.address, token ?? this.#hub));
-    const abi: Abi = token === undefined ? hubAbi : erc20Abi;
-    return parseEventLogs({ abi, logs: own as Log[], eventName })
+  #among(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent[] {
+    const own = logs.filter((log) => same(log.address, this.#hub));
+    return parseEventLogs({ abi: hubAbi as Abi, logs: own as Log[], eventName })
       .reverse()
       .map((log) => ({
         hash: log.transactionHash as Hex,

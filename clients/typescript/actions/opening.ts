@@ -5,12 +5,11 @@
 
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
-import type { Envelope, Progress } from "../src/opening.js";
+import type { Beacon, Envelope, Progress } from "../src/opening.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { following, repeated, requireBucket, signed } from "./api.js";
-import { AWARDED, canJudge, canOpen } from "./bounty.js";
+import { following, requireBucket, signed } from "./api.js";
+import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
@@ -19,9 +18,8 @@ import { tidied } from "./journal.js";
 import { paced, pause } from "./paced.js";
 import { told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
-import { listingOf, unlistedNote, WorkTable } from "./submissions.js";
 import type { Numbered } from "./submissions.js";
-import { bytes, counted, moment } from "./text.js";
+import { bytes, counted } from "./text.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -33,7 +31,7 @@ const OPTIONAL_MILLISECONDS = 3_000;
 const READING: readonly Fact[] = [[t`What it does`, t`downloads a Submission as it was sealed; it is opened in this page`]];
 
 /** A Submission as the service holds it, checked against the chain. */
-export interface Fetched {
+interface Fetched {
   readonly envelope: Envelope;
   readonly downloadUrl: string;
 }
@@ -65,15 +63,6 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
       run: (stage) => openAsPoster(context, stage, bounty),
     });
   }
-  if (canOpen(account, bounty) && !canJudge(account, bounty)) {
-    offers.push({
-      key: "open",
-      title: t`Open a Submission`,
-      text: t`With the file of your encryption keys, which stays in this page. The work is saved as a tar archive.`,
-      button: t`Open work`,
-      run: (stage) => openAsGuardian(context, stage, bounty),
-    });
-  }
   return offers;
 }
 
@@ -90,21 +79,6 @@ async function delivery({ api }: Context, bounty: Bounty, signal?: AbortSignal):
   const route = "/api/bounties/{bounty_id}/delivery/status";
   const asked = api.GET(route, { params: { path, query }, ...(signal && { signal }) });
   return (await typed("DeliveryStatus", answerOf(asked))).exists === true;
-}
-
-async function openAsGuardian(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  stage.say(t`Reading the Submissions.`);
-  const listing = await listingOf(context, stage, bounty);
-  stage.say("");
-  const keys = new KeyField();
-  const opened = await openedOf(context, bounty, listing.recorded);
-  const [keyring, work] = await new Promise<[string[], Numbered]>((resolve, reject) => {
-    const wrong = stage.nested();
-    const open = (work: Numbered) => void keys.read().then((found) => resolve([found, work]), (error: unknown) => wrong.fail(error));
-    const table = new WorkTable(listing.recorded, opened, open, false);
-    stage.confirmed(t`Open a Submission`, [keys.place, ...unlistedNote(listing), table.place, wrong.place]).catch(reject);
-  });
-  await openOne(context, stage, bounty, work, keyring);
 }
 
 /** Downloads and opens one Submission, and notes that it was opened here. */
@@ -197,15 +171,8 @@ async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<H
       nextAction: t`Try again once the operator has published one.`,
     });
   }
-  const { delivery_public_key: served } = await repeated(stage, () =>
-    typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key"))),
-  );
-  if (served !== key && served === (await node.readContract({ ...hub, functionName: "deliveryKey" }, "finalized"))) {
-    throw new ServiceError("delivery_key_changing", t`Another delivery key has just taken effect.`, {
-      nextAction: t`Try again in some minutes, when the service shows it, too.`,
-    });
-  }
-  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", served, key]]);
+  const asked = () => typed("DeliveryKey", answerOf(api.GET("/api/deployment/delivery-key")));
+  refuseDifferences("delivery_key_mismatch", [["delivery_public_key", (await stage.until(asked)).delivery_public_key, key]]);
   return key;
 }
 
@@ -221,30 +188,36 @@ export class KeyField {
 
   /** Gives the identities of the file that was chosen; `nothing_chosen` without one. */
   async read(): Promise<string[]> {
-    return keyringOf(this.#input);
-  }
-}
-
-/** Gives the identities of the file in a field; `nothing_chosen` without one. */
-export async function keyringOf(input: HTMLInputElement): Promise<string[]> {
-  const { identitiesOf } = await import("./work.js");
-  const file = input.files?.[0];
-  if (file === undefined || file.size > MOST_KEY_BYTES) {
+    const { identitiesOf } = await import("./work.js");
+    const file = this.#input.files?.[0];
+    if (file !== undefined && file.size <= MOST_KEY_BYTES) return identitiesOf(await file.text());
     throw new ServiceError("nothing_chosen", t`Choose the file with your encryption keys.`);
   }
-  return identitiesOf(await file.text());
 }
 
-/** Raises unless the envelope is the committed one, sealed for this bounty by this Solver. */
-export async function fetchedOf(
+function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
+  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
+}
+
+/**
+ * Reads sealed work; raises unless its envelope is the committed one, sealed for this bounty by this Solver. `next` is what
+ * the wallet signs right after it; `isExplained`: it was shown with the request before.
+ */
+async function fetchSubmission(
   context: Context,
+  stage: Stage,
   bounty: Bounty,
   named: Recorded,
-  content: Schemas["SubmissionContent"],
+  next: readonly Fact[] = [],
+  isExplained = false,
 ): Promise<Fetched> {
+  const beacon = beaconOf(context);
+  const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
+  const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
+  const send = () => answerOf(context.api.GET(route, { params: { path } }));
+  const title = t`Read the sealed work`;
+  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
-  const { beacon } = context.settings;
-  if (beacon === undefined) throw noBeacon();
   refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);
   const issues = envelopeDifferences(envelope, bounty.pinned, named.solver, beacon);
@@ -258,40 +231,17 @@ export async function fetchedOf(
   return { envelope, downloadUrl: content.download_url };
 }
 
-function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
-  return `GET /api/bounties/${bounty.id}/submissions/${commitment}/content`;
-}
-
-/** Reads sealed work. `next` is what the wallet signs right after it; `isExplained`: it was shown with the request before. */
-async function fetchSubmission(
-  context: Context,
-  stage: Stage,
-  bounty: Bounty,
-  named: Recorded,
-  next: readonly Fact[] = [],
-  isExplained = false,
-): Promise<Fetched> {
-  if (context.settings.beacon === undefined) throw noBeacon();
-  const path = { bounty_id: bounty.id.toString(), submission_commitment: named.commitment };
-  const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
-  const send = () => answerOf(context.api.GET(route, { params: { path } }));
-  const title = t`Read the sealed work`;
-  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
-  return fetchedOf(context, bounty, named, content);
-}
-
 /** Opens the key of sealed work with a Guardian's keys. */
-export async function contentKey(
-  { settings }: Context,
+async function contentKey(
+  context: Context,
   stage: Stage,
   bounty: Bounty,
   { envelope }: Fetched,
   keyring: readonly string[],
 ): Promise<string> {
   const { contentKeyOf } = await import("./work.js");
-  if (settings.beacon === undefined) throw noBeacon();
   stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  return contentKeyOf(envelope, settings.beacon, settings.beaconUrl, keyring, bounty.guardians.length);
+  return contentKeyOf(envelope, beaconOf(context), context.settings.beaconUrl, keyring, bounty.guardians.length);
 }
 
 /** Offers the opened work, and says so where the note that it was opened could not be made. */
@@ -324,8 +274,10 @@ export async function save(
   );
 }
 
-function noBeacon(): ServiceError {
-  return new ServiceError("beacon_unavailable", t`The beacon is not known at the moment.`, {
-    nextAction: t`Reload the page and try again. It is ${moment(Math.floor(Date.now() / 1_000))} by this machine's clock.`,
+/** Gives the beacon that opens work; refuses while its clock is not known. */
+export function beaconOf({ settings }: Context): Beacon {
+  if (settings.beacon !== undefined) return settings.beacon;
+  throw new ServiceError("beacon_unavailable", t`The beacon that opens the work is not known at the moment.`, {
+    nextAction: t`Reload the page in a minute and try again.`,
   });
 }

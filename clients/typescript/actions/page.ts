@@ -6,14 +6,14 @@ import { counted } from "./text.js";
 import type { Token } from "./text.js";
 import { t } from "./words.js";
 
-/** The fields of the form, as they are typed. Lists have an entry on each line. */
+/** The fields of the form. Lists have an entry on each line. */
 export interface Filled {
   readonly title: string;
   readonly summary: string;
   /** In whole tokens. */
   readonly escrow: string;
-  /** A day and a time by the reader's clock, as a field of that kind has it. */
-  readonly deadline: string;
+  /** In seconds since 1970. */
+  readonly deadline: number | undefined;
   readonly window: string;
   /** Seconds. */
   readonly windowUnit: string;
@@ -27,7 +27,7 @@ export interface Filled {
 }
 
 /** The fields of the frontmatter, and the field of the form that each is made of. */
-export const FIELD_OF: Readonly<Record<string, keyof Filled>> = {
+const FIELD_OF: Readonly<Record<string, keyof Filled>> = {
   title: "title",
   summary: "summary",
   escrow_amount: "escrow",
@@ -47,33 +47,14 @@ const ENTRY = /^([a-z_]+)\[([0-9]{1,3})\]$/;
 const PLAIN = /^[\p{L}\p{N}](?:[\p{L}\p{N} ,.()/-]*[\p{L}\p{N}.)])?$/u;
 const LINE_BREAKS = /[\u0085\u2028\u2029]/g;
 
-/** What stands in for fields that are still empty, so that the others can be checked before. */
-const STAND_INS: Filled = {
-  title: "A page that is being written",
-  summary: "What this page asks for is being written by its Poster at the moment.",
-  escrow: "25",
-  deadline: "",
-  window: "3",
-  windowUnit: "86400",
-  criteria: "`make test` exits with 0 on Python 3.11.",
-  deliverables: "src/main.py",
-  language: "",
-  contact: "",
-  tags: "",
-  body: "What is needed is described here, and how Guardians run `make test` to check it.",
-};
-const STAND_IN_SECONDS = 14 * 86_400;
-
 /** The page's exact text; raises nothing: `missing` names what it cannot be made of. */
 export function pageOf(filled: Filled, token: Token): string {
-  const escrow = escrowOf(filled.escrow, token) ?? 0n;
-  const deadline = deadlineOf(filled.deadline) ?? 0;
   const lines = [
     "version: 1",
     `title: ${scalar(filled.title)}`,
     `summary: ${scalar(filled.summary)}`,
-    `escrow_amount: ${escrow}`,
-    `submission_deadline: ${deadline}`,
+    `escrow_amount: ${escrowOf(filled.escrow, token) ?? 0n}`,
+    `submission_deadline: ${filled.deadline ?? 0}`,
     `judging_window_seconds: ${windowOf(filled) ?? 0}`,
     ...list("acceptance_criteria", filled.criteria),
     ...list("deliverables", filled.deliverables),
@@ -85,27 +66,18 @@ export function pageOf(filled: Filled, token: Token): string {
   return `---\n${lines.join("\n")}\n---\n${filled.body.replace(/\r\n?/g, "\n").trimEnd()}\n`;
 }
 
-/** The same page with something in every empty field. */
-export function pageForChecks(filled: Filled, token: Token, now: number): string {
-  const stated = Object.entries(filled).filter(([, value]) => (value as string).trim() !== "");
-  const whole = { ...STAND_INS, ...Object.fromEntries(stated) } as Filled;
-  const text = pageOf({ ...whole, escrow: escrowOf(whole.escrow, token) === undefined ? "25" : whole.escrow }, token);
-  if (deadlineOf(whole.deadline) !== undefined) return text;
-  return text.replace(/^submission_deadline: 0$/m, `submission_deadline: ${now + STAND_IN_SECONDS}`);
-}
-
 /** What is still to be filled in, under the names of the frontmatter. */
 export function missing(filled: Filled, token: Token): Issue[] {
-  const empty = (name: keyof Filled) => filled[name].trim() === "";
+  const empty = (text: string) => text.trim() === "";
   const all: [boolean, string, string][] = [
-    [empty("title"), "title", t`Write in one line what is to be made.`],
-    [empty("summary"), "summary", t`Write in two or three sentences what it does and for whom.`],
+    [empty(filled.title), "title", t`Write in one line what is to be made.`],
+    [empty(filled.summary), "summary", t`Write in two or three sentences what it does and for whom.`],
     [escrowOf(filled.escrow, token) === undefined, "escrow_amount", escrowHint(token)],
-    [deadlineOf(filled.deadline) === undefined, "submission_deadline", t`Choose a day and a time.`],
+    [filled.deadline === undefined, "submission_deadline", t`Choose a day and a time.`],
     [windowOf(filled) === undefined, "judging_window_seconds", t`Write a whole number above 0.`],
-    [empty("criteria"), "acceptance_criteria", t`Write at least one check that two people would decide the same way.`],
-    [empty("deliverables"), "deliverables", t`Name at least one file or thing that the work contains.`],
-    [empty("body"), "body", t`Write what is needed and why, what exists already, and how it will be judged.`],
+    [empty(filled.criteria), "acceptance_criteria", t`Write at least one check that two people would decide the same way.`],
+    [empty(filled.deliverables), "deliverables", t`Name at least one file or thing that the work contains.`],
+    [empty(filled.body), "body", t`Write what is needed and why, what exists already, and how it will be judged.`],
   ];
   return all.filter(([isWrong]) => isWrong).map(([, path, message]) => ({ path, message }));
 }
@@ -123,9 +95,8 @@ export function escrowHint({ symbol, decimals }: Token): string {
   return t`Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
 }
 
-/** Seconds since 1970 of a day and a time by the reader's clock. */
+/** Seconds since 1970 of a day and a time by the reader's clock, as a field of that kind has it. */
 export function deadlineOf(text: string): number | undefined {
-  if (!/^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}/.test(text)) return undefined;
   const seconds = Math.floor(new Date(text).getTime() / 1_000);
   return Number.isSafeInteger(seconds) && seconds > 0 ? seconds : undefined;
 }
@@ -157,16 +128,9 @@ export function linesBeforeText(page: string): number {
   return /^---\n[\s\S]*?\n---\n/.exec(page)?.[0].match(/\n/g)?.length ?? 0;
 }
 
-/** The entries of a list, each without the spaces and the dash around it that people type. */
-export function entriesOf(text: string): string[] {
-  return text
-    .split(/\r\n?|\n/)
-    .map((line) => line.trim().replace(/^[-*] /, "").trim())
-    .filter((line) => line !== "");
-}
-
 function list(name: string, text: string): string[] {
-  const entries = entriesOf(text);
+  const lines = text.split(/\r\n?|\n/).map((line) => line.trim().replace(/^[-*] /, "").trim()); // as people type lists
+  const entries = lines.filter((line) => line !== "");
   return entries.length === 0 ? [`${name}: []`] : [`${name}:`, ...entries.map((entry) => `  - ${quoted(entry)}`)];
 }
 

@@ -5,18 +5,17 @@
  */
 
 import { erc20Abi } from "viem";
-import type { Hex } from "viem";
-import { answerOf, commitmentOf, createApi, guardianRosterHash, pageTerms, ServiceError } from "../src/acting.js";
-import type { Issue, Schemas } from "../src/acting.js";
+import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { signed, statedOf } from "./api.js";
-import { findingsOf } from "./checking.js";
 import type { Context } from "./context.js";
 import { element } from "./dom.js";
 import { Editor, forgetPage, isAboutPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
-import { allowed, authorized, create, creationStep, domainOf, feesOf, isLive, nonceOf, pathOf, refundDay, stillToCome } from "./funding.js";
+import { authorized, create, creationStep, domainOf, feesOf, fundingName, liveOf, nonceOf } from "./funding.js";
+import { refundDay, requireNoOtherText, requireSigner } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
 import { Journal, tidied } from "./journal.js";
 import { confirmNoSecret } from "./keyless.js";
@@ -39,14 +38,14 @@ let editor: Promise<Editor> | undefined;
 
 /** Shows the form before a wallet is connected, by the terms that the page states; `goOn` has one connected. */
 export function showForm(settings: Settings, place: HTMLElement, goOn: () => void): void {
-  const { terms, apiUrl, deployment } = settings;
+  const { terms, deployment } = settings;
   if (terms === undefined) return;
   const form = element("form", { class: "unconnected" });
   const figures = { protocolFeeBps: BigInt(terms.protocol_fee_bps), guardianFeeBps: BigInt(terms.guardian_fee_bps) };
   const outlook = outlookOf(terms.token, { ...figures, revealDelay: BigInt(terms.reveal_delay_seconds) });
   const open = async () => {
     const journal = await Journal.open(deployment, NOBODY);
-    return Editor.open({ api: createApi(apiUrl), journal, token: terms.token, outlook });
+    return Editor.open({ journal, token: terms.token, outlook });
   };
   editor ??= open();
   form.addEventListener("submit", (event) => {
@@ -74,7 +73,8 @@ export function publishOffer(context: Context): Offer {
 }
 
 async function publish(context: Context, stage: Stage): Promise<void> {
-  const desk = { ...context, outlook: await outlookNow(context) };
+  const { figures, held, minEscrow } = await limitsOf(context);
+  const desk = { ...context, outlook: outlookOf(context.token, figures, held, minEscrow) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -94,47 +94,42 @@ async function publish(context: Context, stage: Stage): Promise<void> {
 async function publishPage(context: Context, stage: Stage, page: string): Promise<void> {
   const { journal } = context;
   const commitment = commitmentOf(page);
-  const terms = pageTerms(page);
-  const name = fundingName(commitment);
   stage.say(t`Looking for what was funded on this page before.`);
   const since = await context.node.getBlockNumber();
-  let kept = await journal.get<Funding>(name);
+  const kept = await journal.get<Funding>(fundingName(commitment));
   const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
-    return reported(context, stage, name, page, kept, own);
+    return reported(context, stage, page, kept, own);
   }
-  // Reported before: another one would be a second escrow. Only an authorization can be given again, since it counts once.
-  if (own !== undefined || (kept?.reported !== undefined && kept.isAllowed === true)) kept = undefined;
+  // Reported before, another one would be a second escrow; what nobody shows any more can only become itself again.
+  const former = own === undefined ? kept : undefined;
   stage.say(t`Comparing the terms with what the contract takes.`);
-  const job: Job = { name, commitment, page: terms, conditions: await readConditions(context, stage) };
-  const isUsable = kept !== undefined && (await isLive(context, kept, job.conditions));
-  if (!isUsable) {
+  const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context, stage) };
+  let funding = former && (await liveOf(context, former, job.conditions));
+  if (funding === undefined) {
     await requireFundable(context, job);
     await confirmNoSecret(stage, page);
     await requireNoFindings(context, stage, page);
     await requireNoOtherText(context, stage, commitment);
   }
-  await requireWanted(context, stage, { known, hidden }, isUsable ? kept : undefined);
-  let funding = kept;
-  if (funding === undefined || !isUsable) {
-    const approval = await review(context, stage, page, job);
-    const fund = (await pathOf(context, approval)) === "authorization" ? authorized : allowed;
-    funding = await fund(context, stage, job, BigInt(1 + known.length + hidden.length), kept);
+  await requireWanted(context, stage, { known, hidden }, funding);
+  if (funding === undefined) {
+    await requireSigner(context, await review(context, stage, page, job));
+    funding = await authorized(context, stage, job, BigInt(1 + known.length + hidden.length), former);
   }
   const found = await create(context, stage, job, funding, since);
   const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
-  await reported(context, stage, name, page, funding, created, [transactionLine(context.settings, found.hash)]);
+  await reported(context, stage, page, funding, created, [transactionLine(context.settings, found.hash)]);
 }
 
 /**
  * Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. Its creation
- * is forgotten last: until then another text asks about it.
+ * is forgotten last.
  */
 export async function reported(
   context: Context,
   stage: Stage,
-  name: string,
   page: string,
   funding: Funding,
   { id, nonce }: Escrow,
@@ -143,7 +138,7 @@ export async function reported(
   const { journal } = context;
   const unnoted = await tidied(async () => {
     await forgetPage(context, page);
-    await journal.put(name, { ...funding, reported: id });
+    await journal.put(fundingName(commitmentOf(page)), { ...funding, reported: id });
     if (nonce !== undefined) await journal.remove(creationStep(nonce));
   });
   editor = undefined;
@@ -206,33 +201,27 @@ function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint
   return { facts, held, least };
 }
 
-/** Makes the outlook of a connected account, by the contract's fees and limits and its balance. */
-async function outlookNow({ node, hub, token, account }: Context): Promise<Outlook> {
-  const [fees, revealDelay, least, held] = await Promise.all([
+/** Reads what the Hub takes, and what the account holds. */
+async function limitsOf({ node, hub, token, account }: Context) {
+  const [fees, revealDelay, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held] = await Promise.all([
     node.readContract({ ...hub, functionName: "feePolicy" }),
     node.readContract({ ...hub, functionName: "revealDelay" }),
     node.readContract({ ...hub, functionName: "minEscrow" }),
+    node.readContract({ ...hub, functionName: "minJudgingWindow" }),
+    node.readContract({ ...hub, functionName: "maxJudgingWindow" }),
+    node.readContract({ ...hub, functionName: "minSubmissionWindow" }),
+    node.readContract({ ...hub, functionName: "maxSubmissionWindow" }),
     node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
   ]);
   const figures = { protocolFeeBps: BigInt(fees[0]), guardianFeeBps: BigInt(fees[1]), revealDelay };
-  return outlookOf(token, figures, held, least);
+  return { figures, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
 async function requireFundable(context: Context, { page: terms, conditions }: Job): Promise<void> {
-  const { node, hub, token, account } = context;
+  const { token, account } = context;
   const { now, guardians } = conditions;
-  const limit = (
-    functionName: "minEscrow" | "minJudgingWindow" | "maxJudgingWindow" | "minSubmissionWindow" | "maxSubmissionWindow",
-  ) => node.readContract({ ...hub, functionName });
-  const [minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held] = await Promise.all([
-    limit("minEscrow"),
-    limit("minJudgingWindow"),
-    limit("maxJudgingWindow"),
-    limit("minSubmissionWindow"),
-    limit("maxSubmissionWindow"),
-    node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
-  ]);
+  const { minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held } = await limitsOf(context);
   const { escrowAmount, submissionDeadline, judgingWindow } = terms;
   const checks: [boolean, string, string][] = [
     [escrowAmount < minEscrow, "escrow_amount", t`must be at least ${minEscrow}, which is ${amount(minEscrow, token)}`],
@@ -261,28 +250,6 @@ async function requireFundable(context: Context, { page: terms, conditions }: Jo
   });
 }
 
-/** Names what is kept of a page's funding: a second escrow behind the same page is another bounty. */
-function fundingName(commitment: string): string {
-  return t`fund ${commitment}`;
-}
-
-/** Has the person decide beside another text of this account whose bounty may still come: a corrected page is another one. */
-export async function requireNoOtherText(context: Context, stage: Stage, commitment: Hex): Promise<void> {
-  const { journal } = context;
-  for (const name of await journal.namesBelow(fundingName("0x"))) {
-    const other = name === fundingName(commitment) ? undefined : await journal.get<Funding>(name);
-    if (other === undefined || other.reported !== undefined) continue;
-    const left = await stillToCome(context, other);
-    if (left === undefined) continue;
-    stage.say("");
-    const text: Fact = [t`The other text`, name.slice(fundingName("").length)];
-    const both: Fact = [t`Both`, t`would be bounties, each with an escrow of its own until it ends`];
-    const begun: Fact = typeof left === "bigint" ? [t`What became of it`, t`bounty ${left}`] : left;
-    await stage.confirm(t`Another text of yours may be a bounty, too`, [text, begun, both], t`Fund this page as well`);
-    if (typeof left === "bigint") await journal.put(name, { ...other, reported: left }); // asked about once
-  }
-}
-
 /**
  * Has the person decide where the page has other bounties: also on a funding that is kept, as another machine may have
  * funded the page on other terms since; not again once its creation was begun.
@@ -294,41 +261,31 @@ export async function requireWanted(
   kept: Funding | undefined,
 ): Promise<void> {
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
-  if (begun !== undefined) return;
   const others = hidden.filter((id) => id !== kept?.reported); // what is kept can only become that one again
-  if (known.length + others.length > 0) await confirmSecond(stage, known, others);
-}
-
-async function confirmSecond(stage: Stage, known: readonly Escrow[], hidden: readonly bigint[]): Promise<void> {
-  stage.say("");
+  if (begun !== undefined || known.length + others.length === 0) return;
   const named = (ids: readonly bigint[]) => ids.map((id) => t`bounty ${id}`).join(", ");
-  const before: Fact[] = known.length > 0 ? [[t`Funded before as`, named(known.map(({ id }) => id))]] : [];
-  const gone = t`${named(hidden)}; now neither the wallet's node nor the service shows it`;
-  if (hidden.length > 0) before.push([t`This browser saw`, gone]);
-  const again: Fact = [t`A second escrow`, t`would be another bounty`];
-  await stage.confirm(t`This page was funded before`, [...before, again], t`Fund it once more`);
+  const facts: Fact[] = [];
+  if (known.length > 0) facts.push([t`Funded before as`, named(known.map(({ id }) => id))]);
+  const gone = t`${named(others)}; now neither the wallet's node nor the service shows it`;
+  if (others.length > 0) facts.push([t`This browser saw`, gone]);
+  facts.push([t`A second escrow`, t`would be another bounty`]);
+  stage.say("");
+  await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
 }
 
 /**
  * Refuses a page that the service's rules have something against, before anything is signed: `page_not_ready` with all of
- * it. A check that cannot be made stops nobody who goes on, since publishing has the page reviewed.
+ * it. A check that cannot be made stops nobody, since publishing has the page reviewed.
  */
-async function requireNoFindings(context: Context, stage: Stage, page: string): Promise<void> {
+async function requireNoFindings({ api }: Context, stage: Stage, page: string): Promise<void> {
   stage.say(t`The service checks the page by its rules. It keeps nothing of it.`);
-  let issues: readonly Issue[];
-  try {
-    issues = await stage.until(() => findingsOf(context, page));
-  } catch (error) {
+  const headers = { "Content-Type": "text/markdown" };
+  const asked = () => typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers })));
+  const found: unknown = await stage.until(asked).catch((error: unknown) => {
     if (!(error instanceof ServiceError) || error.code === "stopped") throw error;
-    const facts: Fact[] = [
-      [t`Why`, printable(error.message)],
-      [t`What comes now`, t`the page is published, whose review checks it, too, and is one of yours of the day`],
-    ];
-    stage.say("");
-    await stage.confirm(t`The page could not be checked`, facts, t`Go on without`);
-    return;
-  }
-  if (issues.length === 0) return;
+  });
+  const issues = typeof found === "object" && found !== null && "issues" in found ? found.issues : undefined;
+  if (!Array.isArray(issues) || !issues.every(isIssue) || issues.length === 0) return;
   throw new ServiceError("page_not_ready", t`The service's rules find the page not ready to be published.`, {
     issues,
     nextAction: t`Nothing was signed or published. Change the page where the list points, and go on.`,

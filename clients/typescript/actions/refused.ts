@@ -3,35 +3,19 @@
 import { decodeErrorResult } from "viem";
 import type { Hex } from "viem";
 import { hubAbi, REFUSALS, REFUSED_TIMES, ServiceError } from "../src/acting.js";
-import { amount, duration, moment } from "./text.js";
+import { amount, moment } from "./text.js";
 import type { Token } from "./text.js";
 import { t } from "./words.js";
 
 const RELOAD = t`Reload the page to see what the bounty permits now.`;
-const CHANGED = t`Press the button again: the page then takes the contract's current values.`;
-const NOT_HERE = t`No button of this page asks for that. Reload it; if it happens again, report it to the operator.`;
 
-/** Next steps of the shared table that speak to other readers: whoever runs a command, or owns the contract. */
+/** Next steps of the shared table that speak to whoever runs a command or writes a page by hand. */
 const OTHERWISE: Readonly<Record<string, string>> = {
   "Re-read the bounty; what it shows does not permit this.": RELOAD,
-  "Run the command again: it takes the Hub's current values.": CHANGED,
-  "Correct the owner's call.": NOT_HERE,
-  "Claim in several lists.": NOT_HERE,
-  "Use a kind from 1 to 4.": NOT_HERE,
-  "Send both as empty bytes.": NOT_HERE,
-  "Do not call the Hub from a token's callback.": NOT_HERE,
-  "Use awarded or no_valid_submission.": NOT_HERE,
-  "Leave Solver and Submission out.": NOT_HERE,
-  "Name the Poster's account.": NOT_HERE,
-  "Use a smaller value.": NOT_HERE,
-  "Check the version and the deployment.": NOT_HERE,
+  "Run the command again: it takes the Hub's current values.": t`Press the button again: the page then takes the contract's current values.`,
   "Change the page's submission_deadline and publish it again.": t`Choose another deadline, and publish the page again.`,
 };
-const SENTENCES: Readonly<Record<string, string>> = {
-  JudgingWindowOutOfRange: t`The judging window of {window} is not within {minimum} to {maximum}.`,
-};
 
-const DURATIONS_OF = new Set(["JudgingWindowOutOfRange"]);
 const AMOUNTS_OF = new Set([
   "EscrowNotReceived",
   "EscrowTooLarge",
@@ -50,7 +34,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
     const inputs: readonly { readonly name: string }[] = entry?.inputs ?? [];
     const values = new Map(inputs.map(({ name }, index) => [name, shown(errorName, name, given[index], token)]));
     const [sentence = errorName, nextAction = ""] = REFUSALS[errorName] ?? [];
-    const message = (SENTENCES[errorName] ?? sentence).replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
+    const message = sentence.replace(/\{(\w+)\}/g, (_, name: string) => `${values.get(name)}`);
     return new ServiceError("hub_refuses", message, { nextAction: OTHERWISE[nextAction] ?? nextAction });
   } catch {
     const message = t`The call would fail, for a reason that the contract does not name.`;
@@ -72,6 +56,5 @@ export function revertData(error: unknown, depth = 0): Hex | undefined {
 function shown(error: string, name: string, value: unknown, token: Token | undefined): string {
   if (typeof value !== "bigint") return String(value);
   if (REFUSED_TIMES.has(name)) return moment(value);
-  if (DURATIONS_OF.has(error)) return duration(value);
   return token !== undefined && AMOUNTS_OF.has(error) ? amount(value, token) : String(value);
 }

@@ -54,7 +54,7 @@ async function refreshParts(hash: Hex): Promise<void> {
   if (document.querySelector(PARTS) === null) return;
   for (let poll = 0; poll < MOST_POLLS; poll += 1) {
     await pause(POLL_MILLISECONDS);
-    const page = await loaded("GET", location.pathname);
+    const page = await loaded();
     const shown = [...(page?.querySelectorAll<HTMLElement>(PARTS) ?? [])];
     const isNew = page?.querySelector(STATE)?.textContent !== before || shown.some((part) => part.innerHTML.includes(hash));
     if (page === undefined || !isNew) continue;
@@ -66,15 +66,14 @@ async function refreshParts(hash: Hex): Promise<void> {
   }
 }
 
-/** Loads a page of this server. The browser itself parses the answer; its scripts do not run. */
-export function loaded(method: "GET" | "POST", path: string, markdown?: string): Promise<Document | undefined> {
+/** Loads this page anew. The browser itself parses the answer; its scripts do not run. */
+function loaded(): Promise<Document | undefined> {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
     request.responseType = "document";
-    request.open(method, path);
-    if (markdown !== undefined) request.setRequestHeader("Content-Type", "text/markdown");
+    request.open("GET", location.pathname);
     request.onload = () => resolve(request.status === 200 ? (request.responseXML ?? undefined) : undefined);
     request.onerror = () => resolve(undefined);
-    request.send(markdown);
+    request.send();
   });
 }

@@ -7,23 +7,17 @@ import { sealSubmission, ServiceError } from "../src/sealing.js";
 import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
 import { paced } from "./paced.js";
 
-/** What to seal, and the file of the origin's private file system that takes the ciphertext; without one it is handed over. */
+/** What to seal, and the file of the origin's private file system that takes the ciphertext. */
 export interface SealingOrder {
   readonly files: readonly ArtifactFile[];
   readonly sealFor: SealFor;
-  readonly target: string | undefined;
+  readonly target: string;
 }
 
-/** The envelope's bytes, and the ciphertext where no file was named for it. */
-export interface Made {
-  readonly envelope: Uint8Array<ArrayBuffer>;
-  readonly ciphertext?: Blob;
-}
-
-/** How much is written; at the end what was made, or why there is nothing. */
+/** How much is written; at the end the envelope's bytes, or why there are none. */
 export type SealingReport =
   | { readonly written: number }
-  | Made
+  | { readonly envelope: Uint8Array<ArrayBuffer> }
   | { readonly failure: { readonly code: string; readonly message: string; readonly details: ErrorDetails } };
 
 /** A file that only a worker may open so; TypeScript has it in another library than the page's types. */
@@ -41,25 +35,18 @@ declare global {
 }
 
 const MEBIBYTE = 1024 * 1024;
-/** Mebibytes that are gathered before the browser gets them. */
-const MOST_PARTS = 16;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
 
 globalThis.onmessage = async ({ data }: MessageEvent<SealingOrder>) => {
   try {
-    report(await seal(data));
+    report({ envelope: await seal(data) });
   } catch (error) {
     const { code, message, nextAction } = error instanceof ServiceError ? error : notSealed(error);
     report({ failure: { code, message, details: { nextAction } } });
   }
 };
 
-async function seal({ files, sealFor, target }: SealingOrder): Promise<Made> {
-  if (target === undefined) {
-    const memory = new MemoryFile();
-    const { bytes } = await sealSubmission(files, sealFor, writingTo(memory));
-    return { envelope: bytes, ciphertext: memory.content() };
-  }
+async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Array<ArrayBuffer>> {
   const folder = await navigator.storage.getDirectory();
   const handle = await folder.getFileHandle(target, { create: true });
   const file = await handle.createSyncAccessHandle();
@@ -68,7 +55,7 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Made> {
     const { bytes } = await sealSubmission(files, sealFor, writingTo(file));
     file.flush();
     file.close();
-    return { envelope: bytes };
+    return bytes;
   } catch (error) {
     file.close();
     await folder.removeEntry(target).catch(() => undefined);
@@ -76,25 +63,8 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Made> {
   }
 }
 
-/** Written from its begin to its end. The browser holds what it is made of, and may put it on a disk. */
-class MemoryFile {
-  #content = new Blob();
-  #parts: Uint8Array<ArrayBuffer>[] = [];
-
-  write(data: Uint8Array): number {
-    if (this.#parts.push(data.slice()) === MOST_PARTS) this.content();
-    return data.length;
-  }
-
-  content(): Blob {
-    this.#content = new Blob([this.#content, ...this.#parts]);
-    this.#parts = [];
-    return this.#content;
-  }
-}
-
 /** Writes a mebibyte at a time, since each write costs time of its own. */
-function writingTo(file: Pick<SyncFile, "write">): WritableStream<Uint8Array> {
+function writingTo(file: SyncFile): WritableStream<Uint8Array> {
   const gathered = new Uint8Array(MEBIBYTE);
   const reportWritten = paced((bytes: number) => report({ written: bytes }));
   let [size, written] = [0, 0];

@@ -1,7 +1,7 @@
 /** Sealing as a page starts it: in a worker of its own, which ends with it. */
 
 import { ServiceError } from "../src/acting.js";
-import type { Made, SealingOrder, SealingReport } from "./sealer.js";
+import type { SealingOrder, SealingReport } from "./sealer.js";
 import { t } from "./words.js";
 
 /** The worker's script, beside this one; the build names it. */
@@ -20,12 +20,12 @@ const factory = (globalThis as { trustedTypes?: PolicyFactory }).trustedTypes;
 const address = new URL(SEALER, import.meta.url).href;
 const script = factory?.createPolicy("sealer", { createScriptURL: () => address }).createScriptURL("") ?? address;
 
-/** Seals files until the signal ends it; `onWritten` gets the bytes written so far. Raises what was refused. */
+/** Seals files until the signal ends it, and gives the envelope; `onWritten` gets the bytes written so far. */
 export async function sealInWorker(
   order: SealingOrder,
   onWritten: (bytes: number) => void,
   signal: AbortSignal,
-): Promise<Made> {
+): Promise<Uint8Array<ArrayBuffer>> {
   const worker = new Worker(script as string, { type: "module" });
   try {
     return await new Promise((resolve, reject) => {
@@ -33,7 +33,7 @@ export async function sealInWorker(
       worker.onerror = () => reject(notStarted());
       worker.onmessage = ({ data }: MessageEvent<SealingReport>) => {
         if ("written" in data) onWritten(data.written);
-        else if ("envelope" in data) resolve(data);
+        else if ("envelope" in data) resolve(data.envelope);
         else reject(new ServiceError(data.failure.code, data.failure.message, data.failure.details));
       };
       worker.postMessage(order);

@@ -105,11 +105,6 @@ export class Stage {
     ]);
   }
 
-  /** Shows parts that have buttons of their own; ends with "Not now" alone, which raises `cancelled`. */
-  confirmed(title: string, parts: readonly Node[]): Promise<never> {
-    return this.#waited((_, reject) => [element("h3", {}, title), ...parts, element("p", { class: "buttons" }, quiet(t`Not now`, reject))]);
-  }
-
   /** Makes a stage within this one, which ends with it. */
   nested(): Stage {
     const made = new Stage();

@@ -1,6 +1,5 @@
 /** A page and its wallet, from the first button to what the account can do: each step puts a new state into the store. */
 
-import type { Address } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { Acts } from "./acts.js";
 import type { Offer } from "./acts.js";
@@ -9,7 +8,6 @@ import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import { makeContext, readerOf } from "./context.js";
 import type { Context } from "./context.js";
-import { button, element, labelled } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
 import { pause } from "./paced.js";
 import { publishOffer, showForm } from "./publish.js";
@@ -17,10 +15,10 @@ import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js"
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
 import { notice } from "./stage.js";
-import { Store } from "./store.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View } from "./view.js";
+import type { State } from "./view.js";
 import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
@@ -38,7 +36,7 @@ export class Session {
   #settings: Settings;
   readonly #wallets: Announced[] = [];
   readonly #acts = new Acts(() => void this.#refresh());
-  readonly #store: Store;
+  #state: State = { is: "choosing" };
   readonly #view: View;
   /** Counts connections: what an older one reads comes too late. */
   #turn = 0;
@@ -51,14 +49,17 @@ export class Session {
       disconnect: () => void this.#disconnect(),
       switchChain: () => void this.#switchChain(),
     };
-    const after = this.#settings.actions === "publish" ? [] : [this.#forSafe()];
-    this.#view = new View(acting, this.#acts, choices, after);
-    this.#store = new Store((state) => this.#view.show(state));
+    this.#view = new View(acting, this.#acts, choices);
     if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
     discover((wallet) => {
       this.#wallets.push(wallet);
       this.#view.offer(wallet);
     });
+  }
+
+  #set(state: State): void {
+    this.#state = state;
+    this.#view.show(state);
   }
 
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
@@ -67,12 +68,12 @@ export class Session {
       this.#refuse(new ServiceError("insecure", t`Wallets work on pages that are read by https only.`));
       return;
     }
-    if (this.#store.state.is === "ready") return;
-    this.#store.set({ is: "choosing" });
+    if (this.#state.is === "ready") return;
+    this.#set({ is: "choosing" });
     await pause(this.#wallets.length === 0 ? PATIENCE_MILLISECONDS : SINGLE_MILLISECONDS);
     const [only] = this.#wallets;
-    if (only === undefined) this.#store.set({ is: "absent" });
-    else if (this.#wallets.length === 1 && this.#store.state.is === "choosing") void this.#connect(only, true);
+    if (only === undefined) this.#set({ is: "absent" });
+    else if (this.#wallets.length === 1 && this.#state.is === "choosing") void this.#connect(only, true);
   }
 
   /** Connects the wallet of an earlier visit, where it shows its account unasked. */
@@ -98,7 +99,7 @@ export class Session {
       wallet.onChange(() => {
         if (this.#turn === turn) void this.#changed();
       });
-      this.#store.set({ is: "reading", wallet });
+      this.#set({ is: "reading", wallet });
       await wallet.requireReady();
       const reader = readerOf(this.#settings, wallet);
       const stated = this.#settings.bounty;
@@ -106,19 +107,19 @@ export class Session {
       const [offers, why] = await offersOf(context, bounty);
       await ending;
       if (this.#turn !== turn) return; // another wallet was chosen meanwhile
-      this.#store.set({ is: "ready", announced, context, offers, why, isChanged: false });
+      this.#set({ is: "ready", announced, context, offers, why, isChanged: false });
       const [first] = offers;
       const begins = first?.begins === "always" || (first?.begins === "alone" && isAsked && offers.length === 1);
       if (first !== undefined && begins) this.#acts.begin(first.key);
     } catch (error) {
-      if (this.#turn === turn) this.#store.set({ is: "refused", error, announced, wallet });
+      if (this.#turn === turn) this.#set({ is: "refused", error, announced, wallet });
     }
   }
 
   /** Asks the wallet for an account; once that takes long, shows what the wallet may be waiting for. */
   async #asked(announced: Announced): Promise<Wallet> {
-    this.#store.set({ is: "connecting", isSlow: false });
-    const timer = setTimeout(() => this.#store.set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
+    this.#set({ is: "connecting", isSlow: false });
+    const timer = setTimeout(() => this.#set({ is: "connecting", isSlow: true }), HINT_MILLISECONDS);
     try {
       return await Wallet.connect(announced, this.#settings.deployment.chainId);
     } finally {
@@ -128,23 +129,23 @@ export class Session {
 
   /** Reads again what can be done, after an act: a Verdict may have ended the bounty. */
   async #refresh(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "ready") return;
     const turn = this.#turn;
     const { context } = state;
     const { bounty: stated } = context.settings;
     const read = async () => offersOf(context, stated && (await readState(context, stated)));
     const found = await read().catch(() => undefined);
-    const now = this.#store.state;
+    const now = this.#state;
     if (found === undefined || now.is !== "ready" || this.#turn !== turn) return;
-    this.#store.set({ ...now, offers: found[0], why: found[1] });
+    this.#set({ ...now, offers: found[0], why: found[1] });
   }
 
   /** The wallet has another account or chain: an act that is running is not taken away, all else is read anew. */
   async #changed(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "ready") return;
-    if (this.#acts.isBusy) this.#store.set({ ...state, isChanged: true });
+    if (this.#acts.isBusy) this.#set({ ...state, isChanged: true });
     else {
       const { announced } = state;
       const wallet = await Wallet.connectAgain(announced, this.#settings.deployment.chainId).catch(() => undefined);
@@ -154,13 +155,13 @@ export class Session {
   }
 
   async #switchChain(): Promise<void> {
-    const { state } = this.#store;
+    const state = this.#state;
     if (state.is !== "refused" || state.wallet === undefined) return;
     try {
       await state.wallet.switchChain();
       await this.#connect(state.announced, true);
     } catch (error) {
-      this.#store.set({ ...state, error });
+      this.#set({ ...state, error });
     }
   }
 
@@ -173,50 +174,12 @@ export class Session {
   async #left(): Promise<void> {
     this.#turn += 1;
     await this.#acts.end();
-    this.#store.set({ is: "choosing" });
+    this.#set({ is: "choosing" });
   }
 
   #refuse(error: ServiceError): void {
     document.getElementById("acting")?.replaceChildren(notice(error));
   }
-
-  /** Prepares claims, settling and signs of life for a Safe whose owners sign elsewhere: they need its transactions alone. */
-  #forSafe(): HTMLElement {
-    const field = element("input", { size: "44", autocomplete: "off", spellcheck: "false" });
-    const wrong = element("div");
-    const acts = new Acts(() => undefined);
-    const prepare = async () => {
-      await acts.end();
-      const { state } = this.#store;
-      const address = field.value.trim().toLowerCase() as Address;
-      if (!/^0x[0-9a-f]{40}$/.test(address)) throw new ServiceError("no_address", t`This is not an address.`);
-      if (state.is !== "ready") return;
-      const context = await makeContext(readerOf(this.#settings, state.context.wallet, address), state.context.wallet);
-      if (!(await context.node.isContract(address))) {
-        throw new ServiceError("not_a_safe", t`There is no contract at this address on the wallet's chain.`);
-      }
-      const [offers, why] = await preparedOffers(context);
-      acts.show(offers, why);
-      const [first] = offers;
-      if (first?.begins === "alone" && offers.length === 1) acts.begin(first.key);
-    };
-    const go = button(t`Show what it can do`, () => {
-      wrong.replaceChildren();
-      prepare().catch((error: unknown) => wrong.replaceChildren(notice(error)));
-    });
-    const hint = t`Its claims, and what anyone may do, as files for its Transaction Builder. Everything else it does connected.`;
-    const label = labelled(t`Address of the Safe`, field, hint);
-    const summary = element("summary", {}, t`Prepare a transaction for a Safe`);
-    return element("details", { class: "safe" }, summary, label, element("p", {}, go), wrong, acts.place);
-  }
-}
-
-/** What needs no signature of the account but its transaction; and why that may be nothing. */
-async function preparedOffers(context: Context): Promise<[Offer[], string]> {
-  const { bounty: stated } = context.settings;
-  if (stated === undefined) return [[heartbeat(context)], ""];
-  const bounty = await readState(context, stated);
-  return [hubOffers(context, bounty), whyNothing(context.account, bounty)];
 }
 
 /** What the account can do on this page now, what matters most first; and why that may be nothing. */

@@ -1,9 +1,7 @@
 /** The Submissions of a bounty: as the API lists them, each held against the Hub, and as a numbered table. */
 
-import type { Address, Hex } from "viem";
-import { answerOf, disagreement } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
-import { typed } from "./answers.js";
+import type { Address } from "viem";
+import { disagreement } from "../src/acting.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -27,71 +25,32 @@ export interface Listing {
 }
 
 const AT_ONCE = 25;
-/** Rows of one answer, as many as the API gives; and answers that are asked for. */
-const MOST_ROWS = 1_000;
-const MOST_ANSWERS = 5;
-const QUERY =
-  "query Submissions($bounty: String!, $after: String!, $first: Int!) { submissions(where: {bounty_id: $bounty, " +
-  "solver_address_gt: $after}, orderBy: solver_address, first: $first) { solver_address submission_commitment submitted_at } }";
-
-type Row = Pick<Schemas["ActiveSubmission"], "solver_address" | "submission_commitment" | "submitted_at">;
 
 /**
- * Lists the Submissions of a bounty. A bounty's detail has the first thousand, which somebody may fill with accounts of
- * his own; where there are more, the index is asked for all of them.
+ * Lists the Submissions of a bounty: of its detail, which has the first thousand, each looked up in the Hub and numbered as
+ * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
+ * nobody opened.
  */
 export async function listingOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listing> {
-  const detail = await detailOf(context, stage, bounty);
-  const { active_submissions: listed, active_submission_count: count } = detail;
-  const further = count > listed.length ? await indexedOf(context, bounty.id) : [];
-  const byAccount = new Map([...further, ...listed].map((each) => [each.solver_address, each]));
-  const recorded = await recordedOf(context, [...byAccount.values()], bounty.id);
-  return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
-}
-
-/** Reads rows by `/subgraph`, as far as it answers. */
-async function indexedOf({ api }: Context, bountyId: bigint): Promise<Row[]> {
-  const found: Row[] = [];
-  for (let asked = 0; asked < MOST_ANSWERS; asked += 1) {
-    const after = found.at(-1)?.solver_address ?? "";
-    const body = { query: QUERY, variables: { bounty: bountyId.toString(), after, first: MOST_ROWS } };
-    const answer = await typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))).catch(() => undefined);
-    const rows = (answer?.data as { submissions?: unknown } | null | undefined)?.submissions;
-    if (!Array.isArray(rows) || !rows.every(isRow)) break;
-    found.push(...rows);
-    if (rows.length < MOST_ROWS) break;
-  }
-  return found;
-}
-
-function isRow(row: unknown): row is Row {
-  const { solver_address: solver, submission_commitment: commitment } = (row ?? {}) as Record<string, unknown>;
-  return /^0x[0-9a-f]{40}$/.test(String(solver)) && /^0x[0-9a-f]{64}$/.test(String(commitment));
-}
-
-/**
- * Looks each of them up in the Hub, and numbers them as the page does. `sources_disagree` where the wallet's node has
- * another one of a Solver: a Verdict would be for work that nobody opened.
- */
-export async function recordedOf(context: Context, listed: readonly Row[], bountyId: bigint): Promise<Numbered[]> {
+  const { active_submissions: listed, active_submission_count: count } = await detailOf(context, stage, bounty);
   const sorted = [...listed].sort(
     (left, right) =>
       Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
   );
-  const found: Numbered[] = [];
+  const recorded: Numbered[] = [];
   for (let start = 0; start < sorted.length; start += AT_ONCE) {
     const some = sorted.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }, at) => {
       const solver = solver_address as Address;
-      const commitment = await activeOf(context, bountyId, solver);
+      const commitment = await activeOf(context, bounty.id, solver);
       if (commitment !== submission_commitment) {
         const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
         throw disagreement("number", theirs, t`the wallet's node has ${commitment}`);
       }
-      return { solver, commitment: commitment as Hex, number: start + at + 1 };
+      return { solver, commitment, number: start + at + 1 };
     });
-    found.push(...(await Promise.all(some)));
+    recorded.push(...(await Promise.all(some)));
   }
-  return found;
+  return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
 }
 
 /** Names a Submission as every part of the pages does. */
@@ -106,18 +65,16 @@ export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
   return [element("p", { class: "warning" }, text)];
 }
 
-/** A table of Submissions, each to be opened and, where a Verdict is written, to be awarded. */
+/** A table of Submissions, each to be opened or awarded. */
 export class WorkTable {
   readonly place = element("table", { class: "works" });
   readonly #opened = new Map<number, HTMLElement>();
   readonly #awards = new Map<HTMLInputElement, Numbered | undefined>();
 
-  /** `open` opens one; with `isVerdict`, one of them or none is chosen. */
-  constructor(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void, isVerdict: boolean) {
+  constructor(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void) {
     const group = `verdict-${crypto.randomUUID()}`;
     const body = element("tbody");
     const award = (work: Numbered | undefined, text: string): HTMLElement => {
-      if (!isVerdict) return element("th", { scope: "row" }, text);
       const radio = element("input", { type: "radio", name: group, id: `${group}-${this.#awards.size}` });
       this.#awards.set(radio, work);
       const label = element("label", { for: radio.id, ...(work && { title: work.commitment }) }, text);
@@ -134,7 +91,7 @@ export class WorkTable {
       const cells = [award(work, submissionName(work)), element("td", {}, hash), element("td", {}, isOpened), element("td", {}, go)];
       body.append(element("tr", {}, ...cells));
     }
-    if (isVerdict) body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
+    body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
     this.place.append(body);
   }
 

@@ -13,32 +13,29 @@ import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import { requireSameTerms } from "./challenge.js";
-import { archiveOf } from "./copies.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
-import { heedStandstill } from "./halts.js";
 import { tidied } from "./journal.js";
 import { paced } from "./paced.js";
+import { beaconOf } from "./opening.js";
 import { finished, told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
-import { holdInMemory, keepsFiles, removeOthers, removeStored, storedAt } from "./stored.js";
+import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
 import { perform, stepOf } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
-export const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
-const IN_MEMORY =
-  t`This browser keeps no files for a page, as in a private window: what is sealed is held in memory. Leave this page open until your Submission is recorded.`;
+const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
 
-/** What was sealed, and how far it came; its ciphertext is stored under the name of `file`. */
+/** What was sealed; its ciphertext is stored under the name of `file`. */
 interface Sealed {
   readonly envelope: string;
   readonly commitment: Hex;
   readonly file: string;
-  readonly uploaded: boolean;
-  readonly prepared: boolean;
+  /** Whether it was uploaded and checked. */
+  readonly uploaded?: boolean;
   /** Whether a block had it, whose place another one may take until it is final. */
   readonly recorded?: boolean;
 }
@@ -70,67 +67,61 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
+  await requireFiles();
   requireSameTerms(await detailOf(context, stage, bounty), bounty);
   await requireSealable(context, stage, bounty);
-  await heedStandstill(context, stage, bounty.submissionDeadline, t`A Submission`);
   const name = keptName(bounty);
   let sealed = await keptOf(context, stage, name, bounty);
   if (sealed === undefined) {
-    const files = await chosen(stage, context, bounty);
-    sealed = await seal(context, stage, bounty, files);
+    sealed = await seal(context, stage, bounty, await chosen(stage, context, bounty));
     await journal.put(name, sealed);
-    await removeSealed(context, bounty, sealed.file);
+    await removeOthers(sealedNames(context, bounty), sealed.file);
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  const { commitment } = sealed;
+  const { commitment, file } = sealed;
   let work = sealed;
-  const note = async (progress: Partial<Sealed>) => {
-    work = { ...work, ...progress };
-    await journal.put(name, work);
-  };
-  const step = stepName(bounty, commitment);
-  const isThere = (await activeOf(context, bounty.id, account)) === commitment;
-  const found = isThere
-    ? undefined
-    : await perform(context, stage, {
-        ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
-        name: step,
-        title: t`Record the Submission on the chain`,
-        facts: [
-          [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
-          [t`Commitment of the work`, commitment],
-          [t`Can be opened by`, t`the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
-          [t`From`, moment(bounty.revealAt)],
-        ],
-        // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
-        ready: async () => {
-          await uploadAndPrepare(context, stage, envelope, work, note);
-          const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
-          const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-          return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
-        },
-        twice: t`it counts from the later block, after work that others record in between`,
-        isKept: true,
-        holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
-      });
-  const copy = await copyOf(context, sealed, bounty);
-  const noted = { ...sealed, uploaded: true, prepared: true, recorded: true };
-  const unnoted = told(await tidied(() => journal.put(name, noted)));
-  const what = t`Your Submission is recorded.`;
+  const note = async (what: Partial<Sealed>) => journal.put(name, (work = { ...work, ...what }));
+  const found = await perform(context, stage, {
+    ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
+    name: stepName(bounty, commitment),
+    title: t`Record the Submission on the chain`,
+    facts: [
+      [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
+      [t`Commitment of the work`, commitment],
+      [t`Can be opened by`, t`the ${bounty.guardians.length} Guardians of roster ${bounty.guardianRosterHash}`],
+      [t`From`, moment(bounty.revealAt)],
+    ],
+    // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
+    ready: async () => {
+      await uploadAndPrepare(context, stage, envelope, commitment, file, work.uploaded === true);
+      await note({ uploaded: true });
+      const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
+      const isReplacing = former !== NO_SUBMISSION && former !== commitment;
+      return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
+    },
+    twice: t`it counts from the later block, after work that others record in between`,
+    isKept: true,
+    holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
+  });
+  const copy = await copyOf(sealed, bounty);
+  const unnoted = told(await tidied(() => note({ recorded: true })));
   const next =
     t`It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  if (found === undefined) stage.done(what, element("p", {}, next), ...copy, ...unnoted);
-  else finished(settings, stage, what, found, next, ...copy, ...unnoted);
+  finished(settings, stage, t`Your Submission is recorded.`, found, next, ...copy, ...unnoted);
 }
 
 /** A link that saves what was sealed, while the browser holds it. */
-async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
+async function copyOf(sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
   const ciphertext = await storedAt(sealed.file);
   if (ciphertext === undefined) return [];
-  context.journal.hold(copyName(bounty));
   const folder = `submission-${bounty.id}-${sealed.commitment.slice(2, 10)}`;
-  const archive = archiveOf(folder, sealed.envelope, ciphertext);
+  const files = [
+    { path: `${folder}/envelope.json`, content: new Blob([sealed.envelope]) },
+    { path: `${folder}/ciphertext.age`, content: ciphertext },
+  ];
+  const { archiveStream } = await import("./work.js");
+  const archive = await new Response(archiveStream(files)).blob();
   const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
   const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
   return [element("p", {}, link, " ", why)];
@@ -138,19 +129,19 @@ async function copyOf(context: Context, sealed: Sealed, bounty: Bounty): Promise
 
 /**
  * Removes what earlier visits sealed, once it is recorded for good or nothing can be recorded any more, and what they left
- * before they noted it; not what another tab is sealing or offers to save.
+ * before they noted it; not what another tab is sealing.
  */
 async function tidy(context: Context, bounty: Bounty): Promise<void> {
   const { journal } = context;
   await journal
     .alone(actName(bounty), async () => {
       const kept = await journal.get<Sealed>(keptName(bounty));
-      if (kept !== undefined && (await isSettled(context, bounty, kept).catch(() => false))) {
+      const isOver = kept !== undefined && (await isSettled(context, bounty, kept).catch(() => false));
+      if (isOver) {
         await journal.remove(keptName(bounty));
         await journal.remove(stepName(bounty, kept.commitment));
-        return removeSealed(context, bounty, "");
       }
-      return removeSealed(context, bounty, kept?.file ?? "");
+      await removeOthers(sealedNames(context, bounty), isOver ? "" : (kept?.file ?? ""));
     })
     .catch(() => undefined);
 }
@@ -164,12 +155,6 @@ async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promis
   return (await node.readContract(question, "finalized")) === kept.commitment;
 }
 
-/** Removes sealed work for this bounty but what is in the file `kept`; none while a tab offers to save some, which a later visit removes. */
-export async function removeSealed(context: Context, bounty: Bounty, kept: string): Promise<void> {
-  const remove = () => removeOthers(sealedNames(context, bounty), kept);
-  await context.journal.alone(copyName(bounty), remove).catch(() => undefined);
-}
-
 function actName({ id }: Bounty): string {
   return `submit ${id}`;
 }
@@ -179,49 +164,28 @@ function stepName(bounty: Bounty, commitment: Hex): string {
   return `${actName(bounty)} ${commitment}`;
 }
 
-function copyName({ id }: Bounty): string {
-  return `copy ${id}`;
-}
-
 function keptName({ id }: Bounty): string {
   return `sealed ${id}`;
 }
 
 /** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there; not what the Hub has. */
-export async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
+async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
   const kept = await context.journal.get<Sealed>(name);
-  if (kept === undefined || !(await isFor(context, kept, bounty))) return undefined;
-  let shown: Hex = NO_SUBMISSION;
-  if (kept.recorded === true) {
-    shown = await activeOf(context, bounty.id, context.account);
-    if (shown === kept.commitment) return undefined;
-  }
-  if (!kept.prepared && (await storedAt(kept.file)) === undefined) return undefined;
+  if (kept === undefined || !(await isFor(context, kept, bounty)) || (await storedAt(kept.file)) === undefined) return undefined;
+  if (kept.recorded === true && (await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
   stage.say("");
   const goOn = t`Go on with it`;
-  const pressed = await stage.confirm(
-    t`Work that was sealed before`,
-    [
-      [t`Commitment`, kept.commitment],
-      [t`How far it came`, progressOf(kept)],
-      ...(shown === NO_SUBMISSION ? [] : ([[t`What the chain shows now`, t`your Submission ${shown}`]] as const)),
-    ],
-    goOn,
-    t`Seal other files`,
-  );
+  const lost = t`recorded, and the chain may have lost it, or have it replaced`;
+  const came = kept.recorded === true ? lost : kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
+  const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
+  const pressed = await stage.confirm(t`Work that was sealed before`, facts, goOn, t`Seal other files`);
   return pressed === goOn ? kept : undefined;
 }
 
-function progressOf({ uploaded, prepared, recorded }: Sealed): string {
-  if (recorded === true) return t`recorded, and the chain may have lost it, or have it replaced`;
-  return prepared ? t`uploaded and checked` : uploaded ? t`uploaded` : t`sealed in this browser`;
-}
-
 /** Whether it was sealed under the bounty's terms as they are vouched for now; else it is sealed again. */
-async function isFor({ settings, account }: Context, kept: Sealed, bounty: Bounty): Promise<boolean> {
+async function isFor(context: Context, kept: Sealed, bounty: Bounty): Promise<boolean> {
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
-  if (settings.beacon === undefined) return true; // nothing is sealed without it
-  return envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, account, settings.beacon).length === 0;
+  return envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context)).length === 0;
 }
 
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
@@ -229,7 +193,6 @@ async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Prom
   const field = new DirectoryField();
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
-  const note = await memoryNote();
   let secrets: readonly string[] = [];
   field.onChosen(async (files) => {
     secrets = await likelySecrets(files);
@@ -244,7 +207,7 @@ async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Prom
   const whose =
     t`It is sealed until ${moment(bounty.revealAt)}. The Guardians' keys and this time are the word of the wallet's node and of ${api}: one operator of both could read it early.`;
   stage.say("");
-  const fields = [field.place, shown, ...note, element("p", { class: "muted" }, whose)];
+  const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
     const files = await field.files();
     if (secrets.length === 0 || agreed.checked) return files;
@@ -258,37 +221,21 @@ function sizeOf(content: ArtifactFile["content"]): number {
   return content instanceof Blob ? content.size : 0;
 }
 
-/** Says where sealed work waits, in a browser that keeps no files. */
-async function memoryNote(): Promise<readonly HTMLElement[]> {
-  return (await keepsFiles()) ? [] : [element("p", { class: "warning" }, IN_MEMORY)];
-}
-
 async function seal(context: Context, stage: Stage, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
-  const { settings, account } = context;
-  if (settings.beacon === undefined) {
-    throw new ServiceError("beacon_unavailable", t`The beacon that opens the work later is not known at the moment.`, {
-      nextAction: t`Reload the page in a minute and try again.`,
-    });
-  }
+  const { account } = context;
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
-  const target = (await keepsFiles()) ? file : undefined;
-  const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: settings.beacon };
+  const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: beaconOf(context) };
   const { sealInWorker } = await import("./sealing.js");
-  const order = { files, sealFor, target };
   const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
   const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
   const made = await stage
-    .until((signal) => sealInWorker(order, onWritten, signal))
-    .catch(async (error: unknown) => {
-      if (target !== undefined) await removeStored(target).catch(() => undefined);
-      const isStopped = error instanceof ServiceError && error.code === "stopped";
-      if (!isStopped) throw error;
+    .until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal))
+    .catch((error: unknown) => {
+      if (!(error instanceof ServiceError) || error.code !== "stopped") throw error;
       const next = { nextAction: t`Nothing was sent. Choose the work again.` };
-      throw new ServiceError("stopped", t`The sealing was stopped.`, next);
+      throw new ServiceError("stopped", t`The sealing was stopped.`, next); // a later visit removes what it left
     });
-  if (made.ciphertext !== undefined) holdInMemory(file, made.ciphertext);
-  const envelope = new TextDecoder().decode(made.envelope);
-  return { envelope, commitment: commitmentOf(made.envelope), file, uploaded: false, prepared: false };
+  return { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file };
 }
 
 /** How the names of an account's sealed files for one bounty begin. */
@@ -297,55 +244,35 @@ function sealedNames({ settings, account }: Context, { id }: Bounty): string {
   return `sealed-${chainId}-${hubAddress.toLowerCase()}-${id}-${account}-`;
 }
 
+/** Has the upload checked; what the storage does not hold, or not any more, is uploaded before. */
 async function uploadAndPrepare(
   context: Context,
   stage: Stage,
   envelope: Envelope,
-  sealed: Sealed,
-  note: (step: Partial<Sealed>) => Promise<void>,
+  commitment: Hex,
+  file: string,
+  isUploaded: boolean,
 ): Promise<void> {
-  let { uploaded } = sealed;
-  for (;;) {
-    const isExplained = !uploaded;
-    if (!uploaded) {
-      await upload(context, stage, envelope, sealed);
-      await note({ uploaded: true });
-    }
+  for (let isThere = isUploaded; ; isThere = false) {
+    if (!isThere) await upload(context, stage, envelope, commitment, file);
     await requireSealed(context, envelope.reveal_policy.reveal_at);
     try {
-      await prepare(context, stage, envelope, sealed.commitment, isExplained);
-      await note({ uploaded: true, prepared: true });
-      return;
+      return await prepare(context, stage, envelope, commitment, !isThere);
     } catch (error) {
       const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
-      if (!uploaded || !isMissing) throw error;
-      uploaded = false; // the storage does not hold what an earlier visit uploaded
-      await note({ uploaded: false, prepared: false });
+      if (!isThere || !isMissing) throw error;
     }
   }
 }
 
-async function upload(context: Context, stage: Stage, envelope: Envelope, sealed: Sealed): Promise<void> {
-  const file = await storedAt(sealed.file);
+/** Uploads sealed bytes to the place that is theirs, once the Solver has signed for it; the storage may hold them already. */
+async function upload(context: Context, stage: Stage, envelope: Envelope, commitment: Hex, name: string): Promise<void> {
+  const file = await storedAt(name);
   if (file === undefined) {
     throw new ServiceError("sealed_bytes_missing", t`The browser does not hold the sealed bytes any more.`, {
       nextAction: t`Start again with the files.`,
     });
   }
-  await uploadSealed(context, stage, envelope, file, following(prepareRequest(envelope), prepareFacts(sealed.commitment)));
-}
-
-/**
- * Uploads sealed bytes to the place that is theirs, once the Solver has signed for it; `facts` are what is shown beside. Whether
- * the storage took them: it may hold them already.
- */
-export async function uploadSealed(
-  context: Context,
-  stage: Stage,
-  envelope: Envelope,
-  file: Blob,
-  facts: readonly Fact[],
-): Promise<boolean> {
   const { ciphertext, bounty_id, solver_address } = envelope;
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/artifact-upload-url";
   const body = { ciphertext_sha256: ciphertext.sha256, ciphertext_byte_length: ciphertext.byte_length };
@@ -357,7 +284,7 @@ export async function uploadSealed(
     `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
     [
       [t`What it does`, t`lets this browser upload ${bytes(ciphertext.byte_length)} of sealed bytes, once`],
-      ...facts,
+      ...following(prepareRequest(envelope), prepareFacts(commitment)),
     ],
     () => answerOf(context.api.POST(route, { params: { path }, body })),
   );
@@ -367,14 +294,12 @@ export async function uploadSealed(
     stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
   });
   stage.say(t`Uploading ${bytes(file.size)}.`);
-  try {
-    await stage.until((signal) => uploadCiphertext(target, file, { signal, onProgress }));
-  } catch (error) {
-    const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
-    if (!isThere) throw error;
-    return false;
-  }
-  return true;
+  await stage
+    .until((signal) => uploadCiphertext(target, file, { signal, onProgress }))
+    .catch((error: unknown) => {
+      const isThere = error instanceof ServiceError && error.status === 412; // create-only: it holds the bytes already
+      if (!isThere) throw error;
+    });
 }
 
 function prepareRequest({ bounty_id, solver_address }: Envelope): string {

@@ -4,12 +4,11 @@ import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
 import type { Offer } from "./acts.js";
-import { repeated, signed } from "./api.js";
+import { signed } from "./api.js";
 import { AWARDED, canJudge, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { heedStandstill } from "./halts.js";
 import { requireNoKey } from "./keyless.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
 import { lookedAt } from "./paced.js";
@@ -57,17 +56,18 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const { node, hub, account, settings } = context;
   stage.say(t`Reading the Submissions.`);
   const listing = await listingOf(context, stage, bounty);
-  await heedStandstill(context, stage, bounty.judgingDeadline, t`A Verdict`);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
-  let earlier = await held();
+  const earlier = await held();
   stage.say(earlier[0] === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
   const { named, reasons } = await decided(context, stage, bounty, listing);
-  await requireOpened(context, stage, bounty, named, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
-  const awards = named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`;
-  const whole: Fact[] = named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`]];
-  await publishReasons(context, stage, bounty, document, commitment, [[t`Your Verdict`, awards], [t`Your reasons`, reasons.trim()], ...whole]);
+  const facts: Fact[] = [
+    ...(await unopened(context, bounty, named, listing)),
+    [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
+    ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
+  ];
+  await publishReasons(context, stage, bounty, document, commitment, [...facts, [t`Your reasons`, reasons.trim()]]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
   const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
   const found = await perform(context, stage, {
@@ -77,15 +77,11 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
     title: t`Record the Verdict on the chain`,
     facts: [
       [t`What it does`, t`records your Verdict on bounty ${bounty.id}; a quorum of ${bounty.quorum} ends the bounty`],
-      [t`Your Verdict`, awards],
-      ...whole,
+      ...facts,
       [t`Commitment of your reasons`, commitment],
     ],
-    ready: async () => {
-      const before = earlier;
-      earlier = await heldByNow(held, [before, own]); // the form may have been open for long
-      return replacing(stage, before, earlier, own);
-    },
+    // The form may have been open for long; a part of the node may be behind.
+    ready: async () => replaced(await lookedAt(held, (now) => isSame(now, earlier) || isSame(now, own)), earlier, own),
     holds: async () => isSame(await held(), own),
   });
   const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
@@ -120,7 +116,7 @@ async function publishReasons(
     () => answerOf(api.POST("/api/written-verdicts/{report_commitment}", { params: { path }, body: document, headers })),
   );
   stage.say(t`Reading the reasons back.`);
-  const read = await repeated(stage, () => {
+  const read = await stage.until(() => {
     const answer = api.GET("/api/written-verdicts/{report_commitment}", { params: { path }, parseAs: "text" });
     return answerOf(answer as Promise<{ data?: unknown; response: Response }>);
   });
@@ -134,30 +130,15 @@ function isSame([kind, solver, submission]: Held, other: Held): boolean {
   return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
 }
 
-/** Reads what the Hub holds, again where it is none of the `expected`. */
-export function heldByNow(held: () => Promise<Held>, expected: readonly Held[]): Promise<Held> {
-  return lookedAt(held, (now) => expected.some((each) => isSame(now, each)));
-}
-
-/**
- * Says what a Verdict takes the place of. Where that is neither what the Hub held `before` nor the Verdict itself, it was
- * recorded elsewhere while this one was written: the Guardian decides.
- */
-export async function replacing(stage: Stage, before: Held, now: Held, own: Held): Promise<Fact[]> {
+/** Says what a Verdict takes the place of: what the Hub holds by now, which may be another one than `before` or itself. */
+export function replaced(now: Held, before: Held, own: Held): Fact[] {
   const lost = t`the Hub holds none by now: a reorganisation of the chain may have taken it`;
   if (now[0] === 0) return before[0] === 0 ? [] : [[t`Your earlier Verdict`, lost, "warning"]];
   const [kind, solver, submission] = now;
   const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
-  if (!isSame(now, before) && !isSame(now, own)) {
-    stage.say("");
-    const facts: Fact[] = [
-      [t`What the Hub holds by now`, what],
-      [t`If you did not record it`, t`somebody else has the key of your account`],
-      [t`If you go on`, t`yours takes its place`],
-    ];
-    await stage.confirm(t`Your Verdict was changed elsewhere meanwhile`, facts, t`Go on with this one`);
-  }
-  return [[t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"]];
+  const earlier: Fact = [t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"];
+  if (isSame(now, before) || isSame(now, own)) return [earlier];
+  return [earlier, [t`Recorded meanwhile`, t`if not by you, somebody else has the key of your account`, "warning"]];
 }
 
 /** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
@@ -178,9 +159,11 @@ async function decided(context: Context, stage: Stage, bounty: Bounty, listing: 
     const opened = keys.read().then((keyring) => openOne(context, opening, bounty, work, keyring));
     opened.then(() => table.open(work), (error: unknown) => opening.fail(error));
   };
-  const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open, true);
+  const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
-  await journal.keepWritten(draftName(bounty, account), reasons);
+  const draft = draftName(bounty, account);
+  reasons.value = await journal.written(draft);
+  reasons.addEventListener("input", () => void journal.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
     ...unlistedNote(listing),
@@ -197,32 +180,19 @@ async function decided(context: Context, stage: Stage, bounty: Bounty, listing: 
   });
 }
 
-/** Asks a Guardian to write so where a Verdict is over work that was never opened in this browser. */
-async function requireOpened(
+/** Warns of a Verdict over work that was never opened in this browser. */
+async function unopened(
   context: Context,
-  stage: Stage,
   bounty: Bounty,
   named: Numbered | undefined,
   { recorded, unlisted }: Listing,
-): Promise<void> {
+): Promise<Fact[]> {
   const judged = named === undefined ? recorded : [named];
   const opened = await openedOf(context, bounty, judged);
-  const unopened = judged.length - opened.size + (named === undefined ? unlisted : 0);
-  if (unopened === 0) return;
-  const words = t`opened elsewhere`;
-  const [title, what] =
-    named === undefined
-      ? [t`You find none valid without having opened all here`, t`Never opened in this browser: ${counted(unopened, "Submission")}.`]
-      : [t`You award work that you have not opened here`, t`${submissionName(named)} was never opened in this browser.`];
-  stage.say("");
-  const typed = element("input", { autocomplete: "off", spellcheck: "false" });
-  const text = t`${what} A Verdict that decides cannot be taken back.`;
-  const hint = t`If you opened and judged it all elsewhere, or it does not open, write: ${words}`;
-  const fields = [element("p", { class: "warning" }, text), labelled(t`Your words`, typed, hint)];
-  await stage.ask(title, fields, t`Go on`, () => {
-    if (typed.value.trim().toLowerCase() === words) return;
-    throw new ServiceError("unopened", t`Open the work first, or write "${words}".`);
-  });
+  const count = judged.length - opened.size + (named === undefined ? unlisted : 0);
+  if (count === 0) return [];
+  const text = t`${counted(count, "Submission")} that you judge. A Verdict that decides cannot be taken back.`;
+  return [[t`Never opened in this browser`, text, "warning"]];
 }
 
 /** Names a draft by account: another Guardian of this browser does not publish these reasons as its own. */

@@ -1,15 +1,36 @@
 /** How the state of a page and its wallet is shown: the wallet in the page's header, and what can be done with it. */
 
 import { ServiceError } from "../src/acting.js";
-import type { Acts } from "./acts.js";
+import type { Acts, Offer } from "./acts.js";
+import type { Context } from "./context.js";
 import { button, element } from "./dom.js";
 import { notice } from "./stage.js";
-import type { State } from "./store.js";
 import { short } from "./text.js";
-import type { Announced } from "./wallet.js";
+import type { Announced, Wallet } from "./wallet.js";
 import { t } from "./words.js";
 
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
+
+/** How far a page has come with a wallet: all of it is shown from this. */
+export type State =
+  | { readonly is: "choosing" }
+  | { readonly is: "absent" }
+  | { readonly is: "connecting"; readonly isSlow: boolean }
+  | { readonly is: "reading"; readonly wallet: Wallet }
+  | { readonly is: "refused"; readonly error: unknown; readonly announced: Announced; readonly wallet: Wallet | undefined }
+  | Ready;
+
+/** A wallet that is connected, and what its account can do now. */
+export interface Ready {
+  readonly is: "ready";
+  readonly announced: Announced;
+  readonly context: Context;
+  readonly offers: readonly Offer[];
+  /** Why there are none. */
+  readonly why: string;
+  /** Whether the wallet has another account or chain since, while an act was running. */
+  readonly isChanged: boolean;
+}
 
 /** What a person can do about a wallet, beside its acts. */
 export interface Choices {
@@ -25,14 +46,11 @@ export class View {
   readonly #list = element("p", { class: "choices" });
   readonly #session = element("div");
   readonly #note = element("div");
-  readonly #after: readonly Node[];
 
-  /** `after` stands below the acts of an account. */
-  constructor(acting: HTMLElement, acts: Acts, choices: Choices, after: readonly Node[]) {
+  constructor(acting: HTMLElement, acts: Acts, choices: Choices) {
     this.#acting = acting;
     this.#acts = acts;
     this.#choices = choices;
-    this.#after = after;
   }
 
   /** Shows a wallet that announced itself. */
@@ -46,13 +64,13 @@ export class View {
     if (this.#list.parentNode !== this.#acting) this.#acting.replaceChildren(this.#list, this.#session);
     this.#list.hidden = state.is === "absent" || state.is === "reading" || state.is === "ready";
     this.#chip(state);
-    for (const each of document.querySelectorAll<HTMLElement>("[data-begin]")) each.hidden = !isBefore(state);
+    for (const each of document.querySelectorAll<HTMLElement>("[data-begin]")) each.hidden = state.is !== "choosing";
     if (state.is !== "ready") {
       this.#session.replaceChildren(...this.#waiting(state));
       return;
     }
     if (this.#acts.place.parentNode !== this.#session) {
-      this.#session.replaceChildren(this.#note, this.#acts.place, ...this.#after);
+      this.#session.replaceChildren(this.#note, this.#acts.place);
     }
     const again = button(t`Connect again`, () => this.#choices.connect(state.announced));
     const changed = element("p", { role: "status", class: "warning" }, t`The wallet's account or chain changed.`, " ", again);
@@ -96,10 +114,6 @@ export class View {
     const menu = element("div", {}, whole, on, element("p", {}, own), leave);
     place.append(element("details", {}, element("summary", {}, short(wallet.address)), menu));
   }
-}
-
-function isBefore(state: State): boolean {
-  return state.is === "choosing";
 }
 
 function slow(): string {

@@ -3,7 +3,7 @@
 import { getTypesForEIP712Domain, hashTypedData, recoverAddress, size } from "viem";
 import type { Address, Hex, TypedDataDomain } from "viem";
 import { ServiceError } from "../src/acting.js";
-import { addedChain } from "./chains.js";
+import { chainOf } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Provider } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
@@ -125,14 +125,16 @@ export class Wallet {
 
   /** Asks the wallet to change to the deployment's chain; one that it does not know is given to it first. */
   async switchChain(): Promise<void> {
-    const change = () =>
-      ask(this.#provider, "wallet_switchEthereumChain", [{ chainId: `0x${this.chainId.toString(16)}` }]);
+    const chainId = `0x${this.chainId.toString(16)}`;
+    const change = () => ask(this.#provider, "wallet_switchEthereumChain", [{ chainId }]);
     try {
       await change();
     } catch (error) {
-      const chain = addedChain(this.chainId);
+      const chain = chainOf(this.chainId);
       if (!(error instanceof ServiceError && error.code === "unknown_chain") || chain === undefined) throw error;
-      await ask(this.#provider, "wallet_addEthereumChain", [chain]);
+      const { name: chainName, nativeCurrency, rpcUrls, blockExplorers } = chain;
+      const urls = { rpcUrls: rpcUrls.default.http, blockExplorerUrls: [blockExplorers?.default.url] };
+      await ask(this.#provider, "wallet_addEthereumChain", [{ chainId, chainName, nativeCurrency, ...urls }]);
       await change(); // a wallet may add a chain and stay where it is
     }
   }

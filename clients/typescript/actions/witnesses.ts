@@ -18,7 +18,7 @@ import {
   ServiceError,
 } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { detailOf, repeated, statedOf } from "./api.js";
+import { detailOf, statedOf } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -109,7 +109,7 @@ export async function escrowsOf(
 
 async function listedBy({ api, account }: Context, stage: Stage, page: Hex): Promise<readonly Listed[]> {
   const body = { query: FUNDED_QUERY, variables: { poster: account, page, first: MOST_LISTED } };
-  const { data } = await repeated(stage, () =>
+  const { data } = await stage.until(() =>
     typed("GraphqlAnswer", answerOf(api.POST("/subgraph", { body }))),
   );
   const rows = (data as { bounties?: unknown } | null | undefined)?.bounties;

@@ -3,10 +3,7 @@
  * A content identity and a Guardian's keys exist here while an action runs, and go nowhere.
  */
 
-import { sha256 } from "@noble/hashes/sha2.js";
 import { generateX25519Identity } from "age-encryption";
-import { toHex } from "viem";
-import type { Hex } from "viem";
 import {
   archiveStream,
   downloadCiphertext,
@@ -23,7 +20,7 @@ import {
 import type { ArtifactEntry, Beacon, Envelope, TransferOptions } from "../src/opening.js";
 import { t } from "./words.js";
 
-export { envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
+export { archiveStream, envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
@@ -83,16 +80,6 @@ export async function openWork(
     files.push({ path, size });
   });
   return { files, renamed, archive: await new Response(archiveStream(entries)).blob() };
-}
-
-/** The SHA-256 of a Blob; `onRead` gets the bytes read so far. */
-export async function sha256Of(content: Blob, onRead: (done: number) => void): Promise<Hex> {
-  const digest = sha256.create();
-  for (let at = 0; at < content.size; at += FLUSH_BYTES) {
-    digest.update(new Uint8Array(await content.slice(at, at + FLUSH_BYTES).arrayBuffer()));
-    onRead(Math.min(at + FLUSH_BYTES, content.size));
-  }
-  return toHex(digest.digest());
 }
 
 /** The browser keeps what is in a Blob wherever it wants, so that little of a large file is held at a time. */

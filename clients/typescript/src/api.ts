@@ -149,7 +149,7 @@ export function isIssue(value: unknown): value is Issue {
 
 function unavailable(message: string, details: ErrorDetails = {}): ServiceError {
   return new ServiceError("api_unreachable", message, {
-    nextAction: "Check the base address and try again.",
+    nextAction: "Try again in a minute; check the base address if you set it.",
     ...details,
   });
 }

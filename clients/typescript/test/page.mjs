@@ -29,7 +29,7 @@ globalThis.seal = async ({ bounty, solver: solverAddress, beacon }, mebibytes) =
   const files = [{ path: "work/large", content: source.slice(0, mebibytes * MEBIBYTE) }];
   const began = performance.now();
   const order = { files, sealFor: { bounty, solverAddress, beacon }, target: SEALED };
-  const { envelope } = await sealInWorker(order, () => undefined, ENDLESS);
+  const envelope = await sealInWorker(order, () => undefined, ENDLESS);
   return { sealSeconds: (performance.now() - began) / 1000, envelope: new TextDecoder().decode(envelope) };
 };
 

@@ -3,15 +3,14 @@
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.bounty import TermDifference, term_differences
+from bounty_protocol.domain.bounty import TermDifference
 from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.hub_events import BountyTerms
 from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
 from bounty_protocol.domain.record import VerificationRecord
 from bounty_protocol.domain.roster import RosterMember
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, RosterVersion, UnixSeconds
+from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.bounties import ActiveSubmission, BountyDetail
 from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.reading import read
@@ -144,7 +143,8 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
     facts, roster = detail.facts, detail.guardian_roster
     found = _activity(deps, bounty_id)
     challenge = None if detail.withheld is not None else read_challenge(detail.challenge, facts.spec_commitment)
-    record = record_of(detail)
+    kept = detail.verification_record
+    record = None if kept is None else read(VerificationRecord, kept)
     made = payments(record.amounts, found.claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
     unfinal = finality_seconds(detail, found.bounty.settled_at or found.bounty.time, shown.head.finalized_time)
@@ -156,11 +156,11 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
         differences=_differences(challenge, detail),
         stage=stage,
         deadline=next_deadline(facts, stage),
-        milestones=milestones_of(detail, found, made, now),
+        milestones=_milestones(detail, found, made, now),
         now=now,
         finality=finality(facts.status, unfinal),
         finality_seconds=unfinal,
-        endings=_endings(detail),
+        endings=() if facts.status is BountyStatus.FINAL else endings(facts, len(roster.members)),
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
         headline=headline_of(facts, stage, made),
@@ -187,23 +187,7 @@ def _activity(deps: PageSources, bounty_id: BountyId) -> Activity:
         )
 
 
-def record_of(detail: BountyDetail) -> VerificationRecord | None:
-    """The record, where there is one that fits the facts beside it."""
-    if detail.verification_record is None:
-        return None
-    try:
-        record = read(VerificationRecord, detail.verification_record)
-    except ValueError:
-        return None
-    facts = detail.facts
-    fits = (
-        (record.bounty_id, record.outcome, record.winner, record.spec_commitment, record.guardian_roster_hash)
-        == (detail.bounty_id, facts.outcome, facts.winner, facts.spec_commitment, facts.guardian_roster_hash)
-    ) and sum(each.amount for each in record.amounts) == facts.escrow_amount
-    return record if fits else None
-
-
-def milestones_of(detail: BountyDetail, found: Activity, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
+def _milestones(detail: BountyDetail, found: Activity, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
     """The moments of a bounty in order; those that a decision made meaningless are left out."""
     facts = detail.facts
     planned = [
@@ -214,7 +198,7 @@ def milestones_of(detail: BountyDetail, found: Activity, made: tuple[Payment, ..
     ]
     if facts.status is BountyStatus.OPEN:
         return tuple(planned)
-    decided = decided_at(detail, found)
+    decided = found.bounty.settled_at
     if facts.settlement_reason is SettlementReason.NO_SUBMISSIONS:
         planned = planned[:2]
     elif decided is not None:
@@ -225,43 +209,10 @@ def milestones_of(detail: BountyDetail, found: Activity, made: tuple[Payment, ..
     return (*planned, Milestone(gettext("Decided"), decided, is_past=True), paid)
 
 
-def decided_at(detail: BountyDetail, found: Activity) -> UnixSeconds | None:
-    """When Guardians decided: with the last Verdict. When somebody settled, the API does not state."""
-    if detail.facts.settlement_reason is not SettlementReason.JUDGED or not found.verdicts:
-        return None
-    return max(each.verdict.time for each in found.verdicts)
-
-
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
     """Where the page states other terms than the chain: anyone can fund a bounty with any page."""
-    if detail.withheld is not None and detail.challenge_terms is not None:
-        return detail.challenge_terms.differences  # as the API states them: there is nothing to check them with
-    if challenge is None or challenge.page is None:
-        return ()
-    facts = detail.facts
-    terms = BountyTerms(
-        poster=facts.poster_address,
-        spec_commitment=facts.spec_commitment,
-        guardian_roster_hash=facts.guardian_roster_hash,
-        roster_version=RosterVersion(detail.guardian_roster.version),
-        escrow_amount=facts.escrow_amount,
-        submission_deadline=facts.submission_deadline,
-        reveal_at=facts.reveal_at,
-        judging_deadline=facts.judging_deadline,
-        protocol_fee=facts.protocol_fee,
-        guardian_fee=facts.guardian_fee,
-        protocol_fee_recipient=ZERO_ADDRESS,  # no term of a page
-    )
-    return term_differences(challenge.page, terms)
-
-
-def _endings(detail: BountyDetail) -> tuple[PossibleEnding, ...]:
-    if detail.facts.status is BountyStatus.FINAL:
-        return ()
-    try:
-        return endings(detail.facts, len(detail.guardian_roster.members))
-    except ValueError:
-        return ()
+    is_no_page = challenge is not None and challenge.page is None
+    return () if detail.challenge_terms is None or is_no_page else detail.challenge_terms.differences
 
 
 def _judge(member: RosterMember, detail: BountyDetail, found: Activity) -> Judge:

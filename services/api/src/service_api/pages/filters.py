@@ -20,7 +20,7 @@ from bounty_protocol.wire.cursor import BountySort, parse_cursor
 from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH, PageCursor
 
-from service_api.pages.texts import gettext, marked, ngettext
+from service_api.pages.texts import gettext, marked
 
 T = TypeVar("T", bound=StrEnum)
 PAGE_LENGTH: Final = 20
@@ -210,20 +210,9 @@ def _award(text: str, token: TokenDescription) -> int:
     part = "" if found is None else (found[2] or "").rstrip("0")
     amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
     if amount is None or len(part) > decimals or amount > MAX_UINT256:
-        raise ValueError(_not_an_amount(readable_line(text[:40]), decimals))
+        shown = gettext("“%(text)s” is not an amount. Write it like 25 or 1200.5.", text=readable_line(text[:40]))
+        raise ValueError(shown)
     return amount
-
-
-def _not_an_amount(text: str, decimals: int) -> str:
-    if not decimals:
-        return gettext("“%(text)s” is not an amount. Write it like 25 or 1200.5.", text=text)
-    return ngettext(
-        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimal.",
-        "“%(text)s” is not an amount. Write it like 25 or 1200.5, with at most %(count)s decimals.",
-        decimals,
-        text=text,
-        count=decimals,
-    )
 
 
 def _date(text: str, _: TokenDescription) -> int:
@@ -240,17 +229,10 @@ def _account(text: str, _: TokenDescription) -> str:
     try:
         return parse_address(text)
     except ValueError:
-        shown = readable_line(text[:50])
-        if re.fullmatch(r"0x[0-9a-fA-F]{40}", text):
-            problem = gettext(
-                "“%(text)s” is not an address: its letters do not match its EIP-55 checksum. It must be exactly as "
-                "copied.",
-                text=shown,
-            )
-        else:
-            problem = gettext(
-                "“%(text)s” is not an address: 0x and 40 hexadecimal digits. It must be exactly as copied.", text=shown
-            )
+        problem = gettext(
+            "“%(text)s” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55).",
+            text=readable_line(text[:50]),
+        )
         raise ValueError(problem) from None
 
 

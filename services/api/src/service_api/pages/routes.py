@@ -14,8 +14,7 @@ from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_delivery_keys, read_fee_policy
-from service_common.web.authentication import public, public_body, read_query
-from service_common.web.callers import Callers
+from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
@@ -29,7 +28,6 @@ from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
 from service_api.pages.entries import withheld_line
-from service_api.pages.markdown import render
 from service_api.pages.rounds import current_rounds
 from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
@@ -37,8 +35,6 @@ from service_api.pages.titles import read_challenge
 routes = Blueprint("pages", __name__, template_folder="templates")
 
 SHOWN_WITHHELD: Final = 100
-MAX_PREVIEW: Final = 256 * 1024
-"""Of a challenge page."""
 
 
 @routes.get("/")
@@ -168,15 +164,6 @@ def get_publish() -> Response:
         return {"wallet": _wallet(deps, wallets.Actions.PUBLISH, terms=_stated(deps))}
 
     return page("publish.html", make, acting=True, has_amounts=False)
-
-
-@routes.post("/publish/preview")
-@public_body("text/markdown", MAX_PREVIEW)
-def preview(text: bytes) -> Response:
-    """A challenge (`text/markdown`, at most 256 KiB) as its page would show it. Nothing of it is kept or logged."""
-    read_query(allowed=frozenset())
-    with provided(Callers).read():
-        return only_now("preview.html", shown=render(text.decode("utf-8", "replace")))
 
 
 @routes.get("/deployment")

@@ -58,8 +58,8 @@ def _install_templates(app: Flask, deps: PageSources) -> None:
         icon=assets.ICON_PATH,
         connect=assets.CONNECT_PATH,
         words=assets.install_words(app, script_words(texts)),
-        labels={stage: texts.plain.gettext(label) for stage, label in LABELS.items()},
-        meanings={stage: texts.plain.gettext(meaning) for stage, meaning in MEANINGS.items()},
+        labels={stage: texts.translations.gettext(label) for stage, label in LABELS.items()},
+        meanings={stage: texts.translations.gettext(meaning) for stage, meaning in MEANINGS.items()},
         counted=formatting.counted,
         relative=formatting.relative,
     )

@@ -3,14 +3,12 @@
 English stands in the source and needs no catalogue. A constant is ``marked`` where it is defined and translated where
 it is shown. Every text is a format: a value stands in it as ``%(name)s``, a percent sign as ``%%``.
 
-A translation may move the tags and values of its original and may have no others; everything else in it is escaped
-where a template shows it. So a catalogue can say something wrong, but cannot run anything or take down a page.
+A catalogue is the operator's own: a template shows it as HTML, and a value that it lacks fails the page. The policy of
+the pages runs nothing that it could hold.
 """
 
 import re
 import struct
-from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass
 from gettext import GNUTranslations, NullTranslations
 from importlib.resources import as_file, files
@@ -18,7 +16,6 @@ from pathlib import Path
 from typing import IO, Final, cast
 
 from flask import Flask, current_app, has_app_context
-from markupsafe import escape
 
 DOMAIN: Final = "pages"
 SCRIPT: Final = "script"
@@ -27,12 +24,6 @@ _CONTEXT: Final = "\x04"
 _SHOWN_FORMS: Final = 200
 _EXTENSION: Final = "service-pages-texts"
 _LANGUAGE: Final = re.compile(r"[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?")
-_TAG: Final = re.compile(r"</?[A-Za-z][^<>]*>")
-_VALUE: Final = re.compile(r"%(?:\((\w+)\)s|%)?")
-_COUNTS: Final = 1_000
-"""Numbers for which a rule for plurals is tried."""
-_COUNT: Final = "count"
-"""The value that a form for one thing may leave out."""
 _RIGHT_TO_LEFT: Final = frozenset(
     {"apc", "ar", "arc", "bal", "bgn", "ckb", "dv", "fa", "glk", "he", "khw", "ks", "lrc", "mzn", "nqo", "ps", "rhg",
      "sd", "sdh", "skr", "syr", "trw", "ug", "ur", "yi"}
@@ -41,24 +32,15 @@ _RIGHT_TO_LEFT_SCRIPTS: Final = frozenset({"Adlm", "Arab", "Aran", "Hebr", "Nkoo
 
 
 class _Catalogue(GNUTranslations):
-    """The messages of a compiled catalogue, as they are shown in plain text."""
+    """The messages of a compiled catalogue."""
 
     _catalog: dict[str | tuple[str, int], str]
     """The parsed catalogue, without a public name in the library: each text, a plural's by the number of its form."""
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
-        try:
-            for count in range(_COUNTS):
-                self.plural(count)  # type: ignore[attr-defined]
-        except ArithmeticError:
-            raise ValueError("its rule for plurals divides by zero") from None
         # an editor may write what nobody translated as an empty text, which would hide the original
         self._catalog = {key: text for key, text in self._catalog.items() if text}
-        for key, translation in self._catalog.items():
-            original, is_plural = (key, False) if isinstance(key, str) else (key[0], True)
-            if original and (fault := _fault(original, translation, is_plural=is_plural)):
-                raise ValueError(f"the translation of {original[:60]!r} {fault}")
 
     def messages(self) -> list[tuple[str | tuple[str, int], str]]:
         """Return each text with its key."""
@@ -69,21 +51,12 @@ class _Catalogue(GNUTranslations):
         return int(self.plural(count))  # type: ignore[attr-defined]
 
 
-class _MarkupCatalogue(_Catalogue):
-    """The same messages as templates show them: escaped but for the tags of the original."""
-
-    def __init__(self, file: IO[bytes]) -> None:
-        super().__init__(file)
-        self._catalog = {key: _escaped(translation) for key, translation in self._catalog.items()}
-
-
 @dataclass(frozen=True, slots=True)
 class Texts:
     """The texts of one language, which ``language`` names as HTML does: ``en``, ``pt-BR``."""
 
     language: str
-    plain: NullTranslations
-    in_markup: NullTranslations
+    translations: NullTranslations
 
     @property
     def direction(self) -> str:
@@ -94,7 +67,7 @@ class Texts:
         return "rtl" if is_reversed else "ltr"
 
 
-ENGLISH: Final = Texts("en", NullTranslations(), NullTranslations())
+ENGLISH: Final = Texts("en", NullTranslations())
 
 
 def parse_language(text: str) -> str:
@@ -107,7 +80,7 @@ def parse_language(text: str) -> str:
 def read_texts(language: str, folder: Path | None) -> Texts:
     """The texts of a language, of the catalogues in ``folder`` or of those of this package.
 
-    Raises ``ValueError`` where there is none, or one that cannot be read or shown.
+    Raises ``ValueError`` where there is none, or one that cannot be read.
     """
     if language == ENGLISH.language:
         return ENGLISH
@@ -116,47 +89,21 @@ def read_texts(language: str, folder: Path | None) -> Texts:
             return read_texts(language, own)
     path = folder / language.replace("-", "_") / "LC_MESSAGES" / f"{DOMAIN}.mo"
     try:
-        return Texts(language, _read(path, _Catalogue), _read(path, _MarkupCatalogue))
+        with path.open("rb") as file:
+            return Texts(language, _Catalogue(file))
     except FileNotFoundError:
         raise ValueError(f"a language with a catalogue; there is no {path.relative_to(folder)}") from None
     except (OSError, UnicodeDecodeError, struct.error, LookupError):
         raise ValueError(f"a language whose catalogue can be read; {path.relative_to(folder)} cannot") from None
 
 
-def _read(path: Path, kind: Callable[[IO[bytes]], NullTranslations]) -> NullTranslations:
-    with path.open("rb") as file:
-        return kind(file)
-
-
-def _fault(original: str, translation: str, *, is_plural: bool) -> str | None:
-    """Why a translation cannot be shown in place of its original."""
-    if Counter(_TAG.findall(translation)) != Counter(_TAG.findall(original)):
-        return "has other tags than the original"
-    if "%" in [found.group() for found in _VALUE.finditer(translation)]:
-        return "has a single percent sign, which must be doubled"
-    wanted, found = _values(original), _values(translation)
-    if found != wanted and not (is_plural and found == wanted - {_COUNT}):
-        return "has other values than the original"
-    return None
-
-
-def _values(text: str) -> set[str]:
-    return {found[1] for found in _VALUE.finditer(text) if found[1]}
-
-
-def _escaped(translation: str) -> str:
-    """Text with its tags as they are; these have been compared with the original's."""
-    between, tags = _TAG.split(translation), _TAG.findall(translation)
-    return "".join(f"{escape(text)}{tag}" for text, tag in zip(between, [*tags, ""], strict=True))
-
-
 def script_words(texts: Texts) -> dict[str, object] | None:
     """Return the words of the scripts as ``actions/words.ts`` reads them; None in English, their own language."""
-    if not isinstance(texts.plain, _Catalogue):
+    if not isinstance(texts.translations, _Catalogue):
         return None
     single: dict[str, str] = {}
     forms: dict[str, list[str]] = {}
-    for key, text in sorted(texts.plain.messages(), key=lambda each: repr(each[0])):
+    for key, text in sorted(texts.translations.messages(), key=lambda each: repr(each[0])):
         name = key if isinstance(key, str) else key[0]
         if not name.startswith(SCRIPT + _CONTEXT):
             continue
@@ -165,7 +112,7 @@ def script_words(texts: Texts) -> dict[str, object] | None:
             single[name] = text
         else:
             forms.setdefault(name, []).append(text)
-    return {"texts": single | forms, "forms": [texts.plain.form(count) for count in range(_SHOWN_FORMS)]}
+    return {"texts": single | forms, "forms": [texts.translations.form(count) for count in range(_SHOWN_FORMS)]}
 
 
 def install_texts(app: Flask, texts: Texts) -> None:
@@ -175,7 +122,7 @@ def install_texts(app: Flask, texts: Texts) -> None:
     app.jinja_env.add_extension("jinja2.ext.i18n")
     # what the extension adds to an environment has no types
     app.jinja_env.install_gettext_callables(  # type: ignore[attr-defined]
-        texts.in_markup.gettext, texts.in_markup.ngettext, newstyle=True
+        texts.translations.gettext, texts.translations.ngettext, newstyle=True
     )
     app.jinja_env.globals.update(language=texts.language, direction=texts.direction)
 
@@ -189,12 +136,12 @@ def current_texts() -> Texts:
 
 def gettext(message: str, /, **values: object) -> str:
     """A text in the language of the pages, with its values. It is plain text: a template escapes it."""
-    return current_texts().plain.gettext(message) % values
+    return current_texts().translations.gettext(message) % values
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
     """The same of a text that depends on how many there are."""
-    return current_texts().plain.ngettext(one, many, count) % values
+    return current_texts().translations.ngettext(one, many, count) % values
 
 
 def marked(message: str) -> str:

@@ -49,23 +49,21 @@ def wallet_data(
     terms: StatedTerms | None = None,
 ) -> dict[str, object]:
     """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
-    pages, facts = config.pages, detail.facts if detail else None
-    return {
+    facts = detail.facts if detail else None
+    data = {
         "actions": actions.value,
-        "chain_id": config.chain.chain_id,
-        "hub_address": config.chain.hub_address,
-        "has_moved_time": config.has_moved_time,
-        "api_url": config.public_url,
-        "bucket_url": config.bucket_url,
-        "explorer_url": pages.explorer_url,
-        "faucet_url": pages.faucet_url,
+        "deployment": {"chainId": config.chain.chain_id, "hubAddress": config.chain.hub_address},
+        "hasMovedTime": config.has_moved_time,
+        "apiUrl": config.public_url,
+        "bucketUrl": config.bucket_url,
+        "explorerUrl": config.pages.explorer_url,
         "beacon": None
         if beacon is None
         else {
-            "chain_hash": beacon.chain_hash,
-            "public_key": beacon.public_key,
-            "genesis_time": beacon.genesis_time,
-            "period_seconds": beacon.period_seconds,
+            "chainHash": beacon.chain_hash,
+            "publicKey": beacon.public_key,
+            "genesisTime": beacon.genesis_time,
+            "periodSeconds": beacon.period_seconds,
         },
         "bounty": None
         if detail is None or facts is None
@@ -82,6 +80,7 @@ def wallet_data(
             "guardian_fee": str(facts.guardian_fee),
             "roster_version": detail.guardian_roster.version,
         },
-        "token_address": None if token is None else token.address,
+        "tokenAddress": None if token is None else token.address,
         "terms": None if terms is None else terms.to_json(),
     }
+    return {name: value for name, value in data.items() if value is not None}
