@@ -19,7 +19,6 @@ def status(addresses: tuple[Address, ...], network: str | None, api_base_url: st
     Reads:    the keys that are configured, to know their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  an API or a Hub of another deployment
     Examples: service-cli status
               service-cli status --address $ACCOUNT
     """
@@ -39,7 +38,6 @@ def doctor(address: Address | None, network: str | None, api_base_url: str | Non
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS,
               SERVICE_BEACON_URLS
-    Refuses:  a deployment in which any check fails (after all of them): exit code 1
     Examples: service-cli doctor --address $ACCOUNT
     """
     from service_cli.config.settings import load_settings
