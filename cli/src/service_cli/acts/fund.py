@@ -22,16 +22,13 @@ from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import (
     Address,
     BlockNumber,
     Bytes32,
     UnixSeconds,
     Wei,
-    parse_unix_seconds,
 )
-from bounty_protocol.wire.reading import read
 
 from service_cli.acts.escrows import Escrow
 from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
@@ -103,44 +100,23 @@ class Authorization:
 
     terms: Terms
     valid_before: UnixSeconds
-    signature: bytes
+    signature: str
+    """In hex without 0x."""
 
     def call(self, poster: Address, summary: str) -> HubCall:
         """The call that uses it, whoever sends it."""
-        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, self.signature], summary)
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptAuthorization:
-    """An authorization as a journal keeps it: the terms in the Hub's order, the time in decimal, the signature in hex
-    without 0x."""
-
-    terms: tuple[str, ...]
-    valid_before: str
-    signature: str
-
-    @staticmethod
-    def of(signed: Authorization) -> object:
-        """Its JSON."""
-        kept = _KeptAuthorization(tuple(signed.terms.to_args()), str(signed.valid_before), signed.signature.hex())
-        return to_json(kept)
-
-    @staticmethod
-    def read(value: object) -> Authorization:
-        """The authorization again."""
-        kept = read(_KeptAuthorization, value)
-        terms, until = Terms.from_args(kept.terms), parse_unix_seconds(kept.valid_before)
-        return Authorization(terms, until, bytes.fromhex(kept.signature))
+        signature = bytes.fromhex(self.signature)
+        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
 
 
 FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
 PATH: Final = JournalEntry.of("path", FundingPath)
-TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(read(tuple[str, ...], value)))
+TERMS: Final = JournalEntry.of("terms", Terms)
 NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-AUTHORIZATION: Final = JournalEntry("authorization", _KeptAuthorization.of, _KeptAuthorization.read)
+AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
 
 
 def creation_of(account: Address, commitment: Bytes32, journal: Journal) -> ExpectedEvent[BountyCreated]:
@@ -295,7 +271,7 @@ class Funding:
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
         chain.settings.before_signing(ToBeSigned(None, Wei(0)))
-        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
+        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary).hex())
         self.journal.note(AUTHORIZATION, signed)
         return signed
 
