@@ -74,10 +74,14 @@ def _print(name: str, detail: str, fix: str | None) -> bool:
 
 def _settings(settings: Settings) -> str:
     """Whether every value that is set would be taken, also those that only some commands need."""
-    refused = [(error.message, error.next_action) for error in settings.problems()]
-    refused += [problem for name in SECRETS if (problem := settings.environment.problem(name)) is not None]
+    refused = list(settings.problems())
+    for name in SECRETS:
+        try:
+            settings.environment.source(name)
+        except CommandRefused as error:
+            refused.append(error)
     if refused:
-        problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))
+        problems, actions = " ".join(one.message for one in refused), " ".join(one.next_action for one in refused)
         raise CommandRefused("configuration_malformed", problems, next_action=actions)
     return "each that is set has the form that it is to have"
 
