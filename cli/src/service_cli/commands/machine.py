@@ -12,9 +12,6 @@ from service_cli.ui.command import command
 def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
     """Show your accounts, and what waits for them in every role: judging, claiming, opening.
 
-    Open bounties that an account funded, submitted to, or will judge once the reveal point is reached are shown below
-    that, each with its stage and until when; so is an award whose key no Guardian has delivered yet.
-
     \b
     Reads:    the keys that are configured, to know their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,

@@ -92,7 +92,7 @@ def poster_new(
     """
     from dataclasses import replace
 
-    from service_cli.ui.new_files import require_no_file, write_new
+    from service_cli.errors import CommandRefused
     from service_cli.ui.text import argument, moment
     from service_cli.work.events import WrittenTemplate
     from service_cli.work.template import TemplateTerms, template
@@ -104,7 +104,6 @@ def poster_new(
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
-    require_no_file(path)
     paid_in = None if escrow is None else escrow.value
     terms = TemplateTerms(paid_in, deadline, judging)
 
@@ -119,7 +118,15 @@ def poster_new(
         now, fees = chain.latest().time, fees_of(paid_in, conditions)
         text = template(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
-    write_new(path, text)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        next_action = "Name another path, or move it away."
+        raise CommandRefused("file_exists", f"{path} exists already.", next_action=next_action) from None
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}."
+        raise CommandRefused("file_unwritable", message, next_action="Check the path.") from None
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
     emit(written, f"service-cli poster:check {argument(str(path), 'PAGE')}")
 
