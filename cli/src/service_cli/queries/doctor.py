@@ -87,7 +87,6 @@ def _settings(settings: Settings) -> str:
 
 
 def _chain(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
@@ -110,7 +109,6 @@ def _further(settings: Settings) -> str:
 
 
 def _clock(settings: Settings) -> str:
-
     skew = int(time.time()) - ChainClient(settings).latest().time
     if abs(skew) > _SKEW_SECONDS:
         message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
@@ -121,7 +119,6 @@ def _clock(settings: Settings) -> str:
 
 
 def _roster(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     roster, until = chain.current_roster(), chain.roster_until()
     active = sum(bool(member.last_active_at) for member in roster.members)
@@ -131,7 +128,6 @@ def _roster(settings: Settings) -> str:
 
 
 def _delivery(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     with chain_errors():
         key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
@@ -147,7 +143,6 @@ def _delivery(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-
     served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
     if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
@@ -163,7 +158,6 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-
     client, path = subgraph_of(settings)
     data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
     meta = data.get("_meta") if isinstance(data, dict) else None
@@ -175,7 +169,6 @@ def _subgraph(settings: Settings) -> str:
 
 
 def _beacon(settings: Settings) -> str:
-
     info = beacon_of(settings)
     newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
     round_signature(settings, info, newest)
@@ -183,7 +176,6 @@ def _beacon(settings: Settings) -> str:
 
 
 def _balance(settings: Settings, account: Address) -> str:
-
     chain = ChainClient(settings)
     wei, tokens = chain.balance(account), chain.token_balance(account)
     if wei == 0:

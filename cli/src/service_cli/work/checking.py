@@ -119,7 +119,6 @@ def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Ite
 def _review(
     challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
 ) -> tuple[Issue, ...]:
-
     if conditions is None:
         return review(Material(challenge, page, now))
     hub = conditions.constants
