@@ -4,23 +4,20 @@ It answers what the client needs, in the interface's shapes, from the chain and 
 one route's answer; ``scripts`` answer in a route's place. End-to-end tests run the client against the real service.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar, cast
+from typing import TypeVar
 from urllib.parse import parse_qs
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
-from bounty_protocol.chain.eip3009 import authorization_typed_data
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.hub_constants import read_token
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.crypto import sealed_box
 from bounty_protocol.crypto.x25519 import Identity
-from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.bounty import Winner
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import report_commitment, spec_commitment
@@ -35,10 +32,6 @@ from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
-from bounty_protocol.readiness import VERSION
-from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import review
-from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import keys, to_json
 from bounty_protocol.types import (
     Address,
@@ -53,7 +46,6 @@ from bounty_protocol.types import (
 from bounty_protocol.wire.bounties import ActiveSubmission, Block, BountyDetail, BountyItem, ChallengeTerms, Facts
 from bounty_protocol.wire.deployment import CurrentFees, Deployment, HubLimits, TokenDescription
 from bounty_protocol.wire.errors import ErrorBody, error_body
-from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.values import Finality
 from bounty_protocol.wire.withheld import Withheld
@@ -67,10 +59,8 @@ BLOCK = Block(BlockNumber(1), Bytes32("0x" + "11" * 32))
 Lie = Callable[[Json], object]
 
 ROUTES = {
-    "check": ("POST", r"/api/bounty-challenge-specs/check"),
     "publish": ("POST", r"/api/bounty-challenge-specs/prepare-publication"),
     "detail": ("GET", r"/api/bounties/(\d+)"),
-    "challenge": ("GET", r"/api/bounties/(\d+)/challenge"),
     "list": ("GET", r"/api/bounties"),
     "changes": ("GET", r"/api/changes"),
     "upload_url": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/artifact-upload-url"),
@@ -78,7 +68,6 @@ ROUTES = {
     "download": ("GET", r"/objects/(.+)"),
     "prepare": ("POST", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{40})/prepare"),
     "content": ("GET", r"/api/bounties/(\d+)/submissions/(0x[0-9a-f]{64})/content"),
-    "contents": ("POST", r"/api/bounties/(\d+)/submissions/contents"),
     "verdict_write": ("POST", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "verdict_read": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})"),
     "document": ("GET", r"/api/written-verdicts/(0x[0-9a-f]{64})/document"),
@@ -169,13 +158,6 @@ class ApiTwin:
             return as_json(lie(answer) if lie else answer, 201 if method == "POST" else 200)
         return refusal(404, "route_not_found", "There is no such route.")
 
-    def _check(self, request: Request) -> Reply:
-        assert request.headers["content-type"] == "text/markdown"
-        assert "authorization" not in request.headers
-        rubric = current_rubric()
-        issues = review(Material(parse_challenge(request.body), request.body, self._time()))
-        return as_json(to_json(PageFindings(rubric.version, rubric.hash, VERSION, issues)))
-
     def _index(self, _request: Request) -> Reply:
         return refusal(404, "route_not_found", "This twin has no index.")
 
@@ -209,16 +191,6 @@ class ApiTwin:
                 "function_name": "createBountyWithAuthorization",
                 "args": [terms.to_args(), poster, "0", str(valid_before), None],
             },
-            "authorization_typed_data": authorization_typed_data(
-                token,
-                self.chain_id,
-                owner=poster,
-                payee=self.hub.address,
-                value=terms.escrow_amount,
-                valid_after=UnixSeconds(0),
-                valid_before=valid_before,
-                nonce=authorization_nonce(self.chain_id, self.hub.address, poster, terms),
-            ),
             "fee_policy": {
                 "protocol_fee_bps": protocol,
                 "guardian_fee_bps": guardian,
@@ -359,28 +331,10 @@ class ApiTwin:
             "expires_at": "2030-01-01T00:00:00Z",
         }
 
-    def _contents(self, request: Request, bounty_id: str) -> Json:
-        """What reading each alone would answer."""
-        wanted = cast("list[str]", request.json()["submission_commitments"])
-        return {"items": [self._content_or_error(request, bounty_id, commitment) for commitment in wanted]}
-
-    def _content_or_error(self, request: Request, bounty_id: str, commitment: str) -> Json:
-        path = f"/api/bounties/{bounty_id}/submissions/{commitment}/content"
-        status, body, _ = self._answer(replace(request, method="GET", path=path))
-        answer = json.loads(body)
-        content, error = (answer, None) if status == 200 else (None, answer["error"])
-        return {"submission_commitment": commitment, "content": content, "error": error, "retry_after": None}
-
     def _verdict_write(self, request: Request, commitment: str) -> Json:
         assert report_commitment(request.body) == commitment
         self.verdicts[commitment] = request.body
         return {"report_commitment": commitment, "byte_length": len(request.body)}
-
-    def _challenge(self, request: Request, bounty_id: str) -> Reply:
-        assert "authorization" in request.headers
-        view = self.hub.bounty(BountyId(int(bounty_id)))
-        assert view is not None
-        return 200, self.pages[view.spec_commitment], {"Content-Type": "text/markdown; charset=utf-8"}
 
     def _document(self, request: Request, commitment: str) -> Reply:
         assert "authorization" in request.headers

@@ -122,6 +122,10 @@ class Ledger:
         """The commitment that the Hub records of a Solver."""
         return bytes32(self.contract.call("getSubmission", bounty_id, solver))
 
+    def recorded(self, bounty: int | str) -> Bytes32:
+        """The same of the first Solver."""
+        return self.submission(int(bounty), self.people.solvers[0].address)
+
     def ended_in_silence(self) -> int:
         """A bounty that ended without a Submission, and so without a winner; its end is finalized."""
         bounty, _ = self.fund(seconds=100)

@@ -49,6 +49,12 @@ class Terminal:
     home: Path
     environment: Mapping[str, str] = field(default_factory=dict)
 
+    def without_keys(self) -> "Terminal":
+        """The same without any key."""
+        return Terminal(
+            self.home, {name: value for name, value in self.environment.items() if "PRIVATE_KEY" not in name}
+        )
+
     def variables(self, **more: str) -> dict[str, str]:
         """The whole environment of a run."""
         home = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state"), "PATH": os.environ["PATH"]}

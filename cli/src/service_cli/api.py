@@ -217,7 +217,6 @@ class ApiClient:
         return self._settle(attempt, (401, *retry), patience)
 
     def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
-
         if self._chain is None:
             raise RuntimeError("a signed request needs the chain")
         approval = self._chain.approval(request, used)

@@ -17,7 +17,5 @@ class CommandFailed(ServiceError):
 
 MALFORMED = "answer_malformed"
 """The code of an answer in another form than its route's."""
-OF_ONE = frozenset({MALFORMED, "solver_submission_content_invalid", "storage_verification_pending"})
-"""Codes of failures that say nothing of the API's other answers."""
 COHERENT = "Use the values of one deployment; service-cli doctor looks at each value."
 """The next step where values of different deployments are mixed."""

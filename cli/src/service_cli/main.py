@@ -117,7 +117,7 @@ class LazyGroup(Program, click.Group):
             with formatter.section(heading):
                 formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
         with formatter.section("Help"):
-            rows = [("help COMMAND", "What a command reads, prints and refuses.")]
+            rows = [("help COMMAND", "What a command reads and prints.")]
             formatter.write_dl([(name.ljust(longest), line) for name, line in rows])
 
 
@@ -143,7 +143,7 @@ def _offer_commands(
     return offer_of(lambda: COMMANDS)(incomplete)
 
 
-@click.command("help", help="What a command reads, prints and refuses; without one, all of them.")
+@click.command("help", help="What a command reads and prints; without one, all of them.")
 @click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_offer_commands)
 @click.pass_context
 def show_help(ctx: click.Context, name: str | None) -> None:

@@ -129,9 +129,9 @@ def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
     """The same person with the keys of these roles alone, each of somebody."""
     people = ledger.people
     wallets = {"poster": people.poster, "solver": people.solvers[0], "other": people.solvers[1]}
-    keyless = {name: value for name, value in terminal.environment.items() if "PRIVATE_KEY" not in name}
+    keyless = terminal.without_keys().environment
     given = {f"SERVICE_{role}_PRIVATE_KEY": wallets[whose].wallet.private_key for role, whose in keys.items()}
-    return Terminal(terminal.home, keyless | given)
+    return Terminal(terminal.home, {**keyless, **given})
 
 
 @pytest.mark.spec(103, 219, 270)

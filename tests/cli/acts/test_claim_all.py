@@ -76,7 +76,7 @@ def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
 ) -> None:
     solver.run("claim", "--all")
     bounties, account = [awarded(ledger), awarded(ledger)], ledger.people.solvers[0].address
-    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    keyless = solver.without_keys().environment
     sent = rpc.sent()
     ran = Terminal(solver.home, keyless).run("claim", "--all", "--claimant-address", account)
     assert ran.names == ["claim.due", "claim.due", "claim.transaction_prepared", "claim.total"]
@@ -169,10 +169,10 @@ def test_claim_all__of_which_a_later_part_was_claimed_meanwhile__pays_the_first_
 def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
     ledger: Ledger, solver: Terminal, tmp_path: Path
 ) -> None:
-    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
+    keyless = solver.without_keys().environment
     keys = {
         "SERVICE_SOLVER_PRIVATE_KEY": ledger.people.solvers[0].wallet.private_key,
         "SERVICE_POSTER_PRIVATE_KEY": ledger.people.poster.wallet.private_key,
     }
-    assert Terminal(tmp_path, keyless | keys).run("claim", "--all", code=1).last["code"] == "account_ambiguous"
+    assert Terminal(tmp_path, {**keyless, **keys}).run("claim", "--all", code=1).last["code"] == "account_ambiguous"
     assert Terminal(tmp_path, keyless).run("claim", "--all", code=1).last["code"] == "key_missing"

@@ -288,7 +288,7 @@ def no_authorizations(method: str, params: list[object]) -> dict[str, object] | 
 def test_publish_fund__check__previews_costs_without_a_key(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
-    keyless = Terminal(poster.home, {k: v for k, v in poster.environment.items() if "PRIVATE_KEY" not in k})
+    keyless = poster.without_keys()
     ran = keyless.run("poster:publish-fund", "--check", str(page))
     checked = ran.event("publish_fund.checked")
     assert (checked["protocol_fee"], checked["guardian_fee"]) == (str(ESCROW // 100), str(ESCROW * 3 // 100))

@@ -2,7 +2,6 @@
 
 import errno
 import os
-from dataclasses import replace
 
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
@@ -24,15 +23,9 @@ def work(solver: Terminal) -> str:
     return "work"
 
 
-def on_chain(ledger: Ledger, bounty: str) -> str:
-    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
-
-
 def by_wallet(ledger: Ledger, solver: Terminal, *words: str, stdin: bytes = SIGNATURES, code: int = 0) -> Ran:
-    keyless = {name: value for name, value in solver.environment.items() if "PRIVATE_KEY" not in name}
     address = ledger.people.solvers[0].address
-    terminal = replace(solver, environment=keyless)
-    return terminal.run("solver:submit", "--solver-address", address, *words, stdin=stdin, code=code)
+    return solver.without_keys().run("solver:submit", "--solver-address", address, *words, stdin=stdin, code=code)
 
 
 def send(ledger: Ledger, prepared: Ran) -> None:
@@ -54,7 +47,7 @@ def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_
     assert again.names == ["submit.submission_recorded"]
     receipt = mapping(ledger.node.rpc.call("eth_getTransactionReceipt", str(again.last["tx_hash"])))
     assert quantity(receipt["blockNumber"]) == again.last["block_number"]
-    assert again.last["submission_commitment"] == on_chain(ledger, bounty)
+    assert again.last["submission_commitment"] == ledger.recorded(bounty)
     assert len(api.approvals()) == approvals
     local = solver.run("solver:submit", bounty, work)
     assert local.event("submit.submission_recorded") == again.last
@@ -65,15 +58,15 @@ def test_changed_work_replaces_what_is_recorded_on_request(
     ledger: Ledger, solver: Terminal, bounty: str, work: str
 ) -> None:
     solver.run("solver:submit", bounty, work)
-    former = on_chain(ledger, bounty)
+    former = ledger.recorded(bounty)
     (solver.home / "work" / "main.py").write_text("print(2)\n")
     refused = solver.run("solver:submit", bounty, work, code=1)
-    assert (refused.last["code"], on_chain(ledger, bounty)) == ("submission_exists", former)
+    assert (refused.last["code"], ledger.recorded(bounty)) == ("submission_exists", former)
     assert "--replace" in str(refused.last["next_action"])
     replaced = solver.run("solver:submit", "--replace", "--quiet", bounty, work)
     assert f"this replaces your Submission {former}" in replaced.words
     assert "that one no longer counts" in replaced.words
-    assert replaced.last["submission_commitment"] == on_chain(ledger, bounty) != former
+    assert replaced.last["submission_commitment"] == ledger.recorded(bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
 
 
@@ -93,7 +86,7 @@ def test_submit__of_what_was_replaced__needs_the_solver_s_word(
     (solver.home / "other" / "main.py").write_text("print(2)\n")
     elsewhere = Terminal(solver.home, {**solver.environment, "XDG_STATE_HOME": str(solver.home / "second")})
     elsewhere.run("solver:submit", "--replace", bounty, "other")
-    former, approvals = on_chain(ledger, bounty), len(api.approvals())
+    former, approvals = ledger.recorded(bounty), len(api.approvals())
     for ran in (
         solver.run("solver:submit", bounty, work, code=1),
         by_wallet(ledger, solver, bounty, work, code=1),
@@ -104,7 +97,7 @@ def test_submit__of_what_was_replaced__needs_the_solver_s_word(
         assert former in str(ran.last["message"])
         assert "later block" in str(ran.last["message"])
         assert "--replace" in str(ran.last["next_action"])
-    assert (on_chain(ledger, bounty), len(api.approvals())) == (former, approvals)
+    assert (ledger.recorded(bounty), len(api.approvals())) == (former, approvals)
 
 
 @pytest.mark.attack
@@ -125,4 +118,4 @@ def test_submit__of_changed_work_while_the_former_waits_with_a_later_nonce__is_s
     wallet = ledger.people.solvers[0].wallet
     wallet.forget_nonce()
     wallet.send(ledger.node.w3, b"", to=wallet.address)
-    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == on_chain(ledger, bounty)
+    assert solver.run("solver:submit", bounty, work).last["submission_commitment"] == ledger.recorded(bounty)

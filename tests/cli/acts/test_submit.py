@@ -22,10 +22,6 @@ def work(solver: Terminal) -> str:
     return str(folder)
 
 
-def on_chain(ledger: Ledger, bounty: str) -> str:
-    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
-
-
 @pytest.mark.spec(10, 60, 215, 252, 253)
 def test_submit__an_honest_deployment__records_what_was_sealed(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
@@ -34,7 +30,7 @@ def test_submit__an_honest_deployment__records_what_was_sealed(
     assert ran.names == ["submit.ciphertext_uploaded", "submit.submission_prepared", "submit.submission_recorded"]
     uploaded, prepared, recorded = ran.events
     assert (uploaded["bounty_id"], prepared["mode"]) == (bounty, "drand_tlock")
-    assert recorded["submission_commitment"] == prepared["submission_commitment"] == on_chain(ledger, bounty)
+    assert recorded["submission_commitment"] == prepared["submission_commitment"] == ledger.recorded(bounty)
     assert b"print(1)" not in b"".join(api.objects.values())
     again = solver.run("solver:submit", bounty, work)
     assert again.event("submit.submission_recorded") == recorded
@@ -72,13 +68,13 @@ LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
 def test_submit__an_api_that_lies_in_one_field__gets_no_transaction(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
-    before = on_chain(ledger, bounty)
+    before = ledger.recorded(bounty)
     for route, path, value, code in LIES:
         api.lies = {route: lie_at(*path, value=value)}
         ran = solver.run("solver:submit", bounty, work, code=1)
         assert ran.last["code"] == code, path
         assert "record Submission" not in ran.words, path
-    assert (rpc.sent(), on_chain(ledger, bounty)) == (0, before)
+    assert (rpc.sent(), ledger.recorded(bounty)) == (0, before)
 
 
 def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> None:
@@ -149,16 +145,16 @@ def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
-    first = on_chain(ledger, bounty)
+    first = ledger.recorded(bounty)
     (Path(work) / "src" / "main.py").write_text("print(2)\n")
     ran = solver.run("solver:submit", "--replace", bounty, work)
-    assert ran.event("submit.submission_recorded")["submission_commitment"] == on_chain(ledger, bounty) != first
+    assert ran.event("submit.submission_recorded")["submission_commitment"] == ledger.recorded(bounty) != first
 
 
 def external(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal) -> Terminal:
     """The Solver's terminal without any key."""
     found = person(ledger, api, rpc, solver.home, "solver-1")
-    return Terminal(found.home, {name: value for name, value in found.environment.items() if "PRIVATE_KEY" not in name})
+    return found.without_keys()
 
 
 @pytest.mark.spec(154, 216, 253, 254, 255, 256, 257, 288, 341, 344)

@@ -1,6 +1,5 @@
 """``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -31,10 +30,6 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(read_model, "_POLL_SECONDS", 0.01)
 
 
-def on_chain(ledger: Ledger, bounty: str) -> str:
-    return "0x" + bytes(ledger.contract.call("getSubmission", int(bounty), ledger.people.solvers[0].address)).hex()
-
-
 def away(_: Request) -> Reply:
     raise Lost
 
@@ -52,7 +47,7 @@ def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
     ran = solver.run("solver:submit", "--without-api", bounty, work)
     assert ran.names == ["submit.sealed_kept", "submit.submission_recorded"]
     assert not api.server.requests
-    commitment = on_chain(ledger, bounty)
+    commitment = ledger.recorded(bounty)
     assert ran.last["submission_commitment"] == commitment
     folder = Path(str(ran.events[0]["directory"]))
     assert {(path.name, path.stat().st_mode & 0o777) for path in folder.iterdir()} >= {
@@ -68,17 +63,15 @@ def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
     assert (folder / "ciphertext.age").read_bytes() in api.objects.values()
 
 
-def keyless(solver: Terminal) -> Terminal:
-    return replace(solver, environment={k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
-
-
 SIGNATURES = b"".join(b"0x" + bytes([digit]) * 200 + b"\n" for digit in b"12345")
 """What a contract wallet answers, each time something else."""
 
 
 def submit_with_wallet(ledger: Ledger, solver: Terminal, bounty: str, work: str, code: int = 0) -> Ran:
     address = ledger.people.solvers[0].address
-    return keyless(solver).run("solver:submit", "--solver-address", address, bounty, work, stdin=SIGNATURES, code=code)
+    return solver.without_keys().run(
+        "solver:submit", "--solver-address", address, bounty, work, stdin=SIGNATURES, code=code
+    )
 
 
 def blocks_of(ran: Ran) -> list[str]:
@@ -174,7 +167,7 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     ledger.advance_to(ledger.time() + 2_000)
     ran = solver.run("solver:submit", str(bounty), work)
     assert ran.names == ["submit.submission_recorded", "submit.ciphertext_uploaded"]
-    assert ran.events[0]["submission_commitment"] == on_chain(ledger, str(bounty))
+    assert ran.events[0]["submission_commitment"] == ledger.recorded(bounty)
     assert (api.objects, ledger.nonce(account) - nonce) == (uploaded, 1)
     wallet = submit_with_wallet(ledger, solver, str(bounty), work)
     assert wallet.names == ["submit.submission_recorded", "submit.approval_required"]

@@ -28,7 +28,7 @@ def safe(ledger: Ledger) -> SafeWallet:
 def keyless(solver: Terminal) -> Terminal:
     (solver.home / "work").mkdir()
     (solver.home / "work" / "main.py").write_text("print(1)\n")
-    return Terminal(solver.home, {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+    return solver.without_keys()
 
 
 def signed(keyless: Terminal, safe: SafeWallet, *words: str) -> Ran:

@@ -300,7 +300,7 @@ def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
 def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
 ) -> None:
-    keyless = Terminal(solver.home, {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+    keyless = solver.without_keys()
     ran = keyless.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
     assert ran.names == ["claim.prepared", "claim.transaction_prepared"]
     data = "0x" + ledger.contract.encode("claim", int(bounty), b"", b"").hex()

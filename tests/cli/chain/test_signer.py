@@ -22,7 +22,7 @@ STRANGE = "0x" + "11" * 65
 def keyless(solver: Terminal) -> Terminal:
     (solver.home / "work").mkdir()
     (solver.home / "work" / "main.py").write_text("print(1)\n")
-    return Terminal(solver.home, {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k})
+    return solver.without_keys()
 
 
 def submit(ledger: Ledger, home: Terminal, bounty: str, answer: str, code: int = 1) -> Ran:

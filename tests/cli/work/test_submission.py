@@ -5,6 +5,7 @@ import tarfile
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 
 import pytest
 from bounty_protocol.crypto import age, sealed_box
@@ -19,7 +20,6 @@ from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_enve
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId, UnixSeconds
 from local_stack.contract import Wallet
 
-from tests.cli.acts.test_recording import by_wallet, send
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
@@ -203,69 +203,39 @@ def test_open__an_envelope_of_another_solver_or_round__is_evidence(
         assert "Verdict" in str(ran.last["next_action"])
 
 
-@dataclass(frozen=True, slots=True)
-class Copied:
-    """An author's Submission, and who else recorded it or its bytes, as (Solver, commitment)."""
-
-    author: Submitted
-    before: tuple[str, str]
-    after: tuple[str, str]
-    in_own_envelope: tuple[str, str]
-
-
-@pytest.fixture(scope="module")
-def copied(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Copied:
-    """The author's wallet is slow; a copier that reads the API is quick, another is late, one seals nothing anew."""
-    api, rpc, folder = ApiTwin(ledger), RpcProxy(ledger.node.url), tmp_path_factory.mktemp("copied")
-    copiers = [Wallet() for _ in range(3)]
-    for copier in copiers:
-        ledger.node.fund(copier.address)
-    try:
-        number, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
-        api.keep_page(page)
-        solver = person(ledger, api, rpc, folder, "solver-1")
-        (folder / "work").mkdir()
-        (folder / "work" / "main.py").write_bytes(b"print(1)\n")
-        prepared = by_wallet(ledger, solver, str(number), str(folder / "work"))
-        commitment = str(prepared.event("submit.submission_prepared")["submission_commitment"])
-        ledger.submit(number, copiers[0], Bytes32(commitment))
-        send(ledger, prepared)
-        ledger.submit(number, copiers[1], Bytes32(commitment))
-        envelope = parse_envelope(api.envelopes[commitment])
-        mine = in_own_envelope(envelope, copiers[2].address)
-        ledger.submit(number, copiers[2], mine.commitment())
-        api.envelopes[mine.commitment()] = mine.canonical_bytes()
-        api.objects[mine.ciphertext.storage_locator] = api.objects[envelope.ciphertext.storage_locator]
-        own = (copiers[2].address, str(mine.commitment()))
-        ledger.reveal(number)
-        author = Submitted(
-            str(number), ledger.people.solvers[0].address, commitment, {"main.py": b"print(1)\n"}, api.objects,
-            api.envelopes,
-        )  # fmt: skip
-        return Copied(author, (copiers[0].address, commitment), (copiers[1].address, commitment), own)
-    finally:
-        api.close()
-        rpc.close()
-
-
-@pytest.fixture(autouse=True)
-def _served(api: ApiTwin, copied: Copied) -> None:
-    api.objects |= copied.author.objects
-    api.envelopes |= copied.author.envelopes
+@pytest.fixture
+def copied(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tuple[Submitted, tuple[str, str]]:
+    """An author's Submission, and who recorded its bytes in an envelope of their own, as (Solver, commitment)."""
+    number, page = ledger.fund(seconds=3_000, judging=20 * 86_400)
+    api.keep_page(page)
+    home, copier = person(ledger, api, rpc, tmp_path / "author", "solver-1"), Wallet()
+    (home.home / "work").mkdir()
+    (home.home / "work" / "main.py").write_bytes(b"print(1)\n")
+    sent = home.run("solver:submit", str(number), "work").event("submit.submission_recorded")
+    names = (str(number), str(sent["solver"]), str(sent["submission_commitment"]))
+    author = Submitted(*names, {"main.py": b"print(1)\n"}, api.objects, api.envelopes)
+    ledger.node.fund(copier.address)
+    envelope = parse_envelope(api.envelopes[author.commitment])
+    mine = in_own_envelope(envelope, copier.address)
+    ledger.submit(int(author.bounty), copier, mine.commitment())
+    api.envelopes[mine.commitment()] = mine.canonical_bytes()
+    api.objects[mine.ciphertext.storage_locator] = api.objects[envelope.ciphertext.storage_locator]
+    ledger.reveal(number)
+    return author, (copier.address, str(mine.commitment()))
 
 
 def test_copied_bytes__that_won_all_the_same__are_neither_delivered_nor_opened_by_the_poster(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, poster: Terminal, copied: Copied
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, poster: Terminal, copied: tuple[Submitted, tuple[str, str]]
 ) -> None:
-    copier, commitment = copied.in_own_envelope
+    author, (copier, commitment) = copied
     snapshot = ledger.node.rpc.call("evm_snapshot")
-    ledger.award(int(copied.author.bounty), copier, commitment)
+    ledger.award(int(author.bounty), copier, commitment)
     ledger.node.mine(200)
-    refused = guardian.run("guardian:deliver-key", copied.author.bounty, copier, commitment, code=1)
+    refused = guardian.run("guardian:deliver-key", author.bounty, copier, commitment, code=1)
     assert refused.last["code"] == "sealed_for_another"
-    identity = content_identity(ledger, copied.author)
+    identity = content_identity(ledger, author)
     api.wraps[commitment] = sealed_box.wrap(identity, ledger.delivery.public_key)  # by a Guardian who does not care
-    ran = poster.run("poster:open-winning-submission", copied.author.bounty, "won", code=1)
+    ran = poster.run("poster:open-winning-submission", author.bounty, "won", code=1)
     assert (ran.last["event"], ran.last["code"]) == ("open_winning_submission.refused", "sealed_for_another")
     assert not (poster.home / "won").exists()
     ledger.node.rpc.call("evm_revert", snapshot)

@@ -16,7 +16,6 @@ class AwaitedClaim(UnfinalizedOutcome):
     __doc__ = UnfinalizedOutcome.__doc__
     EVENT: ClassVar[str] = "claim.waiting"
     WHEN: ClassVar[str] = "while the outcome is not final"
-    SAYS: ClassVar[str] = "The outcome of bounty {bounty_id} is not final yet. Waiting until about {final_at}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +116,6 @@ class SignOfLife(Event):
 class AwaitedFee(UnfinalizedOutcome):
     __doc__ = UnfinalizedOutcome.__doc__
     EVENT: ClassVar[str] = "guardian_claim_fee.waiting"
-    SAYS: ClassVar[str] = "The outcome of bounty {bounty_id} is not final yet. Waiting until about {final_at}."
 
 
 @dataclass(frozen=True, slots=True)

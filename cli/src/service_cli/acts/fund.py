@@ -22,30 +22,26 @@ from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.domain.terms import Terms
-from bounty_protocol.shapes import to_json
 from bounty_protocol.types import (
     Address,
     BlockNumber,
     Bytes32,
     UnixSeconds,
     Wei,
-    parse_unix_seconds,
 )
-from bounty_protocol.wire.reading import read
 
 from service_cli.acts.escrows import Escrow
 from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
 from service_cli.acts.pipeline import Plan
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic
 from service_cli.chain.sender import send
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import LocalSigner
 from service_cli.chain.times import has_passed, latest_moment, signing_time
 from service_cli.chain.token import (
-    AuthorizationState,
     allowance,
-    authorization_state,
+    is_unused,
     shown_amount,
     takes_authorizations,
 )
@@ -103,44 +99,23 @@ class Authorization:
 
     terms: Terms
     valid_before: UnixSeconds
-    signature: bytes
+    signature: str
+    """In hex without 0x."""
 
     def call(self, poster: Address, summary: str) -> HubCall:
         """The call that uses it, whoever sends it."""
-        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, self.signature], summary)
-
-
-@dataclass(frozen=True, slots=True)
-class _KeptAuthorization:
-    """An authorization as a journal keeps it: the terms in the Hub's order, the time in decimal, the signature in hex
-    without 0x."""
-
-    terms: tuple[str, ...]
-    valid_before: str
-    signature: str
-
-    @staticmethod
-    def of(signed: Authorization) -> object:
-        """Its JSON."""
-        kept = _KeptAuthorization(tuple(signed.terms.to_args()), str(signed.valid_before), signed.signature.hex())
-        return to_json(kept)
-
-    @staticmethod
-    def read(value: object) -> Authorization:
-        """The authorization again."""
-        kept = read(_KeptAuthorization, value)
-        terms, until = Terms.from_args(kept.terms), parse_unix_seconds(kept.valid_before)
-        return Authorization(terms, until, bytes.fromhex(kept.signature))
+        signature = bytes.fromhex(self.signature)
+        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
 
 
 FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
 CREATE: Final = TransactionStep("create_transaction")
 APPROVE: Final = TransactionStep("approve_transaction")
 PATH: Final = JournalEntry.of("path", FundingPath)
-TERMS: Final = JournalEntry("terms", Terms.to_args, lambda value: Terms.from_args(read(tuple[str, ...], value)))
+TERMS: Final = JournalEntry.of("terms", Terms)
 NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
 """Each nonce under which the Hub may create the bounty, with the tip when it was written down."""
-AUTHORIZATION: Final = JournalEntry("authorization", _KeptAuthorization.of, _KeptAuthorization.read)
+AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
 
 
 def creation_of(account: Address, commitment: Bytes32, journal: Journal) -> ExpectedEvent[BountyCreated]:
@@ -295,22 +270,22 @@ class Funding:
             f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
         chain.settings.before_signing(ToBeSigned(None, Wei(0)))
-        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary))
+        signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary).hex())
         self.journal.note(AUTHORIZATION, signed)
         return signed
 
     def _terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
         """The terms written down, while they can still be meant; else new ones, written down before use."""
         if (terms := self.journal.get(TERMS)) is not None:
-            honoured, state = conditions.honour(terms), self._state_of(terms)
-            if honoured and state is AuthorizationState.UNUSED:
+            honoured, is_unused = conditions.honour(terms), self._is_unused(terms)
+            if honoured and is_unused:
                 return terms
-            if state is AuthorizationState.USED and not following.again:
+            if not is_unused and not following.again:
                 raise _authorization_used()
             self._require_over(honoured=honoured)
         former, terms = terms, self._next_terms(conditions, following)
         if former is not None:
-            say("the Hub's roster or fees changed, or the authorization was cancelled; other terms are signed")
+            say("the Hub's roster or fees changed, or the authorization is spent; other terms are signed")
         self.journal.note(TERMS, terms)
         return terms
 
@@ -322,25 +297,18 @@ class Funding:
             terms = conditions.terms(self.page, self.commitment, salt)
             nonces = self.journal.get(NONCES) or {}
             self.journal.note(NONCES, {self._nonce(terms): following.since, **nonces})
-            state = self._state_of(terms)
-            if state is AuthorizationState.UNUSED:
+            if self._is_unused(terms):
                 return terms
-            if following.again:
-                continue
-            if state is AuthorizationState.USED:
-                raise _authorization_used()
-            message = "The authorization over these terms was cancelled, on this machine or another."
-            next_action = "If this page is to be funded all the same, run the command again with --again."
-            raise CommandRefused("authorization_cancelled", message, next_action=next_action)
+            if not following.again:
+                break
         raise _authorization_used()
 
-    def _state_of(self, terms: Terms) -> AuthorizationState:
-        """The token's state of the terms' nonce; an account that funds by an allowance has none there."""
-        nonce = self._nonce(terms)
+    def _is_unused(self, terms: Terms) -> bool:
+        """Whether the token has the terms' nonce neither as used nor as cancelled; an account that funds by an
+        allowance has none there."""
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
-            return AuthorizationState.UNUSED
-        since = first_block(self.session.chain) or (self.journal.get(NONCES) or {}).get(nonce, BlockNumber(0))
-        return authorization_state(self.session.chain, self.session.account, nonce, since)
+            return True
+        return is_unused(self.session.chain, self.session.account, self._nonce(terms))
 
     def _require_over(self, *, honoured: bool) -> None:
         """Refuse other terms beside an authorization that may still be used, whatever an endpoint says became of it."""
@@ -396,7 +364,7 @@ class Funding:
 
 
 def _authorization_used() -> CommandRefused:
-    message = "The token has the authorization as used, but no bounty of it shows."
+    message = "The token has the authorization as used or cancelled, but no bounty of it shows."
     next_action = (
         "Wait a minute and run the command again: it finds a bounty that another machine made. If none shows then, "
         "look at the account's transfers on chain before you fund the page once more with --again."

@@ -19,7 +19,7 @@ from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.domain.hub_events import VerdictRecorded
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, render_verdict
-from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds, Wei, to_bytes
+from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId, Bytes32, Wei, to_bytes
 
 from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.acts.verdict_checks import (
@@ -143,13 +143,8 @@ class VerdictPreview:
     """A Verdict that could be recorded now. ``gas_cost`` is the most that recording it may cost, in wei;
     ``is_unopened`` where this machine has not opened the work that it awards."""
 
-    bounty_id: BountyId
-    guardian: Address
-    kind: VerdictKind
     solver: Address | None
-    submission_commitment: Bytes32 | None
     report_commitment: Bytes32
-    judging_deadline: UnixSeconds
     gas_cost: Wei
     is_unopened: bool
 
@@ -170,8 +165,8 @@ def preview_verdict(
     simulate(chain, account, verdict.call())
     named, hub = verdict.named, chain.hub.address
     return VerdictPreview(
-        *verdict.names(),
-        judging_deadline=verdict.state.bounty.judging_deadline,
+        solver=named[0] if named else None,
+        report_commitment=verdict.report_commitment,
         gas_cost=gas_cost(chain, account, verdict.call()).wei,
         is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
     )

@@ -14,6 +14,8 @@ class OpenedFiles(Event):
     """The files are below `output_dir`, all of them authentic. `renamed_count` names, directories included, were
     laid out as others because tools would obey them ([Guardian](../guardian.md#what-opened-work-looks-like))."""
 
+    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
+    SAYS: ClassVar[str] = "Done. The work of {solver} is in {output_dir}."
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
@@ -29,6 +31,7 @@ class UnfinalizedOutcome(Event):
     the command waits. `final_at` is about when it will go on, by the chain's time and how far finality is behind
     now."""
 
+    SAYS: ClassVar[str] = "The outcome of bounty {bounty_id} is not final yet. Waiting until about {final_at}."
     bounty_id: BountyId
     block_number: BlockNumber
     finalized_block_number: BlockNumber

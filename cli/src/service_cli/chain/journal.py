@@ -35,8 +35,7 @@ ACCOUNT_SECONDS: Final = 120.0
 class JournalEntry(Generic[R]):
     """One named entry of a journal: how its value is written as JSON, and read again.
 
-    ``read`` raises ``ValueError`` for anything that ``write`` does not make. Names and forms are those of every release
-    so far: a journal outlives the client that wrote it.
+    ``read`` raises ``ValueError`` for anything that ``write`` does not make.
     """
 
     name: str
@@ -58,7 +57,7 @@ class Journal:
         self._entries: dict[str, object] = self._load()
 
     def get(self, entry: JournalEntry[R]) -> R | None:
-        """The noted value, or None; ``journal_unreadable`` for a value that no release has written."""
+        """The noted value, or None; ``journal_unreadable`` for a value that this client does not write."""
         if entry.name not in self._entries:
             return None
         try:

@@ -28,7 +28,6 @@ from service_cli.config.env_consent import require_meant
 from service_cli.config.environment import (
     CLAIMANT_KEY,
     DOTENV,
-    PASSPHRASE_FORMS,
     SOLVER_KEY,
     Environment,
     KeyForm,
@@ -198,9 +197,10 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
 
         with suppress(EOFError):  # Ctrl-D
             return getpass(f"Passphrase of the keystore{f' of {account}' if account else ''} ({name}): ")
-    variables = " or ".join(form.variable(passphrase_of(name)) for form in PASSPHRASE_FORMS)
     message = "The keystore needs its passphrase, and nobody typed it at a terminal."
-    raise CommandRefused("passphrase_missing", message, next_action=f"Type it at a terminal, or set {variables}.")
+    raise CommandRefused(
+        "passphrase_missing", message, next_action=f"Type it at a terminal, or set {passphrase_of(name)}."
+    )
 
 
 def _content_of(text: str) -> dict[str, object]:

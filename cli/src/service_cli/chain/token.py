@@ -1,35 +1,23 @@
-"""The escrow token as a Poster's client needs it: balance, allowance, and what became of an authorization.
+"""The escrow token as a Poster's client needs it: allowance, and whether an authorization was used.
 
-An authorization counts as cancelled only when the token logged it. Whether the token takes authorizations of this
+Whether the token takes authorizations of this
 account at all is decided by asking it, before anything is signed.
 """
 
-from enum import Enum
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
 from bounty_protocol.chain.hub_constants import read_token
 from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.keccak import keccak256
-from bounty_protocol.types import Address, BlockNumber, Bytes32, TokenAmount, bytes32
+from bounty_protocol.types import Address, Bytes32, TokenAmount
 
-from service_cli.chain.receipts import account_topic, read_logs
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.ui.text import amount
 
 _ALLOWANCE: Final = "0xdd62ed3e"
 _AUTHORIZATION_STATE: Final = "0xe94a0102"
 _DOMAIN_SEPARATOR: Final = "0x3644e515"
-_CANCELED: Final = bytes32(keccak256(b"AuthorizationCanceled(address,bytes32)"))
-
-
-class AuthorizationState(Enum):
-    """The token's state of an authorization's nonce."""
-
-    UNUSED = "unused"
-    USED = "used"
-    CANCELLED = "cancelled"
 
 
 def shown_amount(chain: ChainClient, value: int) -> str:
@@ -67,23 +55,10 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
     return len(state) == 32 and separator == domain_separator(token, chain.chain_id)
 
 
-def authorization_state(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> AuthorizationState:
-    """The state of the authorization, by the token's own state and its log of cancellations: this endpoint's word."""
-    if is_unused(chain, owner, nonce):
-        return AuthorizationState.UNUSED
-    with chain_errors():
-        return AuthorizationState.CANCELLED if _cancelled(chain, owner, nonce, since) else AuthorizationState.USED
-
-
 def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
     """Whether the token has the authorization neither as used nor as cancelled."""
     with chain_errors():
         return int.from_bytes(_ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:]), "big") == 0
-
-
-def _cancelled(chain: ChainClient, owner: Address, nonce: Bytes32, since: BlockNumber) -> bool:
-    topics = [_CANCELED, account_topic(owner), nonce]
-    return any(True for _ in read_logs(chain, chain.settings.escrow_token(), since, topics))
 
 
 def _ask(chain: ChainClient, data: str) -> bytes:

@@ -52,7 +52,6 @@ def bounty_list(
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_API_BASE_URL
-    Refuses:  an API of another deployment, or one that does not answer in shape
     Examples: service-cli bounty:list --accepting --sort deadline
               service-cli bounty:list --search "tile set" --min-award 10.00
               service-cli bounty:list --poster-address $ACCOUNT --limit 100
@@ -93,7 +92,6 @@ def bounty_show(bounty_id: BountyId, verdicts: bool, network: str | None, api_ba
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL; with --verdicts
               SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli bounty:show 7
               service-cli bounty:show --verdicts 7
     """
@@ -127,7 +125,6 @@ def bounty_watch(
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Refuses:  an unknown bounty; values of different deployments
     Examples: service-cli bounty:watch 7
     """
     from service_cli.config.settings import load_settings
@@ -150,7 +147,6 @@ def verification_record(bounty_id: BountyId, network: str | None, api_base_url: 
     \b
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_API_BASE_URL
-    Refuses:  an unknown bounty; an answer of another deployment
     Examples: service-cli verification-record 7
     """
     from service_cli.config.settings import load_settings

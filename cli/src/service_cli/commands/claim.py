@@ -38,7 +38,6 @@ def claim(
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, a keystore), unless --claimant-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL; with --all SERVICE_API_BASE_URL
-    Refuses:  an open bounty; an account that is neither winner nor Poster; what was claimed before; an empty balance
     Examples: service-cli claim 7
               service-cli claim --all
               service-cli claim 7 --claimant-address $ACCOUNT

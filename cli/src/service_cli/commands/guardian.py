@@ -35,7 +35,6 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore), only for its account and only
               without --guardian-address
     Defaults: SERVICE_CHAIN_ID, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_API_BASE_URL
-    Refuses:  an API of another deployment; a subgraph or an API that does not answer in shape
     Examples: service-cli guardian:judgeable --guardian-address $ACCOUNT
     """
     from service_cli.config.environment import Environment
@@ -112,10 +111,6 @@ def guardian_open(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Refuses:  an output directory that holds something; a Submission that the contract does not record; an envelope that
-              does not hash to the commitment; a reveal point not reached; a sealed file that does not open, or that
-              names another bounty or Solver, saying why in plain words; ends refused where one of a whole bounty could
-              not be opened
     Examples: service-cli guardian:open 7
               service-cli guardian:open 7 --submission $COMMITMENT
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
@@ -190,10 +185,6 @@ def guardian_verdict(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Refuses:  a body that holds a private key or is empty; an account that is
-              not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
-              one; a document that reads back differently; a second Verdict without --replace; without consent a
-              Verdict on unopened work
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
@@ -250,8 +241,6 @@ def guardian_deliver_key(
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (each or _FILE)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL, SERVICE_BEACON_URLS
-    Refuses:  a bounty that is not awarded, or not to the pair given; a delivery key that is not in effect on the Hub;
-              a Hub whose delivery key was withdrawn, until another one is in effect
     Examples: service-cli guardian:deliver-key 7
               service-cli guardian:deliver-key 7 $SOLVER $COMMITMENT
     """
@@ -275,7 +264,6 @@ def guardian_new_key(file: Path | None, rotate: bool) -> None:
 
     \b
     Reads:   SERVICE_GUARDIAN_PRIVATE_KEYS_JSON, whose keys a new FILE takes over; or _FILE
-    Refuses: a FILE that exists, unless --rotate; with --rotate one that does not; a FILE that holds something else
     Examples: service-cli guardian:new-key guardian-keys.json
               service-cli guardian:new-key --rotate guardian-keys.json
     """
@@ -297,7 +285,6 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     Reads:    SERVICE_GUARDIAN_PRIVATE_KEYS_JSON (or _FILE), unless FILE is given
     Defaults: with --roster SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  what is not a JSON array of AGE-SECRET-KEY-1… strings
     Examples: service-cli guardian:keys --roster
     """
     from service_cli.config.environment import Environment
@@ -322,7 +309,6 @@ def guardian_heartbeat(network: str | None, max_cost: int | None) -> None:
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Refuses:  an account that was never on a roster
     Examples: service-cli guardian:heartbeat
     """
     from service_cli.acts.heartbeat import heartbeat
@@ -341,7 +327,6 @@ def guardian_claim_fee(bounty_id: BountyId, network: str | None, max_cost: int |
     \b
     Reads:    SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL
-    Refuses:  an open bounty; an account that is not on the pinned roster; a share already claimed or never earned
     Examples: service-cli guardian:claim-fee 7
     """
     from service_cli.acts.claims import claim_fee

@@ -12,14 +12,10 @@ from service_cli.ui.command import command
 def status(addresses: tuple[Address, ...], network: str | None, api_base_url: str | None) -> None:
     """Show your accounts, and what waits for them in every role: judging, claiming, opening.
 
-    Open bounties that an account funded, submitted to, or will judge once the reveal point is reached are shown below
-    that, each with its stage and until when; so is an award whose key no Guardian has delivered yet.
-
     \b
     Reads:    the keys that are configured, to know their accounts; nothing is signed
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  an API or a Hub of another deployment
     Examples: service-cli status
               service-cli status --address $ACCOUNT
     """
@@ -39,7 +35,6 @@ def doctor(address: Address | None, network: str | None, api_base_url: str | Non
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_SUBGRAPH_ENDPOINT, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS,
               SERVICE_BEACON_URLS
-    Refuses:  a deployment in which any check fails (after all of them): exit code 1
     Examples: service-cli doctor --address $ACCOUNT
     """
     from service_cli.config.settings import load_settings

@@ -87,13 +87,12 @@ def poster_new(
     Reads:    nothing
     Defaults: with --award SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a path at which a file exists; a deadline that has passed; with --award terms that the Hub would refuse
     Examples: service-cli poster:new my_bounty.md
               service-cli poster:new --escrow "25 USDC" small_bounty.md
     """
     from dataclasses import replace
 
-    from service_cli.ui.new_files import require_no_file, write_new
+    from service_cli.errors import CommandRefused
     from service_cli.ui.text import argument, moment
     from service_cli.work.events import WrittenTemplate
     from service_cli.work.template import TemplateTerms, template
@@ -105,7 +104,6 @@ def poster_new(
         raise argument_error("--award", "--escrow is given already; name one of the two.")
     if deadline is not None and award is None and deadline <= now:
         raise argument_error("--deadline", f"It has passed: {moment(deadline, now)}.")
-    require_no_file(path)
     paid_in = None if escrow is None else escrow.value
     terms = TemplateTerms(paid_in, deadline, judging)
 
@@ -120,7 +118,15 @@ def poster_new(
         now, fees = chain.latest().time, fees_of(paid_in, conditions)
         text = template(now, replace(terms, escrow=paid_in))
         require_accepted(chain, conditions, text)
-    write_new(path, text)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        next_action = "Name another path, or move it away."
+        raise CommandRefused("file_exists", f"{path} exists already.", next_action=next_action) from None
+    except OSError as error:
+        message = f"{path} cannot be written: {error.strerror}."
+        raise CommandRefused("file_unwritable", message, next_action="Check the path.") from None
     written = WrittenTemplate(str(path), paid_in, deadline, judging, *fees)
     emit(written, f"service-cli poster:check {argument(str(path), 'PAGE')}")
 
@@ -140,7 +146,6 @@ def poster_check(page: str, offline: bool, network: str | None) -> None:
     Reads:    nothing secret
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, where they are known
-    Refuses:  a page that would be refused: exit code 1; a page that holds a private key
     Examples: service-cli poster:check bounty_challenge.md
               service-cli poster:check --offline bounty_challenge.md
     """
@@ -184,12 +189,6 @@ def poster_publish_fund(
               set, to know its account
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_ESCROW_TOKEN_ADDRESS, SERVICE_RPC_URL,
               SERVICE_API_BASE_URL, SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS
-    Refuses:  a page that holds a private key; without --again a page that was funded on another machine; one
-              beside an open bounty of the same file or title; a page that is not ready; an answer that
-              differs from its own derivation in any field; terms that the Hub would refuse; a balance below the escrow
-              or the gas;
-              new terms while an earlier authorization may still be used, or after a cancelled one;
-              terms signed less than a minute before an announced roster takes effect
     Examples: service-cli poster:publish-fund --check bounty_challenge.md
               service-cli poster:publish-fund bounty_challenge.md
     """
@@ -233,9 +232,6 @@ def poster_open_winning_submission(
     \b
     Reads:    SERVICE_POSTER_PRIVATE_KEY (or _FILE, a keystore)
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL
-    Refuses:  an output directory that holds something; a bounty that is not awarded, or not yours; an envelope that
-              does not hash to the winning commitment; a key that is not the envelope's; work that names another bounty
-              or Solver
     Examples: service-cli poster:open-winning-submission 7 winning-work
     """
     from service_cli.config.settings import CHAIN_AND_API, load_settings
@@ -254,7 +250,6 @@ def spec_commitment(page: str) -> None:
 
     \b
     Reads:   nothing
-    Refuses: a file that cannot be read, or over 256 KiB
     Examples: service-cli spec-commitment bounty_challenge.md
               service-cli spec-commitment - < bounty_challenge.md
     """

@@ -51,11 +51,6 @@ def solver_submit(
     Reads:    SERVICE_SOLVER_PRIVATE_KEY (or _FILE, a keystore), unless --solver-address is given
     Defaults: SERVICE_CHAIN_ID, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL, SERVICE_API_BASE_URL,
               SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS, SERVICE_BEACON_URLS
-    Refuses:  more than 1 GiB of files, or more than 20,000; links; a directory that holds a key of this run; files that
-              look like secrets, where nobody can answer; an account without ether for the gas; a bounty that does not
-              accept Submissions; without --replace, where other work of yours is recorded; a roster that does
-              not hash to the pinned value; an API whose locator, commitment or transaction differs from its own
-              derivation; a page whose terms differ from the chain's, unless --accept-term-differences
     Examples: service-cli solver:submit --check 7 work/
               service-cli solver:submit 7 work/
               service-cli solver:submit --without-api 7 work/

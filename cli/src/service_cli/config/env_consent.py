@@ -26,7 +26,7 @@ _TYPED: Final = "the Hub's digits"
 def require_meant(settings: Settings, key: str | None) -> None:
     """Refuse to sign with this key variable, or None for a wallet's, for what a ``.env`` chose and nobody confirmed."""
     environment = settings.environment
-    chosen = sorted(_CHOICES.intersection(environment.taken(() if key is None else (key,))))
+    chosen = sorted(name for name in _CHOICES if environment.fallback.get(name) and not environment.exported.get(name))
     source = None if key is None else environment.source(key)
     if environment.file is None or not chosen or _TYPED in environment.read:
         return

@@ -8,7 +8,7 @@ a key, a command, the credential in an address, or a value of unexpected form.
 """
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
@@ -56,19 +56,13 @@ def forms_of(name: str) -> tuple[KeyForm, ...]:
 
 
 def passphrase_of(name: str) -> str:
-    """The variable of a keystore's passphrase; set as a file, never as a variable."""
-    return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE"
+    """The variable that names the file of a keystore's passphrase."""
+    return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE_FILE"
 
 
-PASSPHRASE_FORMS: Final = (KeyForm.FILE,)
 KEY_VARIABLES: Final = (
     *(form.variable(name) for name in SECRETS for form in forms_of(name)),
-    *(
-        form.variable(passphrase_of(name))
-        for name in SECRETS
-        if name.endswith(_ACCOUNT_KEY)
-        for form in PASSPHRASE_FORMS
-    ),
+    *(passphrase_of(name) for name in SECRETS if name.endswith(_ACCOUNT_KEY)),
 )
 """Every variable that sets a key, or the passphrase of one."""
 FURTHER_VARIABLE: Final = "SERVICE_RPC_URLS"
@@ -112,33 +106,22 @@ class Environment:
         """A plain value; an exported one wins, an empty one counts as unset."""
         return self.exported.get(name) or self.fallback.get(name) or None
 
-    def taken(self, secrets: Collection[str] = SECRETS) -> tuple[str, ...]:
-        """The names that a run with these keys takes from ``.env``: the names that nothing else sets."""
-        accounts = [name for name in secrets if name.endswith(_ACCOUNT_KEY)]
-        sources = [*map(self.sources, secrets), *map(self._passphrase_sources, accounts)]
-        keys = {source.variable for found in sources for source in found if source.level == DOTENV}
-        plain = set(KNOWN) - set(KEY_VARIABLES) - set(_EXPORTED_ONLY) - {"SERVICE_DEBUG"}
-        decided = {name for name in plain if self.fallback.get(name) and not self.exported.get(name)}
-        return tuple(sorted(keys | decided))
-
     def source(self, name: str) -> KeySource | None:
         """Where a key is taken from; two forms of it at one level are refused."""
-        return _only(self.sources(name))
-
-    def sources(self, name: str) -> list[KeySource]:
-        """The forms in which a key is set at the first level that has any; more than one contradict each other."""
-        return self._sources(name, forms_of(name))
+        return self._first({form.variable(name): form for form in forms_of(name)})
 
     def passphrase_source(self, name: str) -> KeySource | None:
         """Where the passphrase of a key's keystore is taken from."""
-        return _only(self._passphrase_sources(name))
+        return self._first({passphrase_of(name): KeyForm.FILE})
 
-    def problem(self, name: str) -> tuple[str, str] | None:
-        """What is wrong with how a key is set, or the passphrase of its keystore, and what to do, as far as it shows
-        without reading them."""
-        for found in (self.sources(name), self._passphrase_sources(name)):
+    def _first(self, forms: Mapping[str, KeyForm]) -> KeySource | None:
+        for level, values in ((_EXPORTED, self.exported), (DOTENV, self.fallback)):
+            found = [name for name in forms if values.get(name)]
             if len(found) > 1:
-                return _contradiction(found)
+                message = f"{' and '.join(found)} are set together."
+                raise CommandRefused("configuration_contradictory", message, next_action="Keep one of them.")
+            if found:
+                return KeySource(found[0], forms[found[0]], values[found[0]], level)
         return None
 
     def secret(self, name: str) -> str | None:
@@ -164,47 +147,7 @@ class Environment:
             self.read[source.value] = text
         return self.read[source.value]
 
-    def _levels(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        yield _EXPORTED, self.exported
-        yield DOTENV, self.fallback
 
-    def _passphrase_sources(self, name: str) -> list[KeySource]:
-        return self._sources(passphrase_of(name), PASSPHRASE_FORMS)
-
-    def _sources(self, name: str, forms: tuple[KeyForm, ...]) -> list[KeySource]:
-        for level, values in self._levels():
-            found = [
-                KeySource(variable, form, values[variable], level)
-                for form in forms
-                if values.get(variable := form.variable(name))
-            ]
-            if found:
-                return found
-        return []
-
-
-def _only(found: list[KeySource]) -> KeySource | None:
-    if len(found) > 1:
-        problem, next_action = _contradiction(found)
-        raise CommandRefused("configuration_contradictory", problem, next_action=next_action)
-    return found[0] if found else None
-
-
-def _contradiction(found: list[KeySource]) -> tuple[str, str]:
-    """The refusal of a key that is set in several forms."""
-    *most, last = (source.variable for source in found)
-    where = "" if found[0].level == _EXPORTED else f" in {found[0].level}"
-    both, rest = ("both", "of the two") if len(found) == 2 else ("all", "of them")
-    return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
-
-
-KNOWN: Final = (
-    "SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS", "SERVICE_RPC_URL", "SERVICE_API_BASE_URL",
-    "SERVICE_SUBGRAPH_ENDPOINT", FURTHER_VARIABLE, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
-    "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
-    "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
-    LOCAL_TIME_VARIABLE,
-)  # fmt: skip
 _EXPORTED_ONLY: Final = {
     LOCAL_TIME_VARIABLE: "since it takes this machine's clock out of account",
 }

@@ -146,10 +146,6 @@ def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:
         message = "The Hub's fees would take the whole escrow."
         raise CommandRefused("fees_refused", message, next_action="Check SERVICE_RPC_URL and SERVICE_HUB_ADDRESS.")
     escrow = -(-award * 10_000 // share)
-    while escrow > 1 and _award(escrow - 1, conditions) >= award:
+    while escrow > 1 and escrow - 1 - sum(conditions.fees(TokenAmount(escrow - 1))) >= award:
         escrow -= 1
     return TokenAmount(escrow)
-
-
-def _award(escrow: int, conditions: HubConditions) -> int:
-    return escrow - sum(conditions.fees(TokenAmount(escrow)))

@@ -74,16 +74,19 @@ def _print(name: str, detail: str, fix: str | None) -> bool:
 
 def _settings(settings: Settings) -> str:
     """Whether every value that is set would be taken, also those that only some commands need."""
-    refused = [(error.message, error.next_action) for error in settings.problems()]
-    refused += [problem for name in SECRETS if (problem := settings.environment.problem(name)) is not None]
+    refused = list(settings.problems())
+    for name in SECRETS:
+        try:
+            settings.environment.source(name)
+        except CommandRefused as error:
+            refused.append(error)
     if refused:
-        problems, actions = (" ".join(dict.fromkeys(each)) for each in zip(*refused, strict=True))
+        problems, actions = " ".join(one.message for one in refused), " ".join(one.next_action for one in refused)
         raise CommandRefused("configuration_malformed", problems, next_action=actions)
     return "each that is set has the form that it is to have"
 
 
 def _chain(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
@@ -106,7 +109,6 @@ def _further(settings: Settings) -> str:
 
 
 def _clock(settings: Settings) -> str:
-
     skew = int(time.time()) - ChainClient(settings).latest().time
     if abs(skew) > _SKEW_SECONDS:
         message = f"This machine's clock and the newest block are {duration(abs(skew))} apart."
@@ -117,7 +119,6 @@ def _clock(settings: Settings) -> str:
 
 
 def _roster(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     roster, until = chain.current_roster(), chain.roster_until()
     active = sum(bool(member.last_active_at) for member in roster.members)
@@ -127,7 +128,6 @@ def _roster(settings: Settings) -> str:
 
 
 def _delivery(settings: Settings) -> str:
-
     chain = ChainClient(settings)
     with chain_errors():
         key, announced = chain.hub.delivery_key(), chain.hub.announced_delivery_key()
@@ -143,7 +143,6 @@ def _delivery(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-
     served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
     if named != (settings.chain_id, settings.hub_address(), settings.escrow_token()):
@@ -159,7 +158,6 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-
     client, path = subgraph_of(settings)
     data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
     meta = data.get("_meta") if isinstance(data, dict) else None
@@ -171,7 +169,6 @@ def _subgraph(settings: Settings) -> str:
 
 
 def _beacon(settings: Settings) -> str:
-
     info = beacon_of(settings)
     newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
     round_signature(settings, info, newest)
@@ -179,7 +176,6 @@ def _beacon(settings: Settings) -> str:
 
 
 def _balance(settings: Settings, account: Address) -> str:
-
     chain = ChainClient(settings)
     wei, tokens = chain.balance(account), chain.token_balance(account)
     if wei == 0:

@@ -1,7 +1,7 @@
 """Events of the commands that look at bounties: the list, one of them, what happens to it, and its record."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from bounty_protocol.domain.lifecycle import Outcome, SettlementReason, VerdictKind
 from bounty_protocol.shapes import Note
@@ -9,9 +9,6 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, Chain
 
 from service_cli.ui.event import Code, Event, JsonObject
 from service_cli.ui.progress import REASONS, STEPS, Step, sentence
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,10 +7,9 @@ configured is refused before anything of it is shown. Facts of another shape are
 from collections.abc import Iterator, Mapping
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
 from bounty_protocol.wire.bounties import BountyDetail
-from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
+from bounty_protocol.wire.deployment import Deployment
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
@@ -37,20 +36,11 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
 
 
 def _show_by(settings: Settings, api: ApiClient) -> None:
-    """Refuse an API of another deployment; at a terminal show amounts in its token and moments by its time."""
+    """Refuse an API of another deployment; at a terminal show amounts in its token and moments by its time, never by
+    this machine's clock."""
     token = deployment(settings, api).escrow_token
     if is_text():
-        show_by(token=lambda: token, now=_time_shown(settings, api))
-
-
-def _time_shown(settings: Settings, api: ApiClient) -> int:
-    """The time from which what is left is counted, when people read it: the later one of the index's newest block and
-    the API's ``Date``, never this machine's clock. An index that lags is reported."""
-    try:
-        index = api.get("/api/status", patient=False).read(DeploymentStatus).position
-    except ServiceError:  # an API that cannot say how far it is shows its bounties all the same
-        return api.now()
-    return api.now() if index is None else present_time(settings, api, index.block_time)
+        show_by(token=lambda: token, now=api.now())
 
 
 def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:

@@ -134,7 +134,7 @@ def _state(detail: BountyDetail, now: int) -> str:
     if facts.outcome is None:
         has_submissions = detail.active_submission_count > 0
         step = next_step(_schedule(facts), now, has_submissions=has_submissions, is_final=False)
-        return f"open; {step.text}"
+        return f"open; {step.text(now)}"
     reason = "" if facts.settlement_reason is None else f": {REASONS[facts.settlement_reason.value]}"
     return f"final, {'without a winner' if facts.winner is None else 'awarded'}{reason}"
 

@@ -3,7 +3,7 @@
 Exit code 0 is done, 1 refused or failed with one event line, 2 usage, 130 interrupted and 143 terminated. No traceback
 reaches a person, and no secret an error message. Without a standard output no command starts.
 
-A command's help is its prose, then a table of what it reads, prints and refuses with its examples, all within the
+A command's help is its prose, then a table of what it reads and prints with its examples, all within the
 terminal's width. Each example is a whole line for a shell, in which 7 is a bounty and $ACCOUNT, $SOLVER and $COMMITMENT
 are the reader's own values.
 """
@@ -40,7 +40,7 @@ from service_cli.ui.output import (
 from service_cli.ui.text import printable
 
 _HELP_TABLE: Final = "\b\nReads:"
-_HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Refuses|Examples|Exit):\s+")
+_HEADING: Final = re.compile(r"(Reads|Defaults|Prints|Examples|Exit):\s+")
 _EVENT: Final = re.compile(r"[a-z_]+\.[a-z_]+\b")
 _COLUMN: Final = 10
 _EXIT: Final = "Exit:     0 done, 1 refused or failed, 2 usage, 130 or 143 interrupted"
@@ -91,7 +91,7 @@ class HelpedCommand(click.Command):
             with formatter.indentation():
                 margin = " " * formatter.current_indent
                 rows = _entries(f"Reads:{table}\n{_EXIT}")
-                after = next(at for at, (heading, _) in enumerate(rows) if heading in {"Refuses", "Examples", "Exit"})
+                after = next(at for at, (heading, _) in enumerate(rows) if heading in {"Examples", "Exit"})
                 rows[after:after] = self._prints()
                 for line in _laid_out(rows, formatter.width - formatter.current_indent):
                     formatter.write(f"{margin}{line}\n")

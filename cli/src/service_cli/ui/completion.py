@@ -76,7 +76,6 @@ def completion(shell: str) -> None:
     \b
     Reads:   nothing
     Prints:  the script (this command and help print text; all others print events)
-    Refuses: another shell
     Examples: service-cli completion bash
     """
 

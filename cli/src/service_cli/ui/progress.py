@@ -1,8 +1,7 @@
 """How a bounty gets on, for people: an event of the Hub in one sentence, and what the bounty waits for."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from bounty_protocol.domain.lifecycle import Schedule
 from bounty_protocol.types import UnixSeconds
@@ -52,26 +51,25 @@ STEPS: Final[Mapping[Step, str]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class NextStep:
+class NextStep(NamedTuple):
     """The next step of a bounty. ``at`` is chain time, None where only its people decide."""
 
     step: Step
     at: UnixSeconds | None
-    text: str = field(compare=False)
+
+    def text(self, now: int) -> str:
+        """The step in words."""
+        return STEPS[self.step].format(at=None if self.at is None else moment(self.at, now))
 
 
 def next_step(schedule: Schedule, now: int, *, has_submissions: bool, is_final: bool) -> NextStep:
     """The step a bounty is in, and until when."""
     if is_final:
-        return NextStep("finality", None, "final; waiting until the block is finalized")
+        return NextStep("finality", None)
     if now < schedule.submission_deadline:
-        text = f"Submissions until {moment(schedule.submission_deadline, now)}"
-        return NextStep("submissions", schedule.submission_deadline, text)
+        return NextStep("submissions", schedule.submission_deadline)
     if has_submissions and now < schedule.reveal_at:
-        text = f"sealed until the reveal point at {moment(schedule.reveal_at, now)}"
-        return NextStep("reveal", schedule.reveal_at, text)
+        return NextStep("reveal", schedule.reveal_at)
     if has_submissions and now < schedule.judging_deadline:
-        text = f"Guardians judge until {moment(schedule.judging_deadline, now)}"
-        return NextStep("judging", schedule.judging_deadline, text)
-    return NextStep("settlement", None, "time is up; anyone can settle it now")
+        return NextStep("judging", schedule.judging_deadline)
+    return NextStep("settlement", None)

@@ -51,13 +51,9 @@ CLOCK_SECONDS: Final = 600
 """How far this machine's clock may be off before it is named beside the times that it makes wrong."""
 
 
-DATE_SECONDS: Final = 30
-"""The same beside a clock that is no block's: an answer's ``Date`` lags by no more than the answer took."""
-
-
-def clock_off(time_there: int, now: int, whose: str, most: int = CLOCK_SECONDS) -> str | None:
-    """A sentence where this machine's clock and another one are further apart than ``most`` seconds; else None."""
-    if abs(now - time_there) <= most:
+def clock_off(time_there: int, now: int, whose: str) -> str | None:
+    """A sentence where this machine's clock and another one are far apart; else None."""
+    if abs(now - time_there) <= CLOCK_SECONDS:
         return None
     direction = "behind" if now < time_there else "ahead of"
     return f"this machine's clock is {duration(abs(now - time_there))} {direction} {whose}"

@@ -1,6 +1,6 @@
 """``poster:check``: a page reviewed on this machine, as a linter shows it.
 
-The rules are those of the service's own readiness review, of the same release as this client; the Hub's bounds are
+The rules are those of the service's own readiness review; the Hub's bounds are
 checked where its values are known. What is found is a line of the page, a field and a sentence. Nothing is sent and no
 key is needed.
 """
@@ -55,7 +55,7 @@ class PageReview:
 
 
 def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> PageReview:
-    """The reasons against publishing a page, by this release's rules."""
+    """The reasons against publishing a page, by the rules."""
     check_document(settings.environment, page, "The page")
     online = not offline and all(settings.knows(value) for value in CHAIN)
     conditions, now = None, UnixSeconds(int(time.time()))
@@ -119,7 +119,6 @@ def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Ite
 def _review(
     challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
 ) -> tuple[Issue, ...]:
-
     if conditions is None:
         return review(Material(challenge, page, now))
     hub = conditions.constants

@@ -29,8 +29,6 @@ class ListedSubmission(Event):
 class OpenedSubmission(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "guardian_open.artifact_opened"
-    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
-    SAYS: ClassVar[str] = "Done. The work of {solver} is in {output_dir}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +142,6 @@ class CheckedPage(Event):
 class OpenedWinningWork(OpenedFiles):
     __doc__ = OpenedFiles.__doc__
     EVENT: ClassVar[str] = "open_winning_submission.artifact_opened"
-    HIDES: ClassVar[tuple[str, ...]] = ("bounty_id", "submission_commitment")
-    SAYS: ClassVar[str] = "Done. The work of {solver} is in {output_dir}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from bounty_protocol.crypto.x25519 import MAX_KEYRING, Identity, parse_keyring, 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32
 
-from service_cli.config.environment import DOTENV, Environment, KeyForm, KeySource
+from service_cli.config.environment import Environment, KeyForm
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.disk import replace_private
 from service_cli.errors import CommandFailed, CommandRefused
@@ -61,8 +61,7 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _target(environment: Environment, path: Path | None) -> Path:
-    sources = [found for found in environment.sources(VARIABLE) if found.level != DOTENV]  # it may be somebody else's
-    named = path or next((found.value for found in sources if found.form is KeyForm.FILE), None)
+    named = path or environment.exported.get(_FILE_VARIABLE)  # that of a .env may be somebody else's
     if named is None:
         message = "No file is named for the keys."
         raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
@@ -76,16 +75,14 @@ def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Iden
             message = f"{target} is not there: there is nothing to rotate."
             next_action = "Check the path; to make a first key leave --rotate out."
             raise CommandRefused("nothing_to_rotate", message, next_action=next_action)
-        sources = [found for found in environment.sources(VARIABLE) if not _is_file(found, target)]
-        return _parsed(environment.read_source(sources[0]), sources[0].variable) if sources else ()
+        source = environment.source(VARIABLE)
+        if source is None or (source.form is KeyForm.FILE and Path(source.value).absolute().resolve() == target):
+            return ()
+        return _parsed(environment.read_source(source), source.variable)
     if not rotate:
         message = f"{target} is there already."
         raise CommandRefused("keys_exist", message, next_action="Add --rotate to put a new key before those in it.")
     return _parsed(_read(target), str(target))
-
-
-def _is_file(source: KeySource, target: Path) -> bool:
-    return source.form is KeyForm.FILE and Path(source.value).absolute().resolve() == target
 
 
 def _read(path: Path) -> str:

@@ -194,7 +194,6 @@ def _put_on_disk(envelope: Envelope, folder: Path) -> None:
 
 
 def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
-
     bounty, roster, identity = work.state.bounty, work.state.roster, Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)
     with Progress("sealing") as progress:

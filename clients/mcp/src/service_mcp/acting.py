@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from threading import Lock
 from typing import Annotated, Final
 
 from bounty_protocol.types import ZERO_BYTES32, Address, BlockNumber, BountyId, Bytes32
@@ -71,7 +70,6 @@ class Acting:
     ) -> None:
         self._reading, self._make, self._work_dir, self._policy = reading, client, work_dir, policy
         self._accounts, self._pages = accounts, pages
-        self._lock = Lock()
 
     def require_own_keys(self, roles: frozenset[Role]) -> None:
         """Refuse to act as ``roles`` with a key of another account than those in whose name plans are signed."""
