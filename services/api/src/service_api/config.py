@@ -122,8 +122,11 @@ class ApiConfig:
         return f"{self.storage.endpoint or GOOGLE}/{self.storage.bucket}/"
 
 
-def read_config(environment: Mapping[str, str]) -> ApiConfig:
-    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
+def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) -> ApiConfig:
+    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong.
+
+    A process of the ``pages_alone`` has no Redis.
+    """
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
     factor = read_budget_factor(reader)
@@ -134,7 +137,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
-        redis_url=read_redis_url(reader),
+        redis_url="" if pages_alone else read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(
             "SERVICE_REVIEWER_URL", parse_origin, DEFAULT_REVIEWER_URL, "the reviewer's service, inside the cluster"
