@@ -9,7 +9,6 @@ served and derived again later.
 import json
 from dataclasses import dataclass
 
-from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.commitments import log_digest
 from bounty_protocol.domain.record import derive_record
 from bounty_protocol.errors import ServiceError
@@ -31,10 +30,11 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """The records of one source; a process that only reads the database does not keep what it derives."""
+    """The records of one source."""
 
     source: FactSource
     may_keep: bool = True
+    """Whether what is derived is kept, which needs a role that may write."""
 
     def find(self, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
         """The record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
@@ -76,13 +76,10 @@ class Records:
                 ).canonical_bytes()
             except ServiceError as error:
                 raise ValueError("the facts do not make a record") from error
-        if self.may_keep:
-            self._keep(bounty, content)
-        return content
-
-    def _keep(self, bounty: Bounty, content: bytes) -> None:
+        if not self.may_keep:
+            return content
         kept, row = t.verification_records, {"content": content, "block_hash": bounty.changed_at.block_hash}
-        added = insert(kept).values(bounty_id=bounty.bounty_id, **row)
+        added = insert(kept).values(bounty_id=bounty_id, **row)
         of_another = kept.c.block_hash != row["block_hash"]
         try:
             with writing(self.source.engine) as connection:
@@ -90,4 +87,5 @@ class Records:
                     added.on_conflict_do_update(index_elements=[kept.c.bounty_id], set_=row, where=of_another)
                 )
         except DatabaseUnavailable:
-            log.exception("record not kept", bounty_id=bounty.bounty_id)
+            log.exception("record not kept", bounty_id=bounty_id)
+        return content
