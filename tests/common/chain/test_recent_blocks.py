@@ -1,6 +1,5 @@
 """How fresh a signed request is, on chains of any pace: by the times in their headers, at two calls an endpoint."""
 
-
 import pytest
 from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
