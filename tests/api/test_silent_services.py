@@ -6,21 +6,23 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from threading import Thread
+from typing import Any
 
 import pytest
 from bounty_protocol.errors import ServiceError
+from flask import Flask
 from local_stack.ports import HOST
 from service_api.app import make_app
 from service_api.delivery.forwarding import MAX_READS, MAX_READS_OF_NETWORK
 from service_common.web.problems import envelope
 
-from tests.api.conftest import Service, failed
+from tests.api.conftest import Service, error_of, failed
 from tests.api.contract import checked_client
-from tests.api.running import Answer, RunningApi, start_api
 from tests.cli.servers import Server, as_json
 from tests.waiting import wait_until
 
 READERS = 12
+UNAVAILABLE = (503, "delivery_unavailable")
 STATUS = "/api/bounties/1/delivery/status?submission_commitment=0x" + "1f" * 32
 
 
@@ -40,6 +42,10 @@ class Silence:
             except OSError:
                 return
 
+    def hang_up(self) -> None:
+        for each in self.accepted:
+            each.shutdown(socket.SHUT_RDWR)
+
     def end(self) -> None:
         """Close what was accepted, so that nobody waits any more."""
         with ExitStack() as closing:
@@ -55,30 +61,34 @@ def silence() -> Iterator[Silence]:
     silence.end()
 
 
-@pytest.fixture(params=["SERVICE_DELIVERY_URL"])
-def api(service: Service, silence: Silence, request: pytest.FixtureRequest) -> Iterator[RunningApi]:
-    """An api for which the service of a variable is silent."""
-    silent = {request.param: f"http://{HOST}:{silence.port}", "SERVICE_FORWARDED_HOPS": "1"}
-    api = start_api(service.runtime, dict(service.variables) | silent)
-    yield api
-    service.runtime.family.end([api.child])
+def app_of(service: Service, **config: Any) -> Flask:
+    """An api behind one proxy, with other settings."""
+    own = service.resources.config
+    changed = replace(own, web=replace(own.web, forwarded_hops=1), **config)
+    return make_app(replace(service.resources, config=changed))
+
+
+def ask(app: Flask, address: str, path: str = STATUS) -> tuple[int, str]:
+    """The status and the error code of a read of a network address."""
+    answer = app.test_client().get(path, headers={"X-Forwarded-For": address})
+    return answer.status_code, str(error_of(answer)["code"]) if answer.status_code >= 400 else ""
+
+
+def others_are_answered(app: Flask) -> bool:
+    return {ask(app, "203.0.113.50", f"/api/bounties?limit={limit}")[0] for limit in range(1, 4)} == {200}
 
 
 @pytest.mark.attack(f"public reads that wait for the delivery service: {MAX_READS} at a time in each process")
-def test_reads_that_the_delivery_service_does_not_answer__hold_up_no_other_read(
-    api: RunningApi, silence: Silence
-) -> None:
+def test_silent_delivery_holds_up_no_other_read(service: Service, silence: Silence) -> None:
+    app = app_of(service, delivery_url=f"http://{HOST}:{silence.port}")
     with ThreadPoolExecutor(MAX_READS) as pool:
-        held = [pool.submit(ask, api, f"203.0.113.{number}") for number in range(MAX_READS)]
+        held = [pool.submit(ask, app, f"203.0.113.{number}") for number in range(MAX_READS)]
         wait_until(lambda: len(silence.accepted) == MAX_READS)
-        for limit in range(1, 4):
-            assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
-        _is_refused(ask(api, "203.0.113.99"))
+        assert others_are_answered(app)
+        assert ask(app, "203.0.113.99") == UNAVAILABLE
         assert not any(each.done() for each in held)
-        for each in silence.accepted:
-            each.shutdown(socket.SHUT_RDWR)
-        for each_held in held:
-            _is_refused(each_held.result(30))
+        silence.hang_up()
+        assert {each.result(30) for each in held} == {UNAVAILABLE}
 
 
 def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
@@ -94,37 +104,24 @@ def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
 
 
 @pytest.mark.attack
-def test_one_address__has_two_reads_at_the_delivery_service(api: RunningApi, silence: Silence) -> None:
+def test_one_address_has_two_reads_at_delivery(service: Service, silence: Silence) -> None:
+    app = app_of(service, delivery_url=f"http://{HOST}:{silence.port}")
     with ThreadPoolExecutor(MAX_READS_OF_NETWORK) as pool:
-        held = [pool.submit(ask, api, "203.0.113.1") for _ in range(MAX_READS_OF_NETWORK)]
+        held = [pool.submit(ask, app, "203.0.113.1") for _ in range(MAX_READS_OF_NETWORK)]
         wait_until(lambda: len(silence.accepted) == MAX_READS_OF_NETWORK)
-        refused = ask(api, "203.0.113.1")
-        assert (refused.status, refused.code) == (503, "service_overloaded")
-        for each in silence.accepted:
-            each.shutdown(socket.SHUT_RDWR)
-        for each_held in held:
-            _is_refused(each_held.result(30))
+        assert ask(app, "203.0.113.1") == (503, "service_overloaded")
+        silence.hang_up()
+        assert {each.result(30) for each in held} == {UNAVAILABLE}
 
 
-@pytest.mark.parametrize("api", ["SERVICE_BEACON_URLS"], indirect=True)
 @pytest.mark.attack("reads of a deployment that wait for its beacon, unknown yet: one at a time in each process")
-def test_reads_of_a_deployment_whose_beacon_does_not_answer__are_refused_but_one(
-    api: RunningApi, silence: Silence
-) -> None:
+def test_silent_beacon_holds_up_one_read(service: Service, silence: Silence) -> None:
+    beacon = replace(service.resources.config.beacon, urls=(f"http://{HOST}:{silence.port}",))
+    app = app_of(service, beacon=beacon)
     with ThreadPoolExecutor(READERS) as pool:
-        answers = [pool.submit(api.request, "GET", "/api/deployment") for _ in range(READERS)]
+        answers = [pool.submit(ask, app, f"203.0.113.{number}", "/api/deployment") for number in range(READERS)]
         wait_until(lambda: bool(silence.accepted))
-        for limit in range(1, 4):
-            assert api.request("GET", f"/api/bounties?limit={limit}").status == 200
-        refused = [each.result(30) for each in answers]
-    assert {(each.status, each.code) for each in refused} == {(503, "bounty_chain_state_unavailable")}
+        assert others_are_answered(app)
+        refused = {each.result(30) for each in answers}
+    assert refused == {(503, "bounty_chain_state_unavailable")}
     assert len(silence.accepted) == 1
-
-
-def ask(api: RunningApi, address: str) -> Answer:
-    """A read of a network address."""
-    return api.request("GET", STATUS, ("X-Forwarded-For", address))
-
-
-def _is_refused(answer: Answer) -> None:
-    assert (answer.status, answer.code) == (503, "delivery_unavailable")

@@ -9,7 +9,6 @@ import pytest
 from graphql import build_client_schema, get_introspection_query, print_schema
 from service_api.subgraph import routes
 from service_api.subgraph.rows import MAX_ANSWER_BYTES, Reads, Row
-from service_api.subgraph.schema import make_schema
 from service_common.db.hub_reads import Head
 from sqlalchemy import Connection
 from werkzeug.test import TestResponse
@@ -48,14 +47,6 @@ def test_query__for_bounties_with_children__shows_current_ones(service: Service)
     assert bounty["status"] == "open"
     assert bounty["submissions"] == [{"solver_address": world.solver(1).address, "submission_commitment": latest}]
     assert bounty["verdicts"] == []
-
-
-def test_names__of_every_field__are_snake_case(service: Service) -> None:
-    query_type = make_schema().query_type
-    assert query_type is not None
-    assert [name for name in query_type.fields if name != name.lower()] == []
-    found = service.client.post("/subgraph", json={"query": '{ guardian_roster(id: "1") { version quorum } }'}).json
-    assert found == {"data": {"guardian_roster": {"version": 1, "quorum": 2}}}
 
 
 def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Service) -> None:

@@ -20,7 +20,7 @@ from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.deployment.constants import Constants
-from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
+from service_api.storage.port import ObjectInfo
 from service_api.submissions import ciphertexts
 from service_common.budgets import Budget
 from service_common.db import app as t
@@ -486,30 +486,14 @@ def test_contents__of_bytes_that_nobody_hashed__leaves_them_to_the_queue(service
 
 
 @dataclass
-class CountedStore:
-    """A storage that counts what it is asked, answers after ``seconds``, and not at all while it ``is_silent``."""
+class SilentStore:
+    """A storage that is silent, and counts what it is asked."""
 
-    store: ObjectStore
-    clock: StandingClock
-    is_silent: bool = False
-    seconds: float = 0.0
     asked: int = 0
 
-    def stat(self, locator: str) -> ObjectInfo | None:
+    def stat(self, _locator: str) -> ObjectInfo | None:
         self.asked += 1
-        self.clock.at += self.seconds
-        if self.is_silent:
-            raise ServiceError("storage_unavailable", "The storage does not answer.")
-        return self.store.stat(locator)
-
-    def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
-        return self.store.sign_download(locator, generation=generation, lifetime=lifetime)
-
-
-def counted(one: Sealed, **how: Any) -> CountedStore:
-    deps = one.service.resources
-    assert isinstance(deps.clock, StandingClock)
-    return CountedStore(deps.store, deps.clock, **how)
+        raise ServiceError("storage_unavailable", "The storage does not answer.")
 
 
 def behind(one: Sealed, **changed: Any) -> Sealed:
@@ -520,7 +504,7 @@ def behind(one: Sealed, **changed: Any) -> Sealed:
 @pytest.mark.attack
 def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
-    store = counted(one, is_silent=True)
+    store = SilentStore()
     items = items_of(behind(one, store=store).contents(service.world.guardian(1).private_key, first, UNKNOWN, second))
     assert [each["error"]["code"] for each in items] == [
         "storage_unavailable", "submission_not_found", "storage_unavailable",

@@ -1,14 +1,11 @@
 """How fresh a signed request is, on chains of any pace: by the times in their headers, at two calls an endpoint."""
 
-from collections.abc import Sequence
-
 import pytest
 from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, verify_request
 from bounty_protocol.chain.blocks import block_before, block_to_sign, blocks_in, header_at, pace
-from bounty_protocol.chain.endpoints import Endpoint
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import BlockNumber, Bytes32
 from local_stack.anvil import AnvilServer
@@ -228,39 +225,6 @@ def test_answer__that_is_no_header__is_never_an_answer(answer: object, monkeypat
     monkeypatch.setattr(chain, "ask", lambda _endpoint, calls: [answer] * len(calls))
     with pytest.raises(ChainUnavailable):
         verify_request(received(header), AUTHORITY, RecentBlocks(chain, chain.clock), PLAIN_KEYS)
-
-
-def test_chain__that_does_not_answer__is_asked_four_times_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = make()
-    header, asked = signed(service.chain), list[Endpoint]()
-
-    def silent(endpoint: Endpoint, _calls: Sequence[Call]) -> list[object]:
-        asked.append(endpoint)
-        raise ChainUnavailable("silent", silent=True)
-
-    monkeypatch.setattr(service.chain, "ask", silent)
-    for _ in range(20):
-        with pytest.raises(ChainUnavailable):
-            service.receive(header)
-    assert len(asked) == 1
-    service.chain.clock.sleep(0.25)
-    with pytest.raises(ChainUnavailable):
-        service.receive(header)
-    assert len(asked) == 2
-
-
-def test_node__that_lacks_a_block_below_its_newest__is_asked_later(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As one behind a balancer may: nobody knows by it whether the chain has the block."""
-    service = make()
-    header = signed(service.chain)
-    shown = service.chain._answer
-
-    def newest_alone(height: int, params: Sequence[object]) -> object:
-        return shown(height, params) if params[0] == "latest" else None
-
-    monkeypatch.setattr(service.chain, "_answer", newest_alone)
-    with pytest.raises(ChainUnavailable):
-        service.receive(header)
 
 
 def test_real_reorg__is_seen(node: AnvilServer) -> None:

@@ -90,14 +90,6 @@ class TupleField(fields.List[Any]):
         return tuple(super()._deserialize(*args, **kwargs))
 
 
-class KeptField(fields.Nested):
-    """JSON that stays as it is, once it is seen to be of a shape."""
-
-    def _deserialize(self, value: object, *args: Any, **kwargs: Any) -> object:
-        super()._deserialize(value, *args, **kwargs)
-        return value
-
-
 @cache
 def schema_of(shape: type) -> type[Schema]:
     """The schema of a shape. Its name is the component's in the published document."""
@@ -128,7 +120,7 @@ def _field(part: Part) -> fields.Field[Any]:
     if part.note.description:
         known["metadata"] = {"description": part.note.description}
     if part.json_of is not None:
-        return KeptField(schema_of(part.json_of), **known)
+        return fields.Nested(schema_of(part.json_of), **known)
     return _field_of(part.kind, part, known)
 
 

@@ -59,15 +59,8 @@ def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
     """
     if hops == 0:
         return peer
-    named = stated_hops(forwarded_for, hops)
-    return named[0] if named else None
-
-
-def stated_hops(forwarded_for: str, hops: int) -> list[str]:
-    """The entries of our own proxies in ``X-Forwarded-For``, the outermost first; nothing where a request did not pass
-    them."""
     named = [part.strip() for part in forwarded_for.split(",")] if forwarded_for else []
-    return named[-hops:] if 0 < hops <= len(named) else []
+    return named[-hops] if hops <= len(named) else None
 
 
 def parse_public_host(text: str) -> str:
