@@ -812,19 +812,6 @@ for (const [what, before, now, fact, isNew] of [
   });
 }
 
-for (const [what, timestamp, left] of [["may be recorded anew", 1n, [`verdict-draft 7 ${ADDRESS}`]], ["is over for good", 2n, []]]) {
-  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}, and no other Guardian's`, async (t) => {
-    const { seen, context } = scene(t, { node: { getFinalizedBlock: async () => ({ timestamp }) } });
-    Object.assign(context, { settings: { deployment, hasMovedTime: true } });
-    context.journal.forgetWritten = context.journal.remove;
-    const others = `verdict-draft 7 ${`0x${"bb".repeat(20)}`}`;
-    for (const name of [others, `verdict-draft 7 ${ADDRESS}`]) seen.store.set(name, "# Reasons");
-    actions.verdictOffers(context, { id: 7n, isOpen: false, now: 3n, judgingDeadline: 2n, guardians: [ADDRESS] });
-    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
-    assert.deepEqual([...seen.store.keys()], [others, ...left]);
-  });
-}
-
 const OTHER = `fund 0x${"ab".repeat(32)}`;
 for (const [what, kept, spent, expected, left = 1] of [
   ["is signed for", { signedUntil: 3_600n }, false, /until 1 January 1970, 01:00/],
