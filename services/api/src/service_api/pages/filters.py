@@ -72,8 +72,6 @@ NAMES: Final = {
 }
 """The fields, as what is set in them is named above the list."""
 FIELDS: Final = tuple(NAMES)
-FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
-"""Those that a bounty's terms and page decide when it is created: what a feed follows."""
 PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
 _EVERYTHING: Final = BountyQuery(limit=PAGE_LENGTH)
 
@@ -123,11 +121,6 @@ class Search:
         values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
         values |= {} if cursor is None else {"cursor": cursor}
         return f"/?{urlencode(values)}" if values else "/"
-
-    def feed(self) -> str | None:
-        """The address of the feed that follows this search; None where nothing is set that one could follow."""
-        followed = {each: text for each, text in self.texts.items() if each in FOLLOWED and each not in self.problems}
-        return f"/feed.atom?{urlencode(followed)}" if followed else None
 
     def cleared(self) -> str:
         """The address without the fields."""
