@@ -5,8 +5,6 @@ import test from "node:test";
 import { buildSync } from "esbuild";
 import { decodeFunctionData, encodeErrorResult, encodeEventTopics, encodeFunctionResult, multicall3Abi, parseSignature, serializeCompactSignature, signatureToCompactSignature } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
-import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 import formats from "../../../tests/pages/formats.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
@@ -208,7 +206,7 @@ async function played(t, ends) {
   const seen = { why: [], attempts: 0 };
   const stage = {
     say() {},
-    attempt: async (_title, facts, _buttons, work) => work(seen.why.push(new Map(facts).get("Why again"))),
+    attempt: async (_title, facts, _button, work) => work(seen.why.push(new Map(facts).get("Why again"))),
     until: (work) => work(new AbortController().signal),
   };
   const send = async () => {
@@ -299,7 +297,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
       if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
       return pressed;
     },
-    attempt: async (title, facts, buttons, work) => work(await stage.confirm(title, facts, ...buttons)),
+    attempt: async (title, facts, button, work) => (await stage.confirm(title, facts, button), work()),
   };
   const settings = { deployment };
   const asked = { requireReady: async () => {}, requireChain: async () => {}, ...wallet };
@@ -674,25 +672,6 @@ test("what the wallet has sent is waited for where the browser cannot note its h
   const { stage, context } = scene(t, { node, wallet: { send: async () => SENT }, presses: ["Send with the wallet"] });
   context.journal.replace = full;
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-});
-
-test("work that was opened is offered where the browser cannot note that it was", async (t) => {
-  const { stage } = scene(t, {});
-  t.mock.timers.reset();
-  const { identity, content_public_key, artifact } = artifacts;
-  const [, chainId, hub_address, bounty_id, solver_address] = archives.binding.match(/=(\S+) .*=(\S+) .*=(\S+) .*=(\S+)/);
-  const sealed = Buffer.from(artifact, "base64");
-  const digest = Buffer.from(await crypto.subtle.digest("SHA-256", sealed)).toString("hex");
-  const envelope = {
-    ...{ version: 2, chain_id: Number(chainId), hub_address, bounty_id, solver_address, content_public_key },
-    ciphertext: { sha256: `0x${digest}`, byte_length: sealed.length },
-  };
-  t.mock.method(globalThis, "fetch", async () => new Response(sealed));
-  stage.done = (...told) => (stage.told = told);
-  await actions.save(stage, { id: 7n }, named, { envelope, downloadUrl: "https://storage.example/" }, identity, full);
-  const shown = stage.told.flatMap(textsOf);
-  assert.ok(shown.includes("Save the work"));
-  assert.match(shown.at(-1), UNNOTED);
 });
 
 for (const [what, listings, expected, asks] of [
