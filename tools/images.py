@@ -19,6 +19,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -281,7 +282,7 @@ def _look_inside(image: Image) -> None:
 
 
 def _serve_agents(image: Image) -> None:
-    """The reading tools over HTTP, for a chain that cannot be reached: they answer for their health, and end."""
+    """The reading tools over HTTP, for a chain that cannot be reached: they answer, and end."""
     with socket.socket() as chosen:
         chosen.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{chosen.getsockname()[1]}"
@@ -295,7 +296,7 @@ def _serve_agents(image: Image) -> None:
     command = [sys.executable, str(TOP / "tools/container.py"), str(image.folder), "--http", address]
     process = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
-        if not _answers(f"http://{address}/healthz", process):
+        if not _answers(f"http://{address}/mcp", process):
             process.kill()
             raise UnexpectedImage(f"mcp does not serve: {process.communicate()[1][-2000:]}")
         started = time.monotonic()
@@ -313,6 +314,8 @@ def _answers(url: str, process: subprocess.Popen[str]) -> bool:
         try:
             with urllib.request.urlopen(url, timeout=5) as answer:  # noqa: S310  # our own address
                 return bool(answer.status == HTTPStatus.OK)
+        except urllib.error.HTTPError:
+            return True  # the protocol's own refusal of a plain GET
         except OSError:
             if process.poll() is not None:
                 return False

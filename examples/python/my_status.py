@@ -15,5 +15,3 @@ for account in status.accounts:
     print(account.account, account.token_balance, account.roles)
 for task in status.tasks:
     print(task.bounty_id, task.task, task.until, task.command)
-for bounty in status.running:
-    print(bounty.bounty_id, bounty.role, bounty.step, bounty.at)

@@ -15,13 +15,12 @@ from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from service_mcp.server import READING
 
-from tests.cli.test_wheel import SERVERS, build, lend, needed, wheel
+from tests.cli.test_wheel import build, lend, needed, wheel
 from tests.unpacking import unpack
 
 __all__ = ["wheel"]
 
 TOP = Path(__file__).parents[2]
-NEITHER = {"pytest", "web3", *SERVERS}
 
 
 @pytest.fixture(scope="session")
@@ -54,14 +53,6 @@ def environment(folder: Path, wheels: list[Path]) -> Path:
     for name in needed(metadata.requires("service-mcp") or []):
         lend(name, site)
     return python
-
-
-def test_wheel__its_metadata__depends_on_no_unpublished_name(agents_wheel: Path) -> None:
-    requires = needed(metadata.requires("service-mcp") or [])
-    assert "mcp" in requires
-    assert not {name for name in requires if name.startswith(("service-", "bounty-"))}
-    assert not requires & NEITHER
-    assert not needed(metadata.requires("service-cli") or []) & {"mcp", "starlette", "uvicorn"}
 
 
 def test_installed_wheel__away_from_the_repository__answers_an_agent(agents_wheel: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from service_common.db import app as t
 from service_common.db.engine import writing
 from sqlalchemy import delete, update
 
-from tests.api.conftest import Service, error_of
+from tests.api.conftest import Service
 from tests.api.pages import JUDGING, page_for
 
 
@@ -140,17 +140,6 @@ def _cursor(text: str) -> str:
 def test_cursor__that_was_never_issued__is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="next_cursor"):
         parse_cursor(text)
-
-
-@pytest.mark.spec(118, 374)
-def test_index__that_has_fallen_behind__says_so_instead_of_404(service: Service) -> None:
-    world = service.world
-    world.advance_to(world.time() + 10_000)
-    response = service.get("/api/bounties/4711")
-    assert response.status_code == 503
-    assert error_of(response)["code"] == "bounty_projection_unavailable"
-    world.index()
-    assert service.get("/api/bounties/4711").status_code == 404
 
 
 def test_deployment__describes_the_hub_it_serves(service: Service) -> None:

@@ -8,22 +8,21 @@ from pathlib import Path
 import pytest
 import urllib3
 from bounty_protocol.domain.locator import parse_locator, storage_locator
-from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage import orphans
-from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, _recorded, delete_orphans
+from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orphans
 from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification
 from service_api.submissions import ciphertexts
 from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.prepare_submission import store_envelope
 from service_common.db import app as t
-from service_common.jobs import QueueName, enqueue, locked, message, open_queue
-from sqlalchemy import delete, update
+from service_common.jobs import QueueName, message, open_queue
+from sqlalchemy import delete
 
-from tests.api.conftest import Service, error_of, failed, used_by
+from tests.api.conftest import Service, error_of, failed
 from tests.api.test_submissions import Sealed, open_bounty, seal
 from tests.scraping import start
 from tests.waiting import wait_until
@@ -86,27 +85,6 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
     wait_until(lambda: worker.metrics().value("service_ciphertext_bytes_total") == length)
     assert worker.metrics().value("service_ciphertexts_total", result="matches") == 1
     service.runtime.family.end([worker.child])
-    forget_jobs(service)
-
-
-def test_verification__while_the_process_hashes_as_much_as_it_may__goes_to_the_queue(
-    service: Service, tmp_path: Path
-) -> None:
-    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    sealed.upload()
-    places, redis = used_by(service.client, Ciphertexts).places, service.resources.redis
-    assert enqueue(redis, service.resources.engine, PERIODIC[0].kind, "cleaning", message())
-    taken = 0
-    while places.acquire(blocking=False):
-        taken += 1
-    assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
-    for _ in range(taken):
-        places.release()
-    before, after = open_queue(QueueName.ARTIFACTS, redis).job_ids
-    assert (before.startswith("verify-"), after) == (True, "cleaning")
-    with locked(service.world.engine("service_api"), before):  # once the queue is at it, no request hashes beside it
-        assert error_of(sealed.prepare())["code"] == "storage_verification_pending"
-    assert sealed.prepare().status_code == 201, "the job waits, maybe for an hour, past the deadline"
     forget_jobs(service)
 
 
@@ -214,46 +192,6 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_uploaded_again(service
     assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
 
 
-@pytest.mark.attack
-def test_recorded_ciphertext__replaced_by_other_bytes_beyond_the_requests_bound__ends_in_the_queue(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
-    record(sealed)
-    replace_stored(sealed)
-    guardian, read = service.world.guardian(1).private_key, service.resources.store.read
-    monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
-    monkeypatch.setattr(ciphertexts, "VERIFY_BOUND_SECONDS", -1.0)
-    assert error_of(sealed.content(guardian))["code"] == "storage_verification_pending"
-    assert jobs.verify_artifact(queued(service)) == "differs"
-    with monkeypatch.context() as now:  # what was found is known
-        now.setattr(service.resources.store, "read", lambda _: pytest.fail("it was hashed again"))
-        assert error_of(sealed.content(guardian))["code"] == "solver_submission_content_invalid"
-    assert service.resources.store.read == read
-    assert stored(sealed) is not None
-    assert error_of(sealed.upload_url())["code"] == "storage_verification_pending"
-    assert jobs.verify_artifact(queued(service)) == "differs"
-    assert stored(sealed) is None
-    assert sealed.upload() == 200
-    assert error_of(sealed.content(guardian))["code"] == "storage_verification_pending"
-    assert jobs.verify_artifact(queued(service)) == "matches"
-    assert sealed.content(guardian).status_code == 200
-
-
-@pytest.mark.attack
-def test_ciphertext__that_is_read_wrong__is_neither_removed_nor_called_another(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As by a proxy: the storage's own checksum is not that of what came."""
-    sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
-    assert sealed.upload() == 200
-    deps, read = service.resources, service.resources.store.read
-    with monkeypatch.context() as now:
-        now.setattr(deps.store, "read", lambda info: (bytes(len(chunk)) for chunk in read(info)))
-        assert error_of(sealed.prepare())["code"] == "storage_unavailable"
-    assert sealed.prepare().status_code == 201
-
-
 def test_verified_ciphertext__with_another_length_announced__stays(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
@@ -314,63 +252,6 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
     assert deps.store.stat(unknown) is not None
     assert delete_orphans(deps.facts, deps.store) == 0
     assert recorded.content(world.guardian(1).private_key).status_code == 200
-
-
-@pytest.mark.attack
-def test_orphan__that_the_storage_does_not_delete__keeps_no_other_one(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As one that a retention policy or a hold protects."""
-    world, deps, bounty = service.world, service.resources, open_bounty(service)
-    works = []
-    for number in (1, 2, 3):
-        (tmp_path / str(number)).mkdir()
-        works.append(seal(service, tmp_path / str(number), bounty, world.solver(number)))
-        assert works[-1].upload() == 200
-    works.sort(key=lambda each: each.envelope.ciphertext.storage_locator)
-    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
-    protected, delete_object = works[0].envelope.ciphertext.storage_locator, deps.store.delete
-
-    def refuse(locator: str, *, generation: int) -> bool:
-        if locator == protected:
-            raise ServiceError("storage_unavailable", "Refused.")
-        return delete_object(locator, generation=generation)
-
-    with monkeypatch.context() as now:
-        now.setattr(deps.store, "delete", refuse)
-        assert delete_orphans(deps.facts, deps.store) >= 2
-        assert [stored(each) is not None for each in works] == [True, False, False]
-        now.setattr(deps.store, "check", lambda: refuse(protected, generation=0))
-        with pytest.raises(ServiceError):  # the storage is away
-            delete_orphans(deps.facts, deps.store)
-    assert delete_orphans(deps.facts, deps.store) == 1
-
-
-@pytest.mark.attack
-def test_orphans__of_more_accounts_than_a_statement_has_parameters__are_looked_for(service: Service) -> None:
-    bounty = open_bounty(service)
-    service.world.finalize()
-    strangers = [Address(f"0x{number:040x}") for number in range(70_000)]
-    with service.resources.facts.open() as facts:
-        assert _recorded(facts, bounty, strangers).without_envelope == frozenset()
-
-
-@pytest.mark.attack
-@pytest.mark.parametrize("altered", ["storage_locator", "content"])
-def test_orphans__by_an_altered_row_of_an_envelope__are_not_the_work_that_it_names(
-    service: Service, tmp_path: Path, altered: str
-) -> None:
-    world, bounty = service.world, open_bounty(service)
-    sealed = seal(service, tmp_path, bounty, world.solver(1))
-    record(sealed)
-    e = t.submission_envelopes
-    another = {"storage_locator": "elsewhere", **({"content": b"{}"} if altered == "content" else {})}
-    with service.resources.engine.begin() as connection:
-        its_row = e.c.submission_commitment == sealed.envelope.commitment()
-        assert connection.execute(update(e).where(its_row).values(another)).rowcount == 1
-    world.finalize_at(int(world.contract.call("getBounty", bounty)[3]) + DAY_SECONDS + 1)
-    delete_orphans(service.resources.facts, service.resources.store)
-    assert stored(sealed) is not None
 
 
 @pytest.mark.attack(f"uploads of a Solver whose recorded envelope nobody has: {ENVELOPE_DAYS} days after the judging")

@@ -1,7 +1,7 @@
 """What strangers leave behind has an end, and what anybody can still need has none."""
 
 import secrets
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ from service_api.deployment.constants import Constants
 from service_api.storage import lifetimes
 from service_api.storage.lifetimes import DAY_SECONDS, delete_expired
 from service_common.db import app as t
-from service_common.db.expiry import AT_A_TIME
 from sqlalchemy import Table, func, insert, select, update
 
 from tests.api.conftest import Service, used_by
@@ -79,12 +78,12 @@ def test_approval__stays_until_its_block_is_long_past_for_every_node(service: Se
     world = service.world
     assert service.publish(page_for(world, title="Approved")).status_code == 200
     poster = world.people.poster.address
-    put(service, t.processed_approvals, approval_digest="old", signer=poster, block_number=1)
-    put(service, t.processed_approvals, approval_digest="of a block to come", signer=poster, block_number=2**40)
+    put(service, t.processed_approvals, approval_digest="old", poster=poster, block_number=1)
+    put(service, t.processed_approvals, approval_digest="of a block to come", poster=poster, block_number=2**40)
 
     def left() -> int:
         with service.resources.engine.connect() as connection:
-            mine = t.processed_approvals.c.signer == poster
+            mine = t.processed_approvals.c.poster == poster
             return connection.execute(select(func.count()).where(mine)).scalar_one()
 
     world.finalize()
@@ -150,13 +149,3 @@ def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judgin
         world.finalize_at(moment)
         expire(service)
         assert (commitment in keys(service, t.written_verdicts)) is is_there
-
-
-def test_sweep__of_more_rows_than_one_statement_takes__deletes_all(service: Service) -> None:
-    many = AT_A_TIME * 2 + 1
-    before = datetime.fromisoformat("2020-01-01T00:00:00+00:00")
-    rows = [{"review_id": secrets.token_hex(8), "poster": "many", "charged_at": before} for _ in range(many)]
-    with service.resources.engine.begin() as connection:
-        connection.execute(insert(t.review_charges), rows)
-    assert expire(service) >= many
-    assert not keys(service, t.review_charges) & {str(row["review_id"]) for row in rows}

@@ -34,6 +34,11 @@ def test_missing_work_is_counted_until_it_is_here_again(service: Service, tmp_pa
         record(work)
     world.finalize()
     before = lost(service)
+    for _ in range(2):  # of envelopes that nobody has; the second replaces the first
+        world.submit(bounty_id, world.solver(3))
+    world.finalize()
+    assert lost(service) == before + 1
+    before += 1
     locator = without_object.envelope.ciphertext.storage_locator
     found = store.stat(locator)
     assert found is not None

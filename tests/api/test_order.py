@@ -124,27 +124,6 @@ def test_signed_route__of_several_mistakes__answers_the_first(
     assert error_of(send(service, make(service, wrong), wrong))["code"] == code
 
 
-@pytest.mark.spec(109, 118, 374)
-@pytest.mark.parametrize(
-    ("make", "code"),
-    [
-        (upload_url, "bounty_projection_unavailable"),
-        (content, "bounty_submission_content_authority_unavailable"),
-        (contents, "bounty_submission_content_authority_unavailable"),
-        (verdict, "bounty_projection_unavailable"),
-    ],
-)
-def test_signed_route__about_a_bounty_that_a_late_index_lacks__is_to_be_asked_again(
-    service: Service, make: Callable[[Service, Wrong], Sent], code: str
-) -> None:
-    sent = make(service, Wrong(bounty=True))
-    service.world.advance_to(service.world.time() + 17)
-    answer = send(service, sent, Wrong(bounty=True))
-    assert (answer.status_code, error_of(answer)["code"]) == (503, code)
-    assert 1 <= int(answer.headers["Retry-After"]) <= 10
-    service.world.index()
-
-
 def send(service: Service, sent: Sent, wrong: Wrong) -> TestResponse:
     headers = {} if sent.media_type is None else {"Content-Type": sent.media_type}
     if not wrong.unsigned:

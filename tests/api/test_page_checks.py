@@ -90,7 +90,7 @@ def test_check__of_a_page_that_is_not_ready__finds_what_the_rules_find(checking:
     material = Material(
         parse_challenge(page), page, service.world.time(), hub.reveal_delay, hub.token.symbol, hub.token.decimals
     )
-    expected = [to_json(issue) for issue in review(material).issues]
+    expected = [to_json(issue) for issue in review(material)]
     assert expected
     assert fields_of(checking.check(page))["issues"] == expected
 

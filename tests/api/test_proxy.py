@@ -86,11 +86,14 @@ def test_encoded_slash_is_no_slash(door: RunningApi) -> None:
     assert door.request("GET", "/api/deployment?a=%2F").status == 400
 
 
-def test_proxy_adds_nothing_to_who_called(door: RunningApi) -> None:
+def test_proxy_adds_nothing_to_who_called(door: RunningApi, service: Service) -> None:
     """What the proxies before it say is counted; without them a request comes from inside, and has no budget."""
-    path = "/api/readiness-rubric"
-    assert "ratelimit" in door.request("GET", path, ("X-Forwarded-For", "203.0.113.7")).headers
-    assert "ratelimit" not in door.request("GET", path).headers
+    media_type, query = ("Content-Type", "application/json"), b'{"query":"{ _meta { block { number } } }"}'
+    before = set(service.resources.redis.scan_iter("LIMITS:*subgraph*"))
+    for stated in ([("X-Forwarded-For", "203.0.113.99")], []):
+        assert door.request("POST", "/subgraph", media_type, *stated, body=query).status == 200
+    (counted,) = set(service.resources.redis.scan_iter("LIMITS:*subgraph*")) - before
+    assert b"203.0.113.99" in counted
 
 
 def test_answers_pass_as_they_are(door: RunningApi, behind: RunningApi) -> None:

@@ -16,11 +16,9 @@ from service_common.db import app as t
 from service_common.db import hub_index
 from service_common.db.hub_facts import FactSource
 from service_indexer.follower import Halted
-from service_indexer.rebuild import rebuild_copy
 from sqlalchemy import delete, insert, select, update
 
 from tests.api.conftest import Service
-from tests.indexer.test_rebuild import config_of
 from tests.servers import DatabaseServer
 from tests.world import ChainClock, World, make_world
 
@@ -101,33 +99,6 @@ def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from
     assert kept(world)[0][0] == content
 
 
-@pytest.mark.spec(22)
-@pytest.mark.attack
-@pytest.mark.parametrize("altered", ["record", "verdict"])
-def test_record__that_its_facts_contradict__is_not_served_and_derived_anew_after_a_rebuild(
-    world: World, altered: str
-) -> None:
-    bounty_id = awarded(world)
-    world.finalize()
-    true = detail(world, bounty_id)["verification_record"]
-    assert isinstance(true, dict)
-    if altered == "record":  # altered where it is kept
-        false = canonical_bytes(true | {"outcome": "no_valid_submission"})
-    else:  # made of an index that lacked a Verdict, and is repaired by now
-        verdicts = [dict(each) for each in true["verdicts"]]
-        recorded = next(each for each in verdicts if each["kind"] is not None)
-        recorded |= {"kind": None, "report_commitment": None, "supported_result": False}
-        false = canonical_bytes(true | {"verdicts": verdicts})
-    with world.engine("service_api").begin() as connection:
-        connection.execute(update(t.verification_records).values(content=false))
-    for _ in range(2):
-        assert error(detail(world, bounty_id)) == "derivation_failed"
-    assert kept(world)[0][0] == false
-    rebuild_copy(config_of(world), lambda _: None)
-    assert detail(world, bounty_id)["verification_record"] == true
-    assert kept(world)[0][0] == canonical_bytes(true)
-
-
 @pytest.mark.attack
 def test_record_of_facts_that_do_not_agree(world: World) -> None:
     bounty_id = awarded(world)
@@ -164,9 +135,8 @@ def test_record_kept_but_damaged(world: World) -> None:
         assert error(detail(world, bounty_id)) == "derivation_failed"
 
 
-def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_served_but_derived_anew(
-    world: World,
-) -> None:
+@pytest.mark.spec(22)
+def test_record_of_a_block_that_is_gone_is_derived_anew(world: World) -> None:
     bounty_id = awarded(world)
     world.finalize()
     detail(world, bounty_id)
@@ -195,15 +165,3 @@ def test_record__kept_of_a_block_that_a_reorg_below_finality_removed__is_never_s
     assert kept(world) == [(canonical_bytes(served), other)]
     assert served != json.loads(stale)
     assert detail(world, bounty_id)["verification_record"] == served
-
-
-@pytest.mark.spec(49, 332)
-def test_record__as_json__is_what_the_route_answers(service: Service) -> None:
-    world = service.world
-    bounty_id = awarded(world)
-    world.finalize()
-    first, second = (service.get(f"/api/bounties/{bounty_id}").data for _ in range(2))
-    assert first == second
-    record = json.loads(first)["verification_record"]
-    assert record["bounty_id"] == str(bounty_id)
-    assert "verification_record_error" not in json.loads(first)

@@ -22,7 +22,7 @@ from service_api.resources import make_resources
 from service_common.db import app as t
 from service_common.db.review import paid_calls
 from service_common.jobs import QueueName, open_queue
-from sqlalchemy import func, insert, select, text
+from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of, failed, used_by
@@ -190,16 +190,6 @@ def test_review__that_outlasts_the_request__is_502_and_joined_without_another_ch
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-def test_same_page__by_two_posters__is_two_reviews_and_two_charges(reviewing: Reviewing, poster: Key) -> None:
-    page, other = reviewing.page(), Key(secrets.token_bytes(32))
-    first, second = reviewing.publish(page, poster).json, reviewing.publish(page, other).json
-    assert first is not None
-    assert second is not None
-    assert first["spec_commitment"] == second["spec_commitment"]
-    assert first["review"]["review_id"] != second["review"]["review_id"]
-    assert (reviewing.charges(poster), reviewing.charges(other)) == (1, 1)
-
-
 def test_identical_request__after_redis_lost_everything__is_still_409(reviewing: Reviewing, poster: Key) -> None:
     page = reviewing.page()
     reviewing.service.world.node.mine(1)
@@ -242,26 +232,6 @@ def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(review
     reviewing.start_worker()
     assert reviewing.publish(page, poster).status_code == 200
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
-
-
-def test_charge__of_a_review_that_came_to_nothing_while_nobody_waited__stops_counting(
-    reviewing: Reviewing, poster: Key
-) -> None:
-    quota = reviewing.service.resources.config.review_quota
-    with reviewing.service.resources.engine.begin() as connection:
-        for number in range(quota):
-            row = {"review_id": f"{poster.address}-{number}", "poster": poster.address}
-            connection.execute(insert(t.review_charges).values(**row))
-    refused = reviewing.publish(reviewing.page(), poster)
-    assert (refused.status_code, error_of(refused)["code"]) == (429, "publication_review_limit_reached")
-    with reviewing.service.resources.engine.begin() as connection:
-        connection.execute(
-            text(
-                "UPDATE app.review_charges SET charged_at = charged_at - interval '11 minutes' WHERE poster = :poster"
-            ),
-            {"poster": poster.address},
-        )
-    assert reviewing.publish(reviewing.page(), poster).status_code == 200
 
 
 @pytest.fixture

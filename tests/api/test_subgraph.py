@@ -2,13 +2,16 @@
 
 import json
 from functools import partial
+from typing import cast
 
+import psycopg
 import pytest
 from graphql import build_client_schema, get_introspection_query, print_schema
-from service_api.subgraph.request import read_request
-from service_api.subgraph.rows import Fetch, RequestLimits, load, plan
+from service_api.subgraph import routes
+from service_api.subgraph.rows import MAX_ANSWER_BYTES, Reads, Row
 from service_api.subgraph.schema import make_schema
-from sqlalchemy import func, select
+from service_common.db.hub_reads import Head
+from sqlalchemy import Connection
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -72,28 +75,10 @@ def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Se
     assert meta["data"]["_meta"]["block"]["number"] - meta["data"]["_meta"]["finalized_block_number"] == 2
 
 
-def test_pages_by_a_key__miss_no_row_though_one_before_it_is_replaced_between_them(service: Service) -> None:
-    world = service.world
-    bounty_id, solvers = (
-        world.create(),
-        sorted((world.solver(number) for number in range(1, 4)), key=lambda s: s.address),
-    )
-    for solver in solvers:
-        world.submit(bounty_id, solver)
-    world.finalize()
-    query = """query ($id: String!, $last: String!) { submissions(
-        where: {bounty_id: $id, solver_address_gt: $last}, orderBy: solver_address, first: 2) { solver_address } }"""
-    found = [each["solver_address"] for each in data(ask(service, query, id=str(bounty_id), last=""))["submissions"]]
-    world.submit(bounty_id, solvers[0])  # in the order of blocks it is the last from now on, after the third
-    world.finalize()
-    following = data(ask(service, query, id=str(bounty_id), last=found[-1]))["submissions"]
-    assert [*found, *(each["solver_address"] for each in following)] == [each.address for each in solvers]
-
-
 def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.world.create()
     service.world.finalize()
-    monkeypatch.setattr("service_api.subgraph.rows.RequestLimits", partial(RequestLimits, rows=1))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, rows=1))
     assert "by a key" in str(error_of(ask(service, "{ bounties { id } }"))["issues"])
 
 
@@ -176,11 +161,6 @@ def test_extensions__as_clients_send_them__change_nothing(service: Service, exte
     assert service.client.post("/subgraph", json=body).status_code == 200
 
 
-def test_operation_name_that_is_empty_names_none(service: Service) -> None:
-    body = {"query": "{ _meta { block { number } } }", "operationName": ""}
-    assert service.client.post("/subgraph", json=body).status_code == 200
-
-
 def test_fragments_and_directives__are_applied(service: Service) -> None:
     bounty_id = str(service.world.create())
     service.world.finalize()
@@ -257,19 +237,18 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
     service.world.finalize()
     long_names = "{ bounties(first: 4) { " + " ".join(f"{'n' * 4_000}{number}: id" for number in range(3)) + " } }"
     assert ask(service, long_names).status_code == 200
-    monkeypatch.setattr("service_api.subgraph.rows.RequestLimits", partial(RequestLimits, answer_bytes=48_000))
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=48_000))
     assert ask(service, "{ bounties(first: 4) { id } }").status_code == 200
     refused = ask(service, long_names)
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
 
 
-def test_query__that_the_database_takes_too_long_for__is_overload_and_no_fault(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_query_that_takes_too_long_is_overload_and_no_fault(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.subgraph.rows.STATEMENT_SECONDS", 0.05)
-    slow = select(func.pg_sleep(1).label("id"))
-    monkeypatch.setattr(Fetch, "statement", lambda *_: slow)
-    response = ask(service, "{ bounties { id } }")
+    with psycopg.connect(service.world.database.url()) as other:
+        other.execute("LOCK TABLE hub_index.bounties")
+        response = ask(service, "{ bounties { id } }")
+        other.rollback()
     assert (response.status_code, error_of(response)["code"]) == (503, "service_overloaded")
     assert response.headers["Retry-After"] == "2"
 
@@ -433,22 +412,14 @@ def test_lists__below_the_bounty_of_a_row__are_refused_before_the_database_is_as
     assert "asks for lists below the bounty of a row" in response.get_data(as_text=True)
 
 
-def bounty_of(row: str) -> Fetch:
-    """The read of the bounty below Submissions, with these fields."""
-    (submissions,) = plan(read_request(json.dumps({"query": f"{{ submissions {{ bounty {{ {row} }} }} }}"}).encode()))
-    (bounty,) = submissions.children
-    return bounty
+def test_strangers_texts_count_as_long_as_they_are() -> None:
+    reads = Reads(cast("Connection", None), cast("Head", None))
+    rows = [Row(summary="\N{CAT FACE}" * 2_000), Row(summary=None)]
+    reads.spend(rows, {"a": "summary", "b": "summary"})
+    assert 16_000 < MAX_ANSWER_BYTES - reads.answer_bytes < 16_800
 
 
-def test_texts__of_a_stranger__count_in_the_bytes_of_the_answer_as_long_as_they_are_and_as_often() -> None:
-    once, twice = bounty_of("summary"), bounty_of("a: summary b: summary title")
-    page = {"summary": "\N{CAT FACE}" * 2_000, "title": "x" * 200}
-    assert 8_000 < once.size_of(page) < 8_200
-    assert 16_200 < twice.size_of(page) < 16_600
-    assert once.size_of({"summary": None}) < 100
-
-
-def test_bounty__that_many_submissions_repeat__counts_once_for_each(service: Service) -> None:
+def test_bounty_that_many_rows_repeat_counts_for_each(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     world = service.world
     bounty_id = world.create()
     for number in range(1, 4):
@@ -456,16 +427,10 @@ def test_bounty__that_many_submissions_repeat__counts_once_for_each(service: Ser
     world.finalize()
     names = " ".join(f"{'a' * 150}{number}: tx_hash" for number in range(60))
     query = f'{{ submissions(where: {{bounty_id: "{bounty_id}"}}) {{ bounty {{ {names} }} }} }}'
-    fetches = plan(read_request(json.dumps({"query": query}).encode()))
-    (bounty,) = fetches[0].children
-    with service.resources.facts.open() as facts:
-        left = []
-        for _ in range(2):
-            limits = RequestLimits()
-            load(facts.connection, fetches, limits)
-            left.append(RequestLimits().answer_bytes - limits.answer_bytes)
-    assert left[0] == left[1]
-    assert left[0] > 3 * bounty.row_bytes
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=3 * 60 * 150))
+    assert ask(service, query).status_code == 400
+    monkeypatch.setattr(routes, "Reads", partial(Reads, answer_bytes=4 * 60 * 240))
+    assert ask(service, query).status_code == 200
 
 
 def test_query__from_a_block_on__waits_for_it_and_answers_then(service: Service) -> None:

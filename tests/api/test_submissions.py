@@ -22,7 +22,6 @@ from service_api.app import make_app
 from service_api.deployment.constants import Constants
 from service_api.storage.port import DownloadTarget, ObjectInfo, ObjectStore
 from service_api.submissions import ciphertexts
-from service_api.submissions.read_content import CONTENTS_SECONDS
 from service_common.budgets import Budget
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
@@ -184,19 +183,6 @@ def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served
     assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
 
 
-def test_upload_of_a_replacement__before_the_recorded_one_is_final__is_possible(
-    service: Service, tmp_path: Path
-) -> None:
-    world, bounty_id = service.world, open_bounty(service)
-    for number in (1, 2):
-        (folder := tmp_path / str(number)).mkdir()
-        sealed = seal(service, folder, bounty_id, world.solver(1))
-        sealed.upload()
-        assert sealed.prepare().status_code == 201
-        world.submit(bounty_id, world.solver(1), sealed.envelope.commitment())
-        world.index()
-
-
 @pytest.mark.spec(53)
 @pytest.mark.parametrize("first", ["copier", "author"])
 def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
@@ -217,16 +203,6 @@ def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service:
     world.submit(sealed.bounty_id, world.solver(1), Bytes32("0x" + "77" * 32))
     world.finalize()
     assert error_of(sealed.content(world.guardian(2).private_key))["code"] == "submission_not_found"
-
-
-@pytest.mark.spec(14, 53, 320)
-def test_copied_commitment__alone_on_chain__is_not_served(service: Service, tmp_path: Path) -> None:
-    world = service.world
-    sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
-    assert (sealed.upload(), sealed.prepare().status_code) == (200, 201)
-    world.submit(sealed.bounty_id, world.solver(2), sealed.envelope.commitment())
-    world.finalize()
-    assert error_of(sealed.content(world.guardian(1).private_key))["code"] == "submission_not_found"
 
 
 @pytest.mark.spec(55, 87, 90, 144, 145, 146, 147, 148, 152, 356)
@@ -454,19 +430,6 @@ def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Servic
         assert (refused.status_code, error_of(refused)["code"]) == (403, "forbidden")
 
 
-def test_contents__of_what_is_lost_or_replaced__is_refused_beside_the_others(service: Service, tmp_path: Path) -> None:
-    one, first, two, second = two_recorded(service, tmp_path)
-    store, locator = service.resources.store, two.envelope.ciphertext.storage_locator
-    info = store.stat(locator)
-    assert info is not None
-    assert store.delete(locator, generation=info.generation)
-    key = service.world.guardian(1).private_key
-    assert codes_of(one.contents(key, first, second)) == [None, "solver_submission_content_invalid"]
-    service.world.submit(one.bounty_id, one.solver)
-    service.world.finalize()
-    assert codes_of(behind(one, store=store).contents(key, first)) == ["submission_not_found"]
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -564,12 +527,3 @@ def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, t
     ]  # fmt: skip
     assert [each["retry_after"] for each in items] == [2, None, 2], "what Retry-After says of one that is read alone"
     assert store.asked == 1
-
-
-@pytest.mark.attack
-def test_contents__of_a_slow_storage__are_asked_for_no_longer_than_their_time(service: Service, tmp_path: Path) -> None:
-    one, first, _, second = two_recorded(service, tmp_path)
-    store = counted(one, seconds=CONTENTS_SECONDS + 1)
-    there, key = behind(one, store=store), service.world.guardian(1).private_key
-    assert codes_of(there.contents(key, first, second)) == [None, "storage_unavailable"]
-    assert codes_of(there.contents(key, second)) == [None], "asked for again it is there"

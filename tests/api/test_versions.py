@@ -8,17 +8,14 @@ from typing import TypeVar
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.types import UnixSeconds
 from service_api.app import make_app
-from service_api.storage.port import DownloadTarget
-from service_api.submissions.read_content import DOWNLOAD_LIFETIME_SECONDS, Contents, _KeptDownload
 from service_common.db import app as t
 from service_common.db.engine import writing
 from sqlalchemy import event
 from sqlalchemy.dialects.postgresql import insert
 from werkzeug.test import TestResponse
 
-from tests.api.conftest import Service, used_by
+from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.clocks import HandClock
 
@@ -120,20 +117,3 @@ def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Ser
     assert {answer.status_code for answer in (*answers, alone)} == {200}
     assert len({answer.data for answer in answers}) == 1
     assert together == len(statements) > 0
-
-
-@pytest.mark.spec(161)
-def test_downloads__however_long_a_new_one_takes__are_handed_out_with_half_their_life_left(service: Service) -> None:
-    clock = HandClock()
-    urls = used_by(make_app(replace(service.resources, clock=clock)).test_client(), Contents)._downloads
-    old, new = (_KeptDownload(1, DownloadTarget(url, UnixSeconds(0))) for url in ("old", "new"))
-    urls.get("a", lambda: old)
-    clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
-
-    def slow() -> _KeptDownload:
-        clock.sleep(DOWNLOAD_LIFETIME_SECONDS / 2)
-        assert urls.get("a", lambda: new) is new  # for the others, while the storage keeps this caller waiting
-        return old
-
-    assert urls.get("a", slow) is old
-    assert urls.young("a") is new

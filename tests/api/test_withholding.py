@@ -57,7 +57,7 @@ class Case:
             return 1
 
     def withhold(self, kind: str, subject: object, *more: str) -> None:
-        assert self.run("withhold", kind, str(subject), "--reason", REASON, "--by", "Ada", *more) == 0
+        assert self.run("withhold", kind, str(subject), "--reason", REASON, *more) == 0
 
     def get(self, path: str) -> Any:
         """Without what a process keeps for a moment: each call is a new process's."""
@@ -142,17 +142,6 @@ def test_facts__of_a_bounty_whose_text_is_withheld__are_the_same(case: Case, kin
     assert before[2:4] == after[2:4]
 
 
-def test_page__that_is_withheld__is_in_no_count_of_a_search_with_many_results(case: Case) -> None:
-    beside = page_for(case.service.world, title=f"Beside {case.word}")
-    assert case.service.publish(beside).status_code == 200
-    case.service.world.create(beside)
-    case.service.world.finalize()
-    case.monkeypatch.setattr("service_api.bounties.list_bounties.MAX_COUNTED", 1)
-    assert case.get(f"/api/bounties?search={case.word}").json["total_count"] is None
-    case.withhold("bounty", case.bounty_id)
-    assert case.get(f"/api/bounties?search={case.word}").json["total_count"] == 1
-
-
 def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case) -> None:
     world = case.service.world
     again = world.create(case.page, poster=world.solver(2))
@@ -200,40 +189,34 @@ def test_time__that_is_reached__shows_the_text_again(case: Case) -> None:
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
     assert "withheld" not in case.get(f"/api/bounties/{case.bounty_id}").json
     assert case.get("/api/withheld").json["items"] == []
-    assert case.run("show-again", "bounty", str(case.bounty_id), "--reason", "x", "--by", "Ada") == 1
+    assert case.run("show-again", "bounty", str(case.bounty_id)) == 1
     case.withhold("bounty", case.bounty_id)
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] is None
 
 
-def test_decision__is_idempotent_replaceable_and_reversible_and_stays_in_the_list(case: Case, capsys: Any) -> None:
+def test_decision_is_replaced_and_ended_and_stays(case: Case, capsys: Any) -> None:
     case.withhold("bounty", case.bounty_id)
+    logged = capsys.readouterr().err
+    assert "text is withheld" in logged
+    assert REASON in logged
     (first,) = case.get("/api/withheld").json["items"]
-    case.withhold("bounty", case.bounty_id)
-    assert case.get("/api/withheld").json["items"] == [first]
-    assert "nothing changed" in capsys.readouterr().out
-    changed = ("--reason", "Another reason", "--until", "2999-01-01", "--by", "Bob")
+    changed = ("--reason", "Another reason", "--until", "2999-01-01")
     assert case.run("withhold", "bounty", str(case.bounty_id), *changed) == 0
     (second,) = case.get("/api/withheld").json["items"]
     assert (second["reason"], second["since"]) == ("Another reason", first["since"])
     assert second["number"] > first["number"]
-    assert case.run("show-again", "bounty", str(case.bounty_id), "--reason", "Was wrong", "--by", "Eve") == 0
+    (family,) = WithheldCollector(case.service.resources.engine).collect()
+    assert {sample.labels["kind"]: sample.value for sample in family.samples} == {
+        "bounty": 1,
+        "verdict": 0,
+        "account": 0,
+    }
+    assert case.run("show-again", "bounty", str(case.bounty_id)) == 0
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
     assert set(case.listed(f"search={case.word}")) == {str(case.bounty_id)}
     with reading(case.service.resources.engine) as connection:
         rows = connection.execute(select(t.withholdings).order_by(t.withholdings.c.number)).all()
-    assert [(row.decided_by, row.reason, row.ended_by) for row in rows] == [
-        ("Ada", REASON, "Bob"),
-        ("Bob", "Another reason", "Eve"),
-    ]
-
-
-def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
-    case.withhold("account", case.poster)
-    logged = capsys.readouterr().err
-    assert all(each in logged for each in ("text is withheld", "Ada", REASON, case.poster))
-    (family,) = WithheldCollector(case.service.resources.engine).collect()
-    counted = {sample.labels["kind"]: sample.value for sample in family.samples}
-    assert counted == {"bounty": 0, "verdict": 0, "account": 1}
+    assert [(row.reason, row.ended_at is None) for row in rows] == [(REASON, False), ("Another reason", False)]
 
 
 @pytest.mark.parametrize(
@@ -242,25 +225,18 @@ def test_decision__is_logged_and_counted(case: Case, capsys: Any) -> None:
         (("bounty", "999999"), "no bounty 999999"),
         (("bounty", "x"), "must be"),
         (("verdict", "0x" + "11" * 32), "no Verdict"),
-        (("verdict", "0x11"), "must be"),
         (("account", "0x" + "5e1f" * 10), "has posted no bounty"),
-        (("account", "me"), "must be"),
-        (("page", "1"), "is none of bounty, verdict, account"),
-        (("bounty", "1", "--until", "tomorrow"), "--until must be a date"),
+        (("page", "1"), "one of bounty, verdict, account"),
+        (("bounty", "1", "--until", "tomorrow"), "--until a date"),
         (("bounty", "1", "--until", "2001-01-01"), "in the past"),
-        (("bounty", "1", "--by", ""), "--by must have"),
         (("bounty", "1", "--reason", " "), "--reason must have"),
         (("bounty", "1", "--reason", "a" * 501), "--reason must have"),
     ],
 )
-def test_decision__that_cannot_be_taken__is_refused_and_changes_nothing(
-    case: Case, arguments: tuple[str, ...], message: str
-) -> None:
-    assert case.run("withhold", "--reason", "x", "--by", "Ada", *arguments) == 1
+def test_decision_that_cannot_be_taken_changes_nothing(case: Case, arguments: tuple[str, ...], message: str) -> None:
+    assert case.run("withhold", "--reason", "x", *arguments) == 1
     assert message in case.refusal
     assert case.get("/api/withheld").json["items"] == []
-    assert case.run("withhold", "bounty", "1", "--by", "Ada") == 1
-    assert "--reason must have" in case.refusal
 
 
 def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: Case) -> None:
@@ -307,23 +283,13 @@ def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(ca
     assert [status(poster, bounty_id), status(poster, copied), status(world.guardian(1), copied)] == [200, 403, 200]
     case.withhold("bounty", bounty_id, "--until", "2999-01-01")  # the same text, withheld since the first decision
     assert status(world.solver(2), bounty_id) == 403
-    assert case.run("show-again", "bounty", str(bounty_id), "--reason", "lifted") == 0
+    assert case.run("show-again", "bounty", str(bounty_id)) == 0
     case.withhold("account", poster.address)
     assert [status(world.solver(2), bounty_id), status(poster, copied)] == [200, 200]
     later = world.create(page, seconds=1_000, judging=JUDGING)
     world.submit(later, world.solver(2))
     world.finalize()
     assert [status(world.solver(2), later), status(poster, later), status(world.guardian(1), later)] == [403, 200, 200]
-
-
-def test_parties__of_a_bounty_whose_bytes_are_altered__get_none(case: Case) -> None:
-    with writing(case.service.resources.engine) as connection:
-        commitment = spec_commitment(case.page)
-        altered = update(t.challenge_pages).where(t.challenge_pages.c.spec_commitment == commitment)
-        connection.execute(altered.values(content=b"other"))
-    poster = case.service.world.people.poster.wallet.private_key
-    refused = case.service.signed(poster, "GET", f"/api/bounties/{case.bounty_id}/challenge")
-    assert error_of(refused)["code"] == "challenge_not_found"
 
 
 def test_list__is_paged_and_names_where_to_report(case: Case) -> None:

@@ -1,6 +1,5 @@
 """Written Verdicts: stored for pinned Guardians only, read back byte for byte."""
 
-import secrets
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -15,7 +14,7 @@ from bounty_protocol.types import ZERO_ADDRESS, BountyId, Bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.verdicts.written_verdicts import MAX_UNRECORDED_VERDICTS, store_verdict
 from service_common.db import app as t
-from sqlalchemy import event, func, insert, select
+from sqlalchemy import event, func, select
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import Service, error_of
@@ -211,14 +210,6 @@ def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-def put_rows(service: Service, bounty_id: BountyId, guardian: Wallet, count: int) -> None:
-    """Documents that some way came there without the api."""
-    of = {"content": b"x", "bounty_id": bounty_id, "guardian": guardian.address}
-    with service.resources.engine.begin() as connection:
-        rows = [{"report_commitment": "0x" + secrets.token_hex(32), **of} for _ in range(count)]
-        connection.execute(insert(t.written_verdicts), rows)
-
-
 @pytest.mark.attack(
     f"written Verdicts of a Guardian on a bounty that the Hub does not record: {MAX_UNRECORDED_VERDICTS}"
 )
@@ -254,9 +245,6 @@ def test_verdicts__that_the_hub_does_not_record__are_eight_of_a_guardian_on_a_bo
     assert write(service, guardian, tenth).status_code == 201
     assert write(service, guardian, last).status_code == 400
     assert kept(service, bounty_id, guardian) == MAX_UNRECORDED_VERDICTS + 2
-    put_rows(service, bounty_id, guardian, 2)  # more than eight, as the release before left them
-    record(last)
-    assert write(service, guardian, last).status_code == 201
 
 
 @pytest.mark.attack

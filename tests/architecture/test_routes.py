@@ -41,7 +41,7 @@ API = {
 DELIVERY = {route: access for route, access in API.items() if "delivery" in route} | {
     "GET /healthz": "public",
 }
-REVIEWER = dict.fromkeys(("GET /api/readiness-rubric", "GET /healthz", "POST /findings"), "public")
+REVIEWER = dict.fromkeys(("GET /healthz", "POST /findings"), "public")
 """Reached from inside the deployment alone."""
 PAGES = dict.fromkeys(
     (

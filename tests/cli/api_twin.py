@@ -173,7 +173,7 @@ class ApiTwin:
         assert request.headers["content-type"] == "text/markdown"
         assert "authorization" not in request.headers
         rubric = current_rubric()
-        issues = review(Material(parse_challenge(request.body), request.body, self._time())).issues
+        issues = review(Material(parse_challenge(request.body), request.body, self._time()))
         return as_json(to_json(PageFindings(rubric.version, rubric.hash, VERSION, issues)))
 
     def _index(self, _request: Request) -> Reply:

@@ -17,7 +17,7 @@ SLOW = {
 }  # fmt: skip
 LATE = {"eth_account", "eth_abi"}
 """Not before there is a keystore to open."""
-NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "alembic", "psycopg", "structlog", "google"}
+NEVER = {"web3", "flask", "sqlalchemy", "redis", "rq", "psycopg", "structlog", "google"}
 PROGRAM = """
 import json, sys
 from {} import main

@@ -75,14 +75,6 @@ def forms(key: bytes) -> list[Any]:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("number", range(8))
-def test_request__signed_by_a_key_in_any_usual_form__is_that_account_s(ledger: Ledger, number: int) -> None:
-    wallet = ledger.people.solvers[0].wallet
-    key = forms(bytes.fromhex(wallet.private_key.removeprefix("0x")))[number]
-    headers = service_cli.sign_request("GET", URL, private_key=key, **arguments(ledger))
-    assert verified(ledger, headers, "GET").signer == wallet.address
-
-
 KEY = b"\x01" * 32
 
 
@@ -91,10 +83,7 @@ KEY = b"\x01" * 32
     [
         {},
         {"private_key": KEY, "wallet": ("0x" + "11" * 20, lambda _: b"")},
-        *(
-            {"private_key": key}
-            for key in (b"\x00" * 32, KEY[1:], KEY + b"1", "0x12", "x" * 64, 0, -1, 2**256, True, object())
-        ),
+        *({"private_key": key} for key in (b"\x00" * 32, KEY[1:], KEY + b"1", "0x12", "x" * 64)),
         *({"wallet": wallet} for wallet in (("0x", lambda _: b""), ("0x" + "11" * 20,), ("0x" + "11" * 20, None), 7)),
         *(
             {"private_key": KEY, "url": url}

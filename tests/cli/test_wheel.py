@@ -19,26 +19,7 @@ import pytest
 from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
-SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "alembic", "psycopg", "redis", "rq", "granian"}
-PACKAGES = {
-    "auth",
-    "chain",
-    "clock.py",
-    "crypto",
-    "domain",
-    "errors.py",
-    "foreign_json.py",
-    "keccak.py",
-    "readiness",
-    "shapes.py",
-    "timely.py",
-    "types.py",
-    "vanished.py",
-    "web_address.py",
-    "wire",
-    "__init__.py",
-    "py.typed",
-}
+SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "psycopg", "redis", "rq", "granian"}
 
 
 @pytest.fixture(scope="session")
@@ -102,12 +83,6 @@ def lend(name: str, site: Path) -> None:
             target.symlink_to(Path(str(distribution.locate_file(top))))
 
 
-def test_wheel__its_metadata__depends_on_no_unpublished_name_and_no_server(wheel: Path) -> None:
-    requires = needed(metadata.requires("service-cli") or [])
-    assert not {name for name in requires if name.startswith("service-")}
-    assert not requires & SERVERS
-
-
 def lent(name: str) -> bool:
     """Whether it is installed here: one of two is, by the version of Python."""
     try:
@@ -115,18 +90,6 @@ def lent(name: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
-
-
-def test_wheel__its_content__has_the_packages_of_a_client_and_no_others(wheel: Path) -> None:
-    from zipfile import ZipFile
-
-    with ZipFile(wheel) as archive:
-        names = archive.namelist()
-    protocol = "service_cli/bounty_protocol/"
-    assert {name.removeprefix(protocol).split("/")[0] for name in names if name.startswith(protocol)} == PACKAGES
-    assert {f"{protocol}chain/deployments/mainnet.json", f"{protocol}chain/abi/Hub.json"} <= set(names)
-    assert {name.split("/")[0] for name in names if ".dist-info/" not in name} == {"service_cli"}
-    assert not [name for name in names if "__pycache__" in name or "test" in name]
 
 
 def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from redis import ConnectionPool, Redis
 from redis.connection import Connection
 from redis.exceptions import ConnectionError as RedisConnectionError
 from service_common import budgets as module
-from service_common.budgets import Budget, Budgets, parse_budget
+from service_common.budgets import Budget, Budgets
 
 from tests.clocks import StandingClock
 from tests.waiting import wait_until
@@ -82,15 +82,3 @@ def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_aske
     clock.at += module.AWAY_SECONDS
     counts.take(SHARED, "one")
     assert asked == [100.0, 105.0]
-
-
-def test_fields__of_an_answer__are_the_standard_ones() -> None:
-    standing = Budgets(StandingClock()).take(Budget("reads", 1_200, 60), "one")
-    assert (standing.field(), standing.policy()) == ('"reads";r=1199;t=60', '"reads";q=1200;w=60')
-
-
-@pytest.mark.parametrize("text", ["", "1", "0/60", "60/0", "1/60 ", "-1/60", "1/60/60", "9" * 10 + "/1"])
-def test_budget__that_is_no_amount_and_seconds__is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="such as 600/60"):
-        parse_budget(text)
-    assert parse_budget("600/60") == (600, 60)

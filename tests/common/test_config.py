@@ -12,7 +12,6 @@ from service_common.config import (
     EnvironmentReader,
     parse_count,
     parse_database_url,
-    parse_redis_url,
 )
 from service_common.web.settings import parse_public_host
 from service_indexer.config import read_config
@@ -42,18 +41,6 @@ def test_database_url__of_another_kind__is_refused_unquoted(wrong: str) -> None:
     with pytest.raises(ValueError, match="an address such as postgresql://") as refused:
         parse_database_url(wrong)
     assert wrong not in str(refused.value)
-
-
-def test_urls__of_the_servers__are_taken_as_they_are() -> None:
-    assert parse_database_url(INDEXER["SERVICE_DATABASE_URL"]) == INDEXER["SERVICE_DATABASE_URL"]
-    for url in ("redis://localhost:6379", INDEXER["SERVICE_REDIS_URL"], "unix:///run/valkey.sock"):
-        assert parse_redis_url(url) == url
-
-
-@pytest.mark.parametrize("wrong", ["http://foo", "redis:", "foo", "redis://a:port"])
-def test_redis_url__of_another_kind__is_refused(wrong: str) -> None:
-    with pytest.raises(ValueError, match="an address such as redis://"):
-        parse_redis_url(wrong)
 
 
 @pytest.mark.parametrize(

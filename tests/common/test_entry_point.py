@@ -24,16 +24,8 @@ NOWHERE = "postgresql://service@127.0.0.1:1/service"
 FIRST_IN_ITS_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
 COMMANDS = [
     ("reviewer", "await-schema"),
-    ("api", "migrate"),
     ("indexer", "rebuild"),
-    ("delivery", "keys"),
 ]
-
-READING: list[tuple[str, Sequence[str]]] = [
-    ("api", ["withhold", "account", "0x" + "11" * 20, "--reason", "a court"]),
-    ("indexer", ["status"]),
-]
-"""Commands that read the database first."""
 
 
 @cache
@@ -71,15 +63,6 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
     assert "Traceback" not in told
 
 
-@pytest.mark.parametrize(("service", "command"), READING)
-def test_command__with_another_services_role__ends_with_one_sentence(
-    database: Database, tmp_path: Path, service: str, command: Sequence[str]
-) -> None:
-    told = told_by(service, command, environment_of(database.url("service_reviewer"), 1, tmp_path))
-    assert told.startswith(f"service-{service}: the database refused this: permission denied for ")
-    assert "another service's role" in told
-
-
 def test_command__with_another_database__ends_with_one_sentence(database: Database, tmp_path: Path) -> None:
     url = database.server.url("postgres", user=MIGRATOR, password=database.passwords[MIGRATOR])
     told = told_by("delivery", ["keys"], environment_of(url, 1, tmp_path))
@@ -88,8 +71,8 @@ def test_command__with_another_database__ends_with_one_sentence(database: Databa
 
 
 def test_command__without_its_database__ends_with_one_sentence(tmp_path: Path) -> None:
-    told = told_by("reviewer", ["replay", "0x" + "22" * 32], environment_of(NOWHERE, 1, tmp_path))
-    assert told.startswith("service-reviewer: the database did not answer: ")
+    told = told_by("delivery", ["keys"], environment_of(NOWHERE, 1, tmp_path))
+    assert told.startswith("service-delivery: the database did not answer: ")
 
 
 def told_by(service: str, command: Sequence[str], environment: dict[str, str]) -> str:

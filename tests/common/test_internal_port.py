@@ -65,18 +65,6 @@ def answering(
         server.server_close()
 
 
-@pytest.mark.parametrize("host", ["::", "::1"])
-def test_internal_port_listens_in_ipv6(monkeypatch: pytest.MonkeyPatch, host: str) -> None:
-    monkeypatch.setenv("SERVICE_INTERNAL_HOST", host)
-    server = serve_internal_port(0, {})
-    try:
-        port = server.server_address[1]
-        assert urllib3.request("GET", f"http://[::1]:{port}/healthz", timeout=10, retries=False).status == 200
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
 def test_serving__before_every_dependency_answered_once__sends_no_work_here(dependency: Dependency) -> None:
     dependency.fails = True
     with answering(dependency) as ask:
@@ -109,16 +97,6 @@ def test_readiness__of_a_dependency_that_hangs__is_answered_in_time_and_asks_it_
         assert ask("/serving")[0] == 503
         assert ask("/healthz")[0] == 200
     assert dependency.calls == 1
-
-
-@pytest.mark.usefixtures("_impatient")
-def test_readiness__of_a_library_that_quotes_an_address__logs_none(
-    dependency: Dependency, capsys: pytest.CaptureFixture[str]
-) -> None:
-    dependency.fails = True
-    assert Readiness({"database": dependency}).failing() == ("database",)
-    told = capsys.readouterr()
-    assert "secret" not in told.out + told.err
 
 
 def test_metrics__of_a_process__name_its_release_and_what_answers_it(dependency: Dependency) -> None:

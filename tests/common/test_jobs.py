@@ -6,9 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from threading import Barrier, Event
 from typing import Final
 
 import psycopg
@@ -74,13 +72,7 @@ def hang(_: Message) -> None:
         time.sleep(0.1)
 
 
-def count(_: Message) -> None:
-    """Count its runs."""
-    RUNS.append(1)
-
-
-RUNS: Final = list[int]()
-FUNCTIONS: Final = (work, hang, count)
+FUNCTIONS: Final = (work, hang)
 PERIODIC: Final = Periodic(WORK, every_seconds=3_600)
 
 
@@ -119,18 +111,6 @@ def test_waiting_job_is_enqueued_once(redis: Redis, engine: Engine) -> None:
     assert not enqueue(redis, engine, WORK, ID, message())
     assert waiting(redis) == [ID]
     assert is_pending(redis, engine, WORK, ID)
-
-
-def test_many_callers_at_once_enqueue_one(redis: Redis, engine: Engine) -> None:
-    start = Barrier(4)
-
-    def ask(_: int) -> bool:
-        start.wait()
-        return enqueue(redis, engine, WORK, ID, message())
-
-    with ThreadPoolExecutor(4) as pool:
-        assert sorted(pool.map(ask, range(4))) == [False, False, False, True]
-    assert waiting(redis) == [ID]
 
 
 def test_job_just_taken_is_not_enqueued_again(redis: Redis, engine: Engine) -> None:
@@ -236,32 +216,6 @@ def test_poison_message_fails_alone(redis: Redis, engine: Engine, data: bytes, t
     assert (tmp_path / "notes").read_text() == "began\nended\n"
 
 
-def test_hanging_job_ends_at_its_time(redis: Redis, engine: Engine) -> None:
-    enqueue(redis, engine, JobKind(QUEUE, f"{HERE}.hang", run_seconds=1), ID, message())
-    run_all(redis, engine)
-    assert status(redis) is JobStatus.FAILED
-    assert not is_running(engine, ID)
-
-
-def test_retry_waits_for_its_interval(redis: Redis, engine: Engine) -> None:
-    kind = JobKind(QUEUE, f"{HERE}.work", run_seconds=60, retries=(30, 60))
-    enqueue(redis, engine, kind, ID, message(fails=1))
-    scheduled = open_queue(QUEUE, redis).scheduled_job_registry
-    for pause in (30, 60):
-        run_all(redis, engine)
-        assert status(redis) is JobStatus.SCHEDULED
-        due = scheduled.get_scheduled_time(ID).timestamp()
-        assert pause - 10 < due - time.time() <= pause
-        release_scheduled(QUEUE, redis, engine)
-        assert waiting(redis) == [], "its time has not come"
-        assert not enqueue(redis, engine, kind, ID, message())
-        redis.zadd(scheduled.key, {ID: time.time() - 1})
-        release_scheduled(QUEUE, redis, engine)
-        assert waiting(redis) == [ID]
-    run_all(redis, engine)
-    assert status(redis) is JobStatus.FAILED
-
-
 def test_later_job_enters_its_queue_in_time(redis: Redis, engine: Engine) -> None:
     assert enqueue(redis, engine, WORK, ID, message(), after_seconds=5)
     begins(redis)
@@ -303,27 +257,6 @@ def test_job_with_nothing_to_do_is_not_begun(redis: Redis, engine: Engine) -> No
     for _ in range(2):  # without an interval it does not rest
         assert begin_due(redis, engine, [busy]) == [busy.job_id]
         run_all(redis, engine, (busy,))
-
-
-def test_job_that_ends_is_not_mixed_up_with_the_next(redis: Redis, engine: Engine) -> None:
-    """The next one is enqueued as soon as the lock is free, and runs once."""
-    counted, ended = Periodic(JobKind(QUEUE, f"{HERE}.count", run_seconds=60), every_seconds=0), Event()
-    RUNS.clear()
-
-    def begin() -> int:
-        begun = 0
-        while not ended.is_set():
-            begun += len(begin_due(redis, engine, [counted]))
-        return begun
-
-    with ThreadPoolExecutor(2) as pool:
-        beginning = [pool.submit(begin) for _ in range(2)]
-        while len(RUNS) < 100:
-            run_all(redis, engine, (counted,))
-        ended.set()
-    run_all(redis, engine, (counted,))
-    assert len(RUNS) == sum(each.result() for each in beginning)
-    assert open_queue(QUEUE, redis).failed_job_registry.get_job_ids() == []
 
 
 def test_run_without_an_index_does_nothing() -> None:
@@ -407,20 +340,6 @@ def test_killed_worker_is_replaced_within_seconds(working: Working) -> None:
     assert second.exit_status() is None
 
 
-@pytest.mark.nightly
-def test_emptied_redis_starts_no_second_job(working: Working) -> None:
-    working.start()
-    working.start()
-    wait_until(lambda: working.begun() == 1)
-    with connect(working.server.url()) as redis:
-        redis.flushall()
-        time.sleep(2)
-        assert working.begun() == 1
-        redis.flushall()
-    working.release()
-    wait_until(lambda: working.lines("ended") > 3)
-
-
 def test_job_goes_on_while_redis_is_away(working: Working) -> None:
     worker = working.start()
     wait_until(lambda: working.begun() == 1)
@@ -441,17 +360,6 @@ def test_terminated_worker_finishes_its_job(working: Working) -> None:
     working.release()
     wait_until(lambda: worker.exit_status() is not None)
     assert (worker.exit_status(), working.begun(), working.lines("ended")) == (0, 1, 1)
-
-
-@pytest.mark.nightly
-def test_worker_without_redis_ends_after_its_job(working: Working) -> None:
-    worker = working.start()
-    wait_until(lambda: working.begun() == 1)
-    working.server.kill()
-    worker.send(signal.SIGTERM)
-    working.release()
-    wait_until(lambda: worker.exit_status() is not None)
-    assert (worker.exit_status(), working.lines("ended")) == (0, 1)
 
 
 def test_idle_worker_ends_at_once(working: Working, engine: Engine) -> None:
@@ -479,12 +387,3 @@ def test_pool_leaves_a_server_that_became_a_replica(working: Working, retries: i
         wait_until(lambda: len(other.client_list()) == 1)
         other.execute_command("REPLICAOF", "NO", "ONE")
         check_redis(redis)
-
-
-def test_write_waits_while_a_replica_is_promoted(working: Working) -> None:
-    with connect(working.server.url()) as redis, connect(working.server.url()) as other, ThreadPoolExecutor(1) as pool:
-        other.execute_command("REPLICAOF", "127.0.0.1", "9")
-        written = pool.submit(redis.set, "key", 1)
-        time.sleep(0.1)
-        other.execute_command("REPLICAOF", "NO", "ONE")
-        assert written.result()

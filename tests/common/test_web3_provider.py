@@ -28,28 +28,6 @@ class Answers:
         return taken
 
 
-def test_request__through_web3__is_plain_json() -> None:
-    chain = Answers("0x10", "0x")
-    w3 = make_web3(chain)
-    assert w3.eth.get_transaction_count(w3.to_checksum_address(HUB), "pending") == 16
-    hub_contract(w3, HUB).functions.settle(7).call()
-    (count,), (call,) = chain.asked
-    assert count == ("eth_getTransactionCount", [HUB, "pending"])
-    data = "0x" + (keccak256(b"settle(uint256)")[:4] + (7).to_bytes(32, "big")).hex()
-    assert call == ("eth_call", [{"to": HUB, "data": data}, "latest"])
-
-
-def test_batch__through_web3__is_one_request() -> None:
-    chain = Answers("0x1", "0x2")
-    w3 = make_web3(chain)
-    with w3.batch_requests() as batch:
-        for account in ("11", "22"):
-            batch.add(w3.eth.get_balance(w3.to_checksum_address("0x" + account * 20)))
-        balances: list[object] = [*batch.execute()]
-    assert balances == [1, 2]
-    assert [len(calls) for calls in chain.asked] == [2]
-
-
 def test_refusal__of_a_node__reaches_the_caller_with_its_data() -> None:
     revert = keccak256(b"Reentered()")[:4]
     w3 = make_web3(Answers(RpcRefused(3, "execution reverted", revert)))

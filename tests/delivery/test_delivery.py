@@ -15,7 +15,7 @@ from service_delivery.config import read_config
 from service_delivery.hub_witness import HubWitness
 from service_delivery.sweeping import sweep
 from service_delivery.tables import wraps
-from sqlalchemy import text, update
+from sqlalchemy import update
 from werkzeug.test import TestResponse
 
 from tests.api.conftest import error_of
@@ -274,15 +274,6 @@ def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
     assert exists(delivery, bounty_id, winner)
     monkeypatch.setattr(HubWitness, "require_ending", lambda *_: None)
     assert swept(delivery) == 1
-
-
-@pytest.mark.spec(181)
-def test_stored_wraps__as_rows__name_no_guardian(delivery: Delivery) -> None:
-    with delivery.world.engine("service_delivery").connect() as connection:
-        columns = connection.execute(
-            text("SELECT column_name FROM information_schema.columns WHERE table_schema = 'delivery'")
-        ).scalars()
-        assert not any("guardian" in column or "signer" in column for column in columns)
 
 
 @pytest.mark.spec(179, 187, 357, 360)

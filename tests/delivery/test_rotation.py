@@ -120,27 +120,6 @@ def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
     assert exists(delivery, bounty_id, envelope)
 
 
-def test_rewrap__of_more_wraps_that_do_not_open_than_one_batch__renews_the_others_and_counts_all(
-    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
-    bounty_id, envelope, identity, _ = awarded(delivery)
-    wrapped = sealed_box.wrap(identity, old.public_key)
-    with world.engine("service_delivery").begin() as connection:  # before the other one, in any order
-        damaged = {"bounty_id": 0, "submission_commitment": "0x" + "00" * 32, "wrapped_key": bytes(80)}
-        rows = [{**damaged, "solver": f"0x{n:040x}", "key_id": key_id(old.public_key)} for n in range(5)]
-        connection.execute(insert(tables.wraps), rows)
-    stored_wrap = delivery.call(world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
-    assert stored_wrap.status_code == 201
-    delivery.restarted(new, old)
-    delivery.publish(new)
-    monkeypatch.setattr(rotation, "BATCH", 2)
-    engine, now = world.engine("service_delivery"), UnixSeconds(world.time())
-    assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=1, left=5)
-    assert rotation.rewrap(engine, now, (new, old)) == rotation.Rewrapped(rewrapped=0, left=5)
-    assert [key for key, _ in stored(delivery)].count(key_id(new.public_key)) == 1
-
-
 def test_rewrap_of_more_than_one_batch_renews_all(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
     for _ in range(3):

@@ -13,6 +13,7 @@ from .conftest import REPOSITORY
 
 ENGINES_OF: Final = {
     "api": ("api", "api-health"),
+    "pages": ("pages", "pages-health"),
     "api-worker": ("api-worker", "api-health", "jobs"),
     "delivery": ("delivery", "delivery-health", "delivery-sweep"),
     "reviewer": (),

@@ -14,6 +14,11 @@ OVERLAYS = {name: render(folder) for name, folder in FOLDERS.items()}
 ENTRY_POINTS = {process.name: process.command for process in SERVICES}
 
 
+def of_people(overlay: str) -> set[str]:
+    """The pods that answer people: the api's, and on mainnet the pages' own beside them."""
+    return {"api", "pages"} if overlay == "mainnet" else {"api"}
+
+
 def workloads(overlay: str) -> Iterator[tuple[Object, Object]]:
     """Every object that runs pods, and its pod."""
     for each in OVERLAYS[overlay]:

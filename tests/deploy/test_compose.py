@@ -32,8 +32,8 @@ from .manifests import ENTRY_POINTS, FOLDERS, OVERLAYS, by_name, own_containers,
 COMPOSE = REPOSITORY / "deploy/compose"
 FILE = yaml.safe_load((COMPOSE / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, dict[str, Any]] = FILE["services"]
-ELSEWHERE = {"audit"}
-"""What would go down with the machine that it watches."""
+ELSEWHERE = {"audit", "pages"}
+"""What would go down with the machine that it watches, and what the api does there."""
 PODS = {
     name: (pod, container)
     for name, pod, container in own_containers("mainnet")
@@ -209,7 +209,7 @@ def test_script_makes_and_asks_for_each_secret(folder: Path) -> None:
     _make_secrets(folder)
     assert {name: path.read_bytes() for name, path in made.items()} == before
     passwords = [path.read_text() for path in (folder / "secrets/postgresql").iterdir()]
-    assert len(set(passwords)) == len(ROLES) + 2
+    assert len(set(passwords)) == len({*ROLES} - {"service_pages"}) + 2
     assert {len(each) for each in passwords} == {48}
 
 

@@ -63,7 +63,8 @@ def hosts(objects: list[Object]) -> set[str]:
 
 @pytest.mark.parametrize(("overlay", "entrance"), EVERY)
 def test_entrance_leads_to_the_same_services(overlay: str, entrance: str) -> None:
-    assert led(of(overlay, entrance)) == {"/": "api"}
+    people, programs = {"/": "pages"}, {"/api": "api", "/subgraph": "api"}
+    assert led(of(overlay, entrance)) == ({**programs, **people} if overlay == "mainnet" else {"/": "api"})
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert "api" in services
 

@@ -21,6 +21,7 @@ from .manifests import (
     ENTRY_POINTS,
     OVERLAYS,
     environment,
+    of_people,
     own_containers,
     pause_before_stop,
     workloads,
@@ -61,6 +62,7 @@ LEFT_EMPTY = {
 """What an operator fills in; see the .env files of an overlay."""
 CONFIGURATIONS: dict[str, Callable[[Mapping[str, str]], object]] = {
     "service-api": service_api.config.read_config,
+    "pages": lambda told: service_api.config.read_config(told, pages_alone=True),
     "service-indexer": service_indexer.config.read_config,
     "service-reviewer": service_reviewer.config.read_config,
     "reviewer": service_reviewer.config.read_serving_config,
@@ -100,7 +102,7 @@ def test_environment_is_read_whole_by_its_code(overlay: str, tmp_path: Path) -> 
         # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
         assert set(dict(told)) - known - set(CHAIN) == set(), name
         seen.add(name)
-    assert seen - {"audit"} == set(ENTRY_POINTS)
+    assert seen - {"audit", "pages"} == set(ENTRY_POINTS)
 
 
 CHAIN = ("SERVICE_CHAIN_ID", "SERVICE_HUB_ADDRESS", "SERVICE_DEPLOY_BLOCK")
@@ -132,6 +134,7 @@ def test_command_is_an_entry_point_of_its_image(overlay: str) -> None:
         if container["name"] == name:
             started[name] = (image, *container["args"])
     assert started.pop("migrate") == ("service-api", "migrate")
+    assert started.pop("pages", ("service-api", "pages")) == ("service-api", "pages")
     assert started.pop("audit", ("service-audit", "--watch"))[:2] == ("service-audit", "--watch")
     assert started == ENTRY_POINTS
 
@@ -152,7 +155,7 @@ def test_probes_ask_what_the_process_answers(overlay: str) -> None:
             continue
         ports = {each["name"]: each["containerPort"] for each in container["ports"]}
         assert ports["internal"] == 9090
-        assert ("http" in ports) is (container["args"] == ["serve"])
+        assert ("http" in ports) is (container["args"] in (["serve"], ["pages"]))
         # A dependency that is away neither restarts a pod nor takes it out of its Service.
         paths = {"startupProbe": "/healthz", "livenessProbe": "/healthz", "readinessProbe": "/serving"}
         for probe, path in paths.items():
@@ -174,7 +177,7 @@ def test_stop_comes_after_the_last_request(overlay: str) -> None:
         for name, _, container in own_containers(overlay)
         if "http" in {port["name"] for port in container.get("ports", [])}
     }
-    assert set(pauses) == {"api", "delivery", "reviewer"}
+    assert set(pauses) == of_people(overlay) | {"delivery", "reviewer"}
     assert min(pauses.values()) >= 5
 
 
@@ -185,9 +188,9 @@ def test_strangers_reach_a_service_through_its_proxy(overlay: str) -> None:
         for each in OVERLAYS[overlay]
         if each["kind"] == "Service"
     }
-    assert {name for name, port in ports.items() if port == "door"} == {"api"}
+    assert {name for name, port in ports.items() if port == "door"} == of_people(overlay)
     for each, pod in workloads(overlay):
-        if each["metadata"]["name"] == "api":
+        if each["metadata"]["name"] in of_people(overlay):
             served, door = pod["containers"]
             assert (door["name"], [port["containerPort"] for port in door["ports"]]) == ("door", [8081])
             assert pause_before_stop(served) > pause_before_stop(door) >= 5, "the door closes first"

@@ -4,7 +4,7 @@ import pytest
 
 from tests.deploy.kustomize import Object
 
-from .manifests import OVERLAYS, by_name, environment, own_containers
+from .manifests import OVERLAYS, by_name, environment, of_people, own_containers
 
 PUBLIC, POSTGRES, REDIS, DELIVERY = "the internet", "postgresql", "redis", "delivery"
 REVIEWER = "reviewer"
@@ -61,7 +61,9 @@ def edges_of_code(overlay: str) -> set[tuple[str, str]]:
         if "SERVICE_STORAGE_BUCKET" in told and "SERVICE_STORAGE_CREDENTIALS" not in told:
             edges.add((name, IDENTITY))  # the storage's account is the pod's own
     # Only the serving api forwards; only the worker of the reviews may ask a provider, once one is configured.
-    edges -= {("api-worker", DELIVERY), ("api-worker", REVIEWER)}
+    for name in ("api-worker", "pages"):
+        edges -= {(name, DELIVERY), (name, REVIEWER)}
+    edges -= {("pages", IDENTITY)}  # they name the bucket in their policy alone
     return edges | {("reviewer-worker", PUBLIC)}
 
 
@@ -93,12 +95,15 @@ def test_policies_open_the_ways_into_the_service(overlay: str) -> None:
                 target = each["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/name", "all")
                 opened[target, rule["ports"][0]["port"]] = rule["from"]
     into = {target: peers for (target, port), peers in opened.items() if port in {8080, 8081}}
-    assert set(into) == {"api", "delivery", "reviewer"}
-    serving = {name for name, _, container in own_containers(overlay) if container.get("args") == ["serve"]}
+    assert set(into) == of_people(overlay) | {"delivery", "reviewer"}
+    serving = {
+        name for name, _, container in own_containers(overlay) if container.get("args") in (["serve"], ["pages"])
+    }
     services = {each["metadata"]["name"] for each in OVERLAYS[overlay] if each["kind"] == "Service"}
     assert serving == set(into) == services - {"postgresql", "valkey"}, "what serves is reached by somebody"
-    (entrance,) = into["api"]
-    assert "namespaceSelector" in entrance
+    for name in of_people(overlay):
+        (entrance,) = into[name]
+        assert "namespaceSelector" in entrance
     assert into["delivery"] == into["reviewer"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "api"}}}]
 
 

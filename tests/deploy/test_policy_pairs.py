@@ -8,7 +8,7 @@ from tests.deploy.kustomize import Object, render
 from tests.deploy.policies import Elsewhere, Pod, Policies, pods
 
 from .conftest import REPOSITORY
-from .manifests import OVERLAYS
+from .manifests import OVERLAYS, of_people
 from .test_network_policies import POSTGRES, PUBLIC, REDIS, edges_of_code
 
 COMPLETE = render(REPOSITORY / "tests/deploy/complete")
@@ -73,7 +73,7 @@ def test_other_namespaces_reach_people_and_metrics(overlay: str) -> None:
     policies, every = Policies(OVERLAYS[overlay]), pods(OVERLAYS[overlay])
     tried = [(each, port) for each in every for port in (8080, DOOR, 9090, 5432, 6379)]
     assert {(each.name, port) for each, port in tried if policies.open(ENTRANCE, each, port)} == {
-        ("api", DOOR),
+        (name, DOOR) for name in of_people(overlay)
     }
     assert {(each.name, port) for each, port in tried if policies.open(MONITORING, each, port)} == {
         (each.name, 9090) for each in every if each.name not in OWN_SERVED

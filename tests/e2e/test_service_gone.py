@@ -43,13 +43,14 @@ def test_bounty__whose_service_ends_after_the_reveal__is_judged_and_paid_by_its_
 
     for guardian in guardians:
         shutil.copytree(sealed.parent, guardian.home / "passed-on")
-        guardian.run("guardian:open", bounty.bounty_id, "--submission", "1", "--from", "passed-on")
+        one = ("--submission", submitted.commitment)
+        guardian.run("guardian:open", bounty.bounty_id, *one, "--from", "passed-on")
         below = guardian.home / "submissions" / bounty.bounty_id
         (opened,) = below.iterdir()
         assert files_below(opened) == files_below(submitted.directory)
         (guardian.home / "why.md").write_text("It meets each criterion of the page, as I read them before.\n")
         guardian.run(
-            "guardian:verdict", bounty.bounty_id, "awarded", "--submission", "1", "why.md",
+            "guardian:verdict", bounty.bounty_id, "awarded", *one, "why.md",
             "--unpublished", "verdict.md",
         )  # fmt: skip
         assert (guardian.home / "verdict.md").exists()

@@ -203,9 +203,7 @@ class Ledger:
         """The operator's decision."""
         row = {"kind": kind.value, "subject": subject, "bounty_id": bounty_id, "reason": "An order of a <court>"}
         since, until = (datetime.fromtimestamp(NOW + seconds, UTC) for seconds in (-60, 86_400))
-        self.withheld.append(
-            {**row, "since": since, "until": until, "decided_by": "the operator", "since_block": BLOCK}
-        )
+        self.withheld.append({**row, "since": since, "until": until, "since_block": BLOCK})
 
     def write(self, connection: Connection) -> None:
         """Put everything in the place of what was there."""

@@ -1,19 +1,17 @@
 """The reviewer's own HTTP face: what it answers, what it refuses, and what is left of a page afterwards."""
 
 import json
-import logging
 import threading
 from typing import Any
 
 import pytest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import Findings
 from bounty_protocol.rubric import current_rubric
 from demo.examples import EXAMPLES
 from flask.testing import FlaskClient
 from service_reviewer import app as judging
-from service_reviewer.app import PageJudge, check_rules, make_app
+from service_reviewer.app import PageJudge, make_app
 from service_reviewer.judgement import Judgement
 from service_reviewer.rules import judge_by_rules
 from werkzeug.test import TestResponse
@@ -21,7 +19,6 @@ from werkzeug.test import TestResponse
 from tests.reviewer.labelled import CORPUS, REVEAL_DELAY, WRITTEN_AT
 
 GOOD = (EXAMPLES / "bounty_challenge.md").read_bytes()
-SECRET = "a sentence that only this page has"
 ASKED = f"now={WRITTEN_AT}&reveal_delay={REVEAL_DELAY}"
 
 
@@ -62,30 +59,6 @@ def test_circumstances__of_another_form__are_refused(client: FlaskClient, query:
     assert post(client, GOOD, query).status_code == 400
     assert post(client, GOOD, "token_decimals=36&token_symbol=DAI&now=1795000000").status_code == 200
     assert post(client, GOOD, media_type="application/json").status_code == 415
-
-
-def test_rubric_is_answered(client: FlaskClient) -> None:
-    assert fields_of(client.get("/api/readiness-rubric"))["text"] == current_rubric().text
-    check_rules()
-
-
-def test_mistake_of_the_rules__quotes_the_page_in_no_log_and_no_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    def mistaken(material: Material) -> Findings:
-        raise KeyError(material.content.decode())
-
-    def judge(material: Material, seconds: float) -> Judgement:
-        return judge_by_rules(material, seconds, mistaken)
-
-    from service_common import log
-
-    log.configure("reviewer", logging.DEBUG)
-    page = GOOD + SECRET.encode()
-    answer = post(make_app(PageJudge(judge)).test_client(), page)
-    assert (answer.status_code, fields_of(answer)["error"]["code"]) == (503, "service_overloaded")
-    post(make_app().test_client(), page)
-    shown = "".join(capfd.readouterr())
-    assert "in mistaken" in shown
-    assert SECRET not in shown + answer.text
 
 
 def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:

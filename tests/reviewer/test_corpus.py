@@ -8,7 +8,7 @@ from tests.reviewer.labelled import Score, labelled_pages, score
 
 @pytest.fixture(scope="module")
 def found() -> Score:
-    return score(lambda material: review(material).issues)
+    return score(review)
 
 
 def test_rules__on_the_labelled_pages__are_right_nine_times_in_ten_both_ways(found: Score) -> None:
@@ -24,7 +24,7 @@ def test_rules__on_a_refused_page__point_at_what_is_wrong(found: Score) -> None:
 
 def test_issues__of_every_labelled_page__say_where_and_what_to_change() -> None:
     for page in labelled_pages():
-        for issue in review(page.material).issues:
+        for issue in review(page.material):
             assert issue.message.endswith("."), page.name
             assert len(issue.message.split()) >= 8, page.name
             if issue.path == "body" and "fewer than" not in issue.message:

@@ -70,14 +70,14 @@ def test_sweep__deletes_records_and_calls_that_served_their_time_and_no_others(c
         "poster": "p",
         "spec_commitment": "s",
         "rubric_version": "1",
-        "rubric_hash": "h",
         "provider": "rules",
+        "model": "m",
+        "result": "ready",
     }
-    kept |= {"model": "m", "input_hash": "i", "prompt_hash": "p", "output_hash": "o", "result": "ready"}
     with engine.begin() as connection:
         for name, days in (("young", 29.9), ("old", 30.1)):
             moment = now - timedelta(days=days)
-            row = kept | {"review_id": name, "issues": [], "duration_ms": 1, "finished_at": moment}
+            row = kept | {"review_id": name, "issues": [], "finished_at": moment}
             connection.execute(insert(reviews).values(**row))
         for name, days in (("young", 1.9), ("old", 2.1)):
             row = {"call_id": name, "review_id": "r", "called_at": now - timedelta(days=days)}

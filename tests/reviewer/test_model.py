@@ -58,7 +58,6 @@ def test_model__that_finds_the_page_ready__is_asked_once_and_recorded(twin: Mode
     judgement = judged(twin, says(READY))
     assert (judgement.issues, judgement.provider) == ([], "openai")
     assert judgement.model == f"{MODEL}-2026-11-01"
-    assert judgement.output == READY.encode()
     assert len(twin.requests) == 1
 
 
@@ -72,7 +71,7 @@ def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> No
 
 
 def test_request__of_a_page__carries_it_as_data_with_a_strict_schema_and_a_limit(twin: ModelTwin) -> None:
-    first = judged(twin, page=HOSTILE)
+    judged(twin, page=HOSTILE)
     (request,) = twin.requests
     asked = request["messages"]
     assert isinstance(asked, list)
@@ -86,8 +85,6 @@ def test_request__of_a_page__carries_it_as_data_with_a_strict_schema_and_a_limit
         "strict": True,
         "schema": SCHEMA,
     }
-    assert judged(twin, page=HOSTILE).prompt == first.prompt
-    assert judged(twin, page=PAGE).prompt != first.prompt
 
 
 UNUSABLE = [

@@ -8,15 +8,13 @@ from functools import partial
 
 import pytest
 from bounty_protocol.types import Bytes32
-from service_common.config import ConfigurationError
 from service_common.db.review import paid_calls
-from service_reviewer.config import read_config
 from service_reviewer.jobs import review
 from service_reviewer.judgement import NoJudgement
-from service_reviewer.paid_calls import RESERVED, give_back_call, take_call
+from service_reviewer.paid_calls import RESERVED, take_call
 from sqlalchemy import Engine, func, insert, select
 
-from tests.fakes.model import KEY, ModelTwin, Reply, not_ready, says
+from tests.fakes.model import ModelTwin, Reply, not_ready, says
 from tests.reviewer.test_jobs import PAGE, job, rows
 from tests.servers import Database
 
@@ -119,37 +117,3 @@ def test_last_fifth_of_the_cap_is_for_posters_with_a_bounty(database: Database) 
         poster()
     with pytest.raises(NoJudgement):
         poster()
-
-
-def test_cap__given_back__can_be_taken_again(database: Database) -> None:
-    engine = database.engine("service_reviewer")
-    take = partial(take_call, engine, 1, REVIEW, has_bounty=True)
-    give_back_call(engine, take())
-    assert take()
-    with pytest.raises(NoJudgement):
-        take()
-
-
-def test_configuration__of_the_paid_provider__names_everything_that_is_missing_or_wrong() -> None:
-    environment = {
-        "SERVICE_DATABASE_URL": "postgresql://x",
-        "SERVICE_REDIS_URL": "redis://x",
-        "SERVICE_REVIEW_PROVIDER": "openai",
-        "SERVICE_OPENAI_BASE_URL": "model.example",
-        "SERVICE_OPENAI_TIMEOUT_SECONDS": "600",
-    }
-    with pytest.raises(ConfigurationError) as caught:
-        read_config(environment)
-    words = str(caught.value)
-    for name in ("BASE_URL", "API_KEY", "MODEL", "TIMEOUT_SECONDS"):
-        assert f"SERVICE_OPENAI_{name}" in words
-    whole = {**environment, **ModelTwinVariables, "SERVICE_OPENAI_TIMEOUT_SECONDS": "60"}
-    assert KEY not in repr(read_config(whole))
-    assert read_config({**whole, "SERVICE_REVIEW_PROVIDER": "rules"}).model is None
-
-
-ModelTwinVariables = {
-    "SERVICE_OPENAI_BASE_URL": "https://model.example/v1/",
-    "SERVICE_OPENAI_API_KEY": KEY,
-    "SERVICE_OPENAI_MODEL": "m",
-}

@@ -18,7 +18,7 @@ NOW = UnixSeconds(1_795_000_000)
 
 def issues(page: str, now: UnixSeconds = NOW) -> list[str]:
     content = page.encode()
-    return [issue.path for issue in review(Material(parse_challenge(content), content, now)).issues]
+    return [issue.path for issue in review(Material(parse_challenge(content), content, now))]
 
 
 def with_body(text: str) -> str:
@@ -85,7 +85,7 @@ def test_deadline__in_the_past__is_named() -> None:
 )
 def test_body__with_one_sentence_that_is_wrong__is_told_its_line_and_what_to_change(text: str, words: str) -> None:
     content = with_body(text).encode()
-    (found,) = review(Material(parse_challenge(content), content, NOW)).issues
+    (found,) = review(Material(parse_challenge(content), content, NOW))
     line = 1 + content[: content.rindex(text.encode())].count(b"\n")
     assert found.path == "body"
     assert found.message.startswith(f"Line {line}: ")
@@ -97,7 +97,7 @@ def test_deadline__nearer_than_three_reveal_delays__is_named(before: int, paths:
     content = EXAMPLE.encode()
     deadline = parse_challenge(content).submission_deadline
     material = Material(parse_challenge(content), content, UnixSeconds(deadline - before), reveal_delay=3_600)
-    assert [issue.path for issue in review(material).issues] == paths
+    assert [issue.path for issue in review(material)] == paths
 
 
 @pytest.mark.parametrize(

@@ -4,24 +4,22 @@ import os
 import signal
 import time
 from collections.abc import Callable
-from functools import partial
 
 import pytest
+from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import Findings, review
-from service_reviewer import jobs, rules
+from bounty_protocol.readiness.review import review
+from service_reviewer import rules
 from service_reviewer.judgement import Judgement
 from service_reviewer.rules import RulesFailed, judge_by_rules
-from sqlalchemy import select
 
 from tests.reviewer.labelled import labelled_pages
-from tests.servers import Database
 
 
 def behaving(what: Callable[[], object], material: Material) -> Judgement:
     """The judgement of rules that do something first."""
 
-    def rules_of(judged: Material) -> Findings:
+    def rules_of(judged: Material) -> tuple[Issue, ...]:
         what()
         return review(judged)
 
@@ -61,8 +59,7 @@ PAGES = [page.material for page in labelled_pages()]
 
 def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
     for material in (PAGES[0], PAGES[-1]):
-        judged, found = judge_by_rules(material), review(material)
-        assert (judged.issues, judged.withhold) == (list(found.issues), found.withhold)
+        assert judge_by_rules(material).issues == list(review(material))
 
 
 @pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
@@ -79,7 +76,6 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(
     judgement = behaving(what, PAGES[0])
     assert [issue.path for issue in judgement.issues] == ["body"]
     assert "longer to read" in judgement.issues[0].message
-    assert judgement.withhold
     (child,) = forked
     with pytest.raises(ChildProcessError):
         os.waitpid(child, os.WNOHANG)  # nobody is left behind
@@ -106,26 +102,3 @@ def test_mistake_of_the_rules__is_raised_and_no_judgement_and_says_where_but_not
     with pytest.raises(RulesFailed, match=r"^\w+ > .*test_rules_process.py:[0-9]+ in mistaken$") as caught:
         behaving(mistaken, PAGES[0])
     assert "a mistake of the rules" not in str(caught.value)
-
-
-def test_review__of_a_parked_page__is_recorded_once_without_its_bytes(
-    database: Database, brief: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from service_common.db.review import reviews
-    from service_common.reviews import ReviewEnding
-
-    from tests.reviewer.test_jobs import job
-
-    for name, value in (
-        ("SERVICE_DATABASE_URL", database.url("service_reviewer")),
-        ("SERVICE_REDIS_URL", "redis://unused"),
-        ("SERVICE_REVIEW_PROVIDER", "rules"),
-    ):
-        monkeypatch.setitem(os.environ, name, value)
-    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, killed))
-    assert jobs.review(job()) == ReviewEnding().to_json()
-    monkeypatch.setattr(jobs, "judge_by_rules", partial(behaving, mistaken))
-    assert jobs.review(job()) == ReviewEnding().to_json()  # the record stands; nothing is judged again
-    with database.engine("service_reviewer").connect() as connection:
-        row = connection.execute(select(reviews)).one()
-    assert (row.result, row.page) == ("not_ready", None)

@@ -1,11 +1,13 @@
 """docs/subgraph.md: the tables of a query's limits and of entities, from the code of the endpoint."""
 
-from collections.abc import Container, Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator
+from typing import Final, cast
 
-from service_api.subgraph.entities import ENTITIES, Entity
+from graphql import GraphQLObjectType, get_named_type
+from service_api.subgraph.entities import ENTITIES
 from service_api.subgraph.request import MAX_DEPTH, MAX_FIELDS, MAX_INTROSPECTIONS, MAX_SAME_FIELDS, MAX_TOKENS
 from service_api.subgraph.rows import MAX_ANSWER_BYTES, MAX_IN, MAX_ROWS
+from service_api.subgraph.schema import make_schema
 
 from tools.generate.derived import part, table
 
@@ -27,20 +29,18 @@ def _limits() -> Iterator[str]:
 
 
 def _entities() -> Iterator[str]:
-    yield table("| entity | list field | shows | fields of its own | rows below it |", map(_row, ENTITIES.values()))
+    yield table("| entity | list field | shows | fields of its own | rows below it |", map(_row, ENTITIES))
 
 
-def _row(entity: Entity) -> str:
-    fields, below = _names(entity.fields, _OF_EVERY), _names(_below(entity))
-    return f"| `{entity.name}` | `{entity.plural}` | {entity.about} | {fields} | {below} |"
+def _row(name: str) -> str:
+    kind = cast("GraphQLObjectType", make_schema().type_map[name])
+    below = [field for field, of in kind.fields.items() if get_named_type(of.type).name in ENTITIES]
+    own = [field for field in kind.fields if field not in {*below, *_OF_EVERY}]
+    return f"| `{name}` | `{ENTITIES[name].plural}` | {kind.description} | {_names(own)} | {_names(below)} |"
 
 
-def _below(entity: Entity) -> Iterable[str]:
-    return entity.children if entity.parent is None else entity.parent[:1]
-
-
-def _names(names: Iterable[str], without: Container[str] = ()) -> str:
-    return ", ".join(f"`{name}`" for name in names if name not in without)
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 LIMITS: Final = part("docs/subgraph.md", "limits", _limits)

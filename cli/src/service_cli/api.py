@@ -13,28 +13,30 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import Final, TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
+from bounty_protocol.auth.sign import RequestToSign, approval_header
+from bounty_protocol.auth.signature import recover
+from bounty_protocol.auth.typed_data import SigningDomain, digest, typed_data
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
 from bounty_protocol.chain.rpc import host_of, unreachable
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, MAX_ISSUES, Issue
 from bounty_protocol.foreign_json import read_object
 from bounty_protocol.timely import AnswerRefused, HttpAnswer, TimelyHttp
 from bounty_protocol.types import BlockNumber, BountyId
+from bounty_protocol.wire.delivery import DeliveryStatus
+from bounty_protocol.wire.errors import Error
+from bounty_protocol.wire.reading import read
 
+from service_cli.chain.outside import ExternalSigner
+from service_cli.chain.session import ChainClient
+from service_cli.chain.signer import Signer
+from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, MALFORMED, CommandFailed, CommandRefused
 from service_cli.ui.output import say
 from service_cli.ui.text import printable
-
-if TYPE_CHECKING:  # public reads need none of it, and start in half the time without it
-    from bounty_protocol.auth.sign import RequestToSign
-
-    from service_cli.chain.session import ChainClient
-    from service_cli.chain.signer import Signer
-    from service_cli.config.settings import Settings
-
 
 _TOO_LARGE: Final = 413
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:]{8}Z", re.ASCII)
@@ -87,8 +89,6 @@ class Peer:
 
     def read(self, shape: type[T], value: object) -> T:
         """A part of its answer as the interface defines it."""
-        from bounty_protocol.wire.reading import read
-
         try:
             return read(shape, value)
         except ValueError as error:
@@ -152,7 +152,7 @@ class ApiClient:
     def __init__(
         self,
         base_url: str,
-        chain: "ChainClient | None",
+        chain: ChainClient | None,
         peer: Peer = API,
         *,
         is_needed: bool = True,
@@ -190,7 +190,7 @@ class ApiClient:
 
     def signed(
         self,
-        signer: "Signer",
+        signer: Signer,
         method: str,
         path: str,
         *,
@@ -201,10 +201,6 @@ class ApiClient:
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
         """A protected request; signed again for every attempt, over another block each time."""
-        from bounty_protocol.auth.sign import RequestToSign
-
-        from service_cli.chain.outside import ExternalSigner
-
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
         patience = _Patience(PATIENCE_SECONDS)
@@ -220,10 +216,7 @@ class ApiClient:
 
         return self._settle(attempt, (401, *retry), patience)
 
-    def _approve(self, signer: "Signer", request: "RequestToSign", used: set[BlockNumber], summary: str) -> str:
-        from bounty_protocol.auth.sign import approval_header
-        from bounty_protocol.auth.signature import recover
-        from bounty_protocol.auth.typed_data import SigningDomain, digest, typed_data
+    def _approve(self, signer: Signer, request: RequestToSign, used: set[BlockNumber], summary: str) -> str:
 
         if self._chain is None:
             raise RuntimeError("a signed request needs the chain")
@@ -292,20 +285,20 @@ class ApiClient:
             pause(wait or 1)
 
 
-def api_of(settings: "Settings", chain: "ChainClient | None" = None, *, is_needed: bool = True) -> ApiClient:
+def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: bool = True) -> ApiClient:
     """The deployment's API; messages name the option where it was chosen by that."""
     peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
     return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed, hub=_hub_of(settings))
 
 
-def subgraph_of(settings: "Settings") -> tuple[ApiClient, str]:
+def subgraph_of(settings: Settings) -> tuple[ApiClient, str]:
     """The subgraph's endpoint as a client of its host, and the path to ask."""
     parts = urlsplit(settings.subgraph_endpoint())
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
 
 
-def _hub_of(settings: "Settings") -> str | None:
+def _hub_of(settings: Settings) -> str | None:
     return caip_10(settings.chain_id, settings.hub_address()) if settings.knows("SERVICE_HUB_ADDRESS") else None
 
 
@@ -314,15 +307,13 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     return api.get(f"/api/bounties/{bounty_id}")
 
 
-def withheld_verdict(api: ApiClient, signer: "Signer", path: str, summary: str) -> bytes:
+def withheld_verdict(api: ApiClient, signer: Signer, path: str, summary: str) -> bytes:
     """The bytes of a written Verdict that the operator withholds, which are for those who take part."""
     return api.signed(signer, "GET", f"{path}/document", summary=summary).body
 
 
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
     """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
-    from bounty_protocol.wire.delivery import DeliveryStatus
-
     path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
     answer = api.get(path, query, patient=patient)
     return answer.read(DeliveryStatus).exists
@@ -335,9 +326,6 @@ def pause(seconds: float) -> None:
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
     """The API's own error envelope; anything else is an answer this client does not know."""
-    from bounty_protocol.wire.errors import Error
-    from bounty_protocol.wire.reading import read
-
     try:
         answer = read_object(data)
         body = answer.get("error")

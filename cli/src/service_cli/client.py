@@ -49,14 +49,14 @@ from service_cli.queries.events import FinalBounty, ShownVerdict
 from service_cli.queries.judgeable import Judgeable, list_judgeable
 from service_cli.queries.listing import deployment, listed, require_deployment, show_bounty
 from service_cli.queries.status import KEYS, AccountsAtWork, show_status
-from service_cli.queries.submissions import Choice, SubmissionChoice
+from service_cli.queries.submissions import Choice, CommitmentBeginning
 from service_cli.queries.verdicts import show_verdicts
 from service_cli.queries.watch import watch_bounty
 from service_cli.ui.event import Event
 from service_cli.ui.output import OutputSink, redirected
 from service_cli.work.checking import Finding, review_page
 from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
-from service_cli.work.opening import open_chosen, open_submissions
+from service_cli.work.opening import open_one, open_submissions
 from service_cli.work.winning import open_winning_submission
 
 __all__ = ["Client", "Failed", "ProgressReport", "Refused", "ToBeSigned"]
@@ -67,7 +67,7 @@ R = TypeVar("R")
 Sort = Literal["newest", "deadline", "award"]
 Role = Literal["poster", "solver", "guardian", "claimant"]
 Named = tuple[Address, Bytes32] | str | None
-"""A Submission: its Solver and commitment, its number in the list or how its commitment begins, or none."""
+"""A Submission: its Solver and commitment, or how the commitment of one that was opened here begins; or none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +286,11 @@ class Client:
 
     def open_submission(
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
-    ) -> OpenedSubmission | OpenedBounty:
-        """The Submission with this number of the list, or whose commitment begins so."""
-        choice = SubmissionChoice.parse(submission)
+    ) -> OpenedSubmission:
+        """The Submission whose commitment begins so, with 16 digits or more."""
+        choice = CommitmentBeginning.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
-            return open_chosen(settings, bounty_id, choice, directory, None, original_names=original_names)
+            return open_one(settings, bounty_id, choice, directory, None, original_names=original_names)
 
     def record_verdict(
         self,
@@ -301,8 +301,8 @@ class Client:
         replace: bool = False,
         unopened: bool = False,
     ) -> AnchoredVerdict:
-        """Publish the reasons and record an award to ``winner``, a Solver with a commitment or a number of the list;
-        with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
+        """Publish the reasons and record an award to ``winner``, a Solver with a commitment, or how that of opened
+        work begins; with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             return record_verdict(settings, bounty_id, _choice(winner), reasons.encode(), options)
@@ -385,4 +385,4 @@ def _done(found: object, kind: type[R]) -> R:
 
 
 def _choice(winner: Named) -> Choice | None:
-    return SubmissionChoice.parse(winner) if isinstance(winner, str) else winner
+    return CommitmentBeginning.parse(winner) if isinstance(winner, str) else winner

@@ -4,7 +4,6 @@ Use the HTTP client of your choice, with the bytes and the URL that were signed.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
 from urllib.parse import SplitResult, urlsplit
 
 from bounty_protocol.auth.eip712 import typed_data_digest
@@ -25,24 +24,6 @@ SignTypedData = Callable[[Mapping[str, object]], bytes]
 """A wallet: EIP-712 typed data to its signature."""
 
 
-class AccountWithKey(Protocol):
-    """An account of eth-account."""
-
-    @property
-    def key(self) -> bytes:
-        """32 bytes."""
-
-
-class KeyWithBytes(Protocol):
-    """A private key of eth-keys or coincurve's style."""
-
-    def to_bytes(self) -> bytes:
-        """32 bytes."""
-
-
-PrivateKey = bytes | str | int | AccountWithKey | KeyWithBytes
-
-
 def sign_request(
     method: str,
     url: str,
@@ -50,21 +31,20 @@ def sign_request(
     *,
     rpc_url: str,
     hub_address: str,
-    private_key: PrivateKey | None = None,
+    private_key: bytes | str | None = None,
     wallet: tuple[str, SignTypedData] | None = None,
 ) -> dict[str, str]:
     """The ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
 
-    ``private_key``: 32 bytes, their hexadecimal digits with 0x or without, the number, an eth-account account or an
-    eth-keys key. ``wallet``: an address and a function that signs typed data (a hardware wallet, the owners of a
-    contract wallet). Raises ``ValueError``, which never repeats a key, for a malformed argument, and
-    ``ChainUnavailable`` where the chain cannot be read.
+    ``private_key``: 32 bytes, or their hexadecimal digits with 0x or without. ``wallet``: an address and a function
+    that signs typed data (a hardware wallet, the owners of a contract wallet). Raises ``ValueError``, which never
+    repeats a key, for a malformed argument, and ``ChainUnavailable`` where the chain cannot be read.
     """
     if (private_key is None) is (wallet is None):
         raise ValueError("give a private_key or a wallet, one of the two")
     if not isinstance(body, bytes | bytearray | memoryview):
         raise ValueError("the body is the bytes that will be sent")
-    address, sign = _of_wallet(wallet) if private_key is None else _of_key(key_bytes(private_key))
+    address, sign = _of_wallet(wallet) if private_key is None else _of_key(private_key)
     parts = _web_address(url, "the url of a request")
     _web_address(rpc_url, "the rpc_url")
     request = RequestToSign(method, parts.path, parts.query, bytes(body), audience_of(url))
@@ -73,22 +53,6 @@ def sign_request(
     approval = request.approval(number, block_hash)
     signature = sign(typed_data(SigningDomain(chain_id, domain_hub), approval))
     return {"Authorization": approval_header(address, signature, approval)}
-
-
-def key_bytes(key: PrivateKey) -> bytes:
-    """A private key in any usual form as 32 bytes; ``ValueError``, which does not repeat it, for anything else."""
-    if isinstance(key, str):
-        return parse_private_key(key.strip())
-    if isinstance(key, int) and not isinstance(key, bool):
-        found: object = key.to_bytes(32, "big") if 0 < key < 2**256 else None
-    elif isinstance(key, bytes | bytearray | memoryview):
-        found = bytes(key)
-    else:
-        found = key.to_bytes() if hasattr(key, "to_bytes") else getattr(key, "key", None)
-    if not isinstance(found, bytes) or len(found) != 32:
-        raise ValueError("a private key: 32 bytes, their hexadecimal digits, the number, or an account that holds it")
-    account_of_key(found)
-    return bytes(found)
 
 
 def _web_address(url: str, what: str) -> SplitResult:
@@ -111,8 +75,10 @@ def _recent_block(rpc: Rpc) -> tuple[ChainId, BlockNumber, Bytes32]:
     return chain_id, block.number, block.hash
 
 
-def _of_key(private_key: bytes) -> tuple[Address, SignTypedData]:
-    return account_of_key(private_key), lambda data: sign_digest(typed_data_digest(data), private_key)
+def _of_key(private_key: bytes | str) -> tuple[Address, SignTypedData]:
+    digits = private_key if isinstance(private_key, str) else bytes(private_key).hex()
+    key = parse_private_key(digits.strip())
+    return account_of_key(key), lambda data: sign_digest(typed_data_digest(data), key)
 
 
 def _of_wallet(wallet: tuple[str, SignTypedData] | None) -> tuple[Address, SignTypedData]:

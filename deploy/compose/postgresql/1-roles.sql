@@ -2,6 +2,7 @@
 -- on an empty volume.
 CREATE ROLE service_migrator LOGIN;
 CREATE ROLE service_api LOGIN;
+CREATE ROLE service_pages LOGIN;
 CREATE ROLE service_indexer LOGIN;
 CREATE ROLE service_reviewer LOGIN;
 CREATE ROLE service_delivery LOGIN;

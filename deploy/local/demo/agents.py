@@ -191,10 +191,11 @@ async def _judge(cast: Cast, verified: Verified, guardians: list[AgentAtWork], b
         await asyncio.sleep(0.2)
     for guardian in guardians:
         opened = await _until(partial(guardian.call, "open_work", bounty_id=bounty_id), bool)
-        same = same_files(_only_one_below(opened["directory"]), directory)
+        work = _only_one_below(opened["directory"])
+        same = same_files(work, directory)
         verified("open", f"{guardian.name} has files identical to the submitted ones", same)
         reasons = f"Meets every criterion; bench.py printed 3.4. Checked by {guardian.name}.\n"
-        await guardian.carry_out("prepare_verdict", bounty_id=bounty_id, reasons=reasons, submission="1")
+        await guardian.carry_out("prepare_verdict", bounty_id=bounty_id, reasons=reasons, submission=work.name)
     view = cast.stack.hub.hub.call("getBounty", bounty_id)
     verified(
         "judge", "two of three Verdicts made the award final", (view[13], view[15]) == (1, cast.address("solver-1"))

@@ -7,7 +7,7 @@ Each is started through the console entry point that its image uses. Secrets rea
 from dataclasses import dataclass
 from typing import Final
 
-ROLES: Final = ("service_api", "service_indexer", "service_reviewer", "service_delivery")
+ROLES: Final = ("service_api", "service_pages", "service_indexer", "service_reviewer", "service_delivery")
 """Login roles of PostgreSQL beside the migrator, which owns the database; `grants.sql` gives them their rights."""
 MIGRATOR: Final = "service_migrator"
 

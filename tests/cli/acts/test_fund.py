@@ -5,8 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.abi import hub_abi
-from eth_abi.abi import decode
 
 from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
@@ -80,32 +78,6 @@ def test_creation__another_roster_while_it_is_sent__reverts_instead_of_being_jud
     assert spent() == (0, 0)
     ledger.advance_to(ledger.time() + 3_700)
     assert poster.run("poster:publish-fund", str(path)).last["event"] == "publish_fund.bounty_created"
-    assert spent() == (ESCROW, 1)
-
-
-@pytest.fixture
-def announced(ledger: Ledger) -> Iterator[int]:
-    """The moment from which another roster is in effect; it is, when the test ends."""
-    version = ledger.contract.call("currentRosterVersion")
-    _, quorum, accounts, keys, *_ = ledger.contract.call("getRoster", version)
-    ledger.contract.transact(ledger.people.owner.wallet, "publishRoster", list(accounts), list(keys), quorum)
-    newest, effective = ledger.contract.call("announcedRoster")
-    yield int(effective)
-    if ledger.time() < effective:
-        ledger.advance_to(effective)
-    ledger.hub = replace(ledger.hub, roster_hash="0x" + ledger.contract.call("getRoster", newest)[0].hex())
-
-
-def test_creation__while_another_roster_is_announced__is_signed_for_no_longer_than_the_current_one(
-    ledger: Ledger, poster: Terminal, page: str, spent: Purse, announced: int
-) -> None:
-    ran = poster.run("poster:publish-fund", page)
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    sent = ledger.node.rpc.call("eth_getTransactionByHash", ran.last["tx_hash"])
-    assert isinstance(sent, dict)
-    create = hub_abi().functions["createBountyWithAuthorization"]
-    values = decode([parameter.type for parameter in create.inputs], bytes.fromhex(sent["input"][10:]))
-    assert dict(zip((parameter.name for parameter in create.inputs), values, strict=True))["validBefore"] == announced
     assert spent() == (ESCROW, 1)
 
 

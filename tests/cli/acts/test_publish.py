@@ -25,7 +25,7 @@ from tests.cli.kill import run_killed
 from tests.cli.ledger import ESCROW, Ledger
 from tests.cli.lies import lie_at
 from tests.cli.screen import text_of
-from tests.cli.servers import Lost, Params, RpcProxy
+from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
 
 AUTHORIZED = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
@@ -234,34 +234,6 @@ def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_
         ran = mixed.run("poster:publish-fund", str(page), code=1)
         assert ran.last["code"] == "deployment_mismatch"
         assert "signing:" not in ran.words
-
-
-def test_publish_fund__relayed_by_somebody_else__is_found_and_not_sent_again(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before = balance(ledger)
-
-    def relay(method: str, params: list[object]) -> dict[str, object] | None:
-        if method == "eth_sendRawTransaction":
-            wallet = ledger.people.solvers[1].wallet
-            wallet.forget_nonce()
-            data = decoded(ledger, str(params[0]))
-            wallet.send(ledger.node.w3, data, to=ledger.contract.address)
-            raise Lost
-        return None
-
-    rpc.before = relay
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.last["event"] == "publish_fund.bounty_created"
-    assert before - balance(ledger) == ESCROW
-
-
-def decoded(ledger: Ledger, raw: str) -> bytes:
-    """The call data of a signed transaction."""
-    from eth_account.typed_transactions.typed_transaction import TypedTransaction
-    from hexbytes import HexBytes
-
-    return bytes(HexBytes(TypedTransaction.from_bytes(HexBytes(raw)).as_dict()["data"]))
 
 
 def refuse_sending(rpc: RpcProxy) -> None:

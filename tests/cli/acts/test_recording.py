@@ -3,13 +3,11 @@
 import errno
 import os
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
 from bounty_protocol.crypto import archive_read
 from service_cli.chain import sender
-from service_cli.work import sealing
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -85,43 +83,6 @@ def full(*_: object) -> None:
 
 def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
-
-
-def test_submit__a_replacement_of_uploaded_work__keeps_its_bytes_until_the_newer_is_recorded(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
-    solver.run("solver:submit", bounty, work)
-    (sealed,) = solver.home.rglob("ciphertext.age")
-    folder, content = sealed.parent, sealed.read_bytes()
-    former = folder / on_chain(ledger, bounty)
-    change(solver)
-    by_wallet(ledger, solver, "--replace", bounty, work)  # sealed and shown, and never sent
-    assert (former / "ciphertext.age").read_bytes() == content
-    solver.run("solver:submit", bounty, work)
-    assert on_chain(ledger, bounty) != former.name
-    assert list(solver.home.rglob("ciphertext.age")) == [sealed]
-
-
-def test_submit__after_the_deadline_of_a_sealing_that_ended__names_the_only_bytes_of_what_is_recorded(
-    ledger: Ledger, solver: Terminal, work: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    number, _page = ledger.fund(seconds=1_000)
-    kept = solver.run("solver:submit", "--without-api", str(number), work).event("submit.sealed_kept")
-    former = on_chain(ledger, str(number))
-    change(solver)
-    with monkeypatch.context() as patch:
-        patch.setattr(sealing, "_sealed", full)
-        solver.run("solver:submit", "--replace", "--without-api", str(number), work, code=1)
-    ledger.advance_to(ledger.time() + 2_000)
-    late = solver.run("solver:submit", str(number), work, code=1)
-    assert late.last["code"] == "bounty_not_accepting"
-    assert former in str(late.last["message"])
-    folder = Path(str(kept["directory"])) / former
-    assert (folder / "ciphertext.age").exists()
-    assert f"give a Guardian {folder}." in str(late.last["next_action"])
-    folder.rename(folder.with_name("elsewhere"))
-    late = solver.run("solver:submit", str(number), work, code=1)
-    assert "give a Guardian the folder that" in str(late.last["next_action"])
 
 
 def test_submit__of_what_was_replaced__needs_the_solver_s_word(

@@ -1,8 +1,5 @@
 """``solver:submit`` when something beside it fails: the API away, a slow wallet, a read model behind the chain."""
 
-import os
-import signal
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +11,7 @@ from service_cli.work import storage
 from service_cli.work.storage import UploadAddress, upload
 
 from tests.cli.api_twin import ApiTwin, refusal
-from tests.cli.kill import CLIENT, run_killed
+from tests.cli.kill import run_killed
 from tests.cli.ledger import Ledger
 from tests.cli.servers import Lost, Reply, Request, RpcProxy, Server, as_json
 from tests.cli.terminal import Ran, Terminal
@@ -186,30 +183,3 @@ def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_upload
     assert alone.names == ["submit.submission_recorded", "submit.sealed_kept"]
     kept = {path.name for path in Path(str(alone.last["directory"])).iterdir()}
     assert {"envelope.json", "ciphertext.age"} <= kept
-
-
-@pytest.mark.parametrize("route", ["upload_url", "put", "prepare"])
-def test_submit__killed_at_a_request__continues_with_the_same_bytes_and_leaves_no_draft(
-    ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
-) -> None:
-    started: list[subprocess.Popen[bytes]] = []
-
-    def strike(_: Request) -> Reply:
-        os.kill(started[0].pid, signal.SIGKILL)
-        raise Lost
-
-    api.scripts[route] = strike
-    command = [CLIENT, "solver:submit", bounty, work]
-    with subprocess.Popen(command, env=solver.variables(), cwd=solver.home, stderr=subprocess.DEVNULL) as process:
-        started.append(process)
-    assert process.returncode == -signal.SIGKILL
-    (sealed,) = solver.home.rglob("ciphertext.age")
-    before = sealed.read_bytes()
-    (sealed.parent / ".ciphertext.age.0123456789ab.partial").write_bytes(b"left by a process killed while it sealed")
-    del api.scripts[route]
-    ran = solver.run("solver:submit", bounty, work)
-    assert ran.last["submission_commitment"] == on_chain(ledger, bounty)
-    assert list(api.objects.values()) == [before]
-    (Path(work) / "main.py").write_text("print(2)\n")
-    solver.run("solver:submit", "--replace", bounty, work)
-    assert not list(sealed.parent.glob(".*partial"))

@@ -169,7 +169,7 @@ def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_af
         bounty,
         "awarded",
         "--unopened",
-        "--submission",
+        solver,
         ledger.submission(int(bounty), solver),
     )
     none = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")

@@ -14,7 +14,7 @@ def told(capsys: pytest.CaptureFixture[str], exported: dict[str, str], fallback:
     return capsys.readouterr().err
 
 
-def test_dotenv__with_every_kind_of_value__shows_addresses_without_credentials_and_no_key(
+def test_what_a_file_decides_is_named_without_values(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     values = {
@@ -27,8 +27,5 @@ def test_dotenv__with_every_kind_of_value__shows_addresses_without_credentials_a
         POSTER: KEY,
         f"{POSTER}_FILE": KEY,
     }
-    assert told(capsys, {}, values) == (
-        "note: taken from .env: SERVICE_API_BASE_URL=malformed, SERVICE_BEACON_URLS, SERVICE_CHAIN_ID=84532, "
-        f"SERVICE_ESCROW_TOKEN_ADDRESS={HUB}, SERVICE_HUB_ADDRESS=malformed, "
-        "SERVICE_RPC_URL=https://rpc.example:8545/…\n"
-    )
+    named = "SERVICE_API_BASE_URL, SERVICE_BEACON_URLS, SERVICE_CHAIN_ID, SERVICE_ESCROW_TOKEN_ADDRESS"
+    assert told(capsys, {}, values) == (f"note: taken from .env: {named}, SERVICE_HUB_ADDRESS, SERVICE_RPC_URL\n")

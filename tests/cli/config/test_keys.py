@@ -82,20 +82,6 @@ def test_submit__of_the_working_directory_with_its_dotenv__is_refused_before_any
     assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
 
 
-def test_submit__of_a_folder_with_its_own_key_file_and_a_wallet__is_refused_unread(
-    ledger: Ledger, solver: Terminal, bounty: str
-) -> None:
-    (solver.home / "work").mkdir()
-    key = solver.home / "work" / "notes"
-    key.write_text("not even a key\n")
-    environment = {k: v for k, v in solver.environment.items() if "PRIVATE_KEY" not in k}
-    home = Terminal(solver.home, {**environment, f"{SOLVER}_FILE": str(key)})
-    address = ledger.people.solvers[0].address
-    ran = home.run("solver:submit", "--solver-address", address, bounty, "work", code=1)
-    assert ran.last["code"] == "secret_in_artifact"
-    assert str(ran.last["message"]).startswith("notes holds")
-
-
 LOOKS = {
     ".env": "A=1\n",
     ".git/config": "[core]\n",

@@ -34,7 +34,7 @@ class Kind(StrEnum):
     AUTHORIZES = "signs an authorization of the token"
     ALLOWS = "gives an allowance"
     SEALS = "seals work"
-    LISTS = "takes a Submission by its number"
+    LISTS = "reads a bounty's list"
     JUDGES = "records a Verdict"
     OPENS = "opens work"
     DELIVERS = "delivers a content key"
@@ -239,33 +239,11 @@ ACTS: Final[Mapping[str, Act]] = {
             bounty=lambda world: world.bounties.judged,
         ),
         Act(
-            "award by number",
-            "guardian-1",
-            lambda world: (
-                "guardian:verdict",
-                world.bounties.judged,
-                "awarded",
-                "--unopened",
-                "--submission",
-                "1",
-                "body.md",
-            ),
-            "guardian_verdict.recorded",
-            _JUDGES | {Kind.LISTS},
-            _judged("awarded"),
-            bounty=lambda world: world.bounties.judged,
-        ),
-        Act(
-            "open and award by number",
+            "open and award",
             "guardian-1+new",
             lambda world: (
-                "guardian:verdict",
-                world.bounties.judged,
-                "awarded",
-                "--unopened",
-                "--submission",
-                "1",
-                "body.md",
+                *("guardian:verdict", world.bounties.judged, "awarded"),
+                *("--submission", world.bounties.judged_works[0].commitment[:18], "body.md"),
             ),
             "guardian_verdict.recorded",
             _JUDGES | {Kind.LISTS, Kind.OPENS},
@@ -299,10 +277,10 @@ ACTS: Final[Mapping[str, Act]] = {
             "guardian-1",
             lambda world: (
                 *("guardian:verdict", "--replace", world.bounties.judged, "awarded", "--unopened"),
-                *("--submission", "1", "body.md"),
+                *(world.bounties.judged_works[0].solver, world.bounties.judged_works[0].commitment, "body.md"),
             ),
             "guardian_verdict.recorded",
-            _JUDGES | {Kind.LISTS},
+            _JUDGES,
             _judged("awarded"),
             prepare=_has_verdict_before,
             bounty=lambda world: world.bounties.judged,

@@ -110,15 +110,12 @@ class Judge:
     """What one operator of node and API got by forging alike in both."""
     _reports: dict[str, Mapping[str, object]] = field(default_factory=dict)
     """What was reported as done last, by the event's name: a later run may find it gone and do it again."""
-    _opened: dict[int, str] = field(default_factory=dict)
+    _opened: set[str] = field(default_factory=set)
     """The commitment of what the Guardian opened under which number."""
     _heard: int = 0
     _offers: int = 0
     _has_seen: bool = False
     """Whether an honest run has found what another machine funded; that was final before the play."""
-
-    def __post_init__(self) -> None:
-        self._opened = {work.number: work.commitment for work in self.world.bounties.judged_works}
 
     def find(self, what: str) -> None:
         """Note it, once."""
@@ -212,13 +209,9 @@ class Judge:
         works = {
             work.commitment: work for work in (*self.world.bounties.awarded_works, *self.world.bounties.judged_works)
         }
-        numbers = dict[str, int]()
         for event in ran.events:
-            if event["event"] == "guardian_open.submission_listed":
-                numbers[str(event["submission_commitment"])] = int(str(event["number"]))
             if str(event["event"]).endswith(".artifact_opened"):
-                if (number := numbers.get(str(event["submission_commitment"]))) is not None:
-                    self._opened[number] = str(event["submission_commitment"])
+                self._opened.add(str(event["submission_commitment"]))
                 work = works.get(str(event["submission_commitment"]))
                 files = files_below(self.home.home / str(event["output_dir"]))
                 if work is None or files != work.files:
@@ -236,9 +229,9 @@ class Judge:
         if str(bounty) not in words or wanted not in words:
             self.find(f"a Verdict that the command does not name: {wanted} on bounty {bounty}")
         elif "--submission" in words:
-            number = int(words[words.index("--submission") + 1])
-            if named != self._opened.get(number):
-                self.find(f"a Verdict for {named} of {solver}; number {number} was {self._opened.get(number)}")
+            beginning = words[words.index("--submission") + 1]
+            if named not in self._opened or not named.startswith(beginning):
+                self.find(f"a Verdict for {named} of {solver}, and {beginning} was meant; opened are {self._opened}")
         elif kind == 1 and named not in words:
             self.find(f"a Verdict for {named}, which the command does not name")
 

@@ -358,9 +358,9 @@ def _honestly(world: World, act: Act, home: Terminal) -> Iterator[tuple[tuple[st
 
 
 def _in_full(world: World, words: tuple[str, ...]) -> tuple[str, ...]:
-    """The same with Solver and commitment in the place of the Submission's number."""
+    """The same with Solver and commitment in the place of the commitment's first digits."""
     place = words.index("--submission")
-    work = world.bounties.judged_works[int(words[place + 1]) - 1]
+    work = next(each for each in world.bounties.judged_works if each.commitment.startswith(words[place + 1]))
     return (*words[:place], work.solver, work.commitment, *words[place + 2 :])
 
 

@@ -40,9 +40,8 @@ DELEGATED: Final = "0xef0100" + "11" * 20
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """A Submission as it was sealed by honest runs; ``number`` is its place in the bounty's list."""
+    """A Submission as it was sealed by honest runs."""
 
-    number: int
     solver: str
     commitment: str
     files: dict[str, bytes]
@@ -373,4 +372,4 @@ def _submit(world: World, bounty: str, number: int) -> Work:
     home = world.home(f"solver-{number}")
     recorded = home.run("solver:submit", bounty, "work").event("submit.submission_recorded")
     files = {"main.py": (home.home / "work" / "main.py").read_bytes()}
-    return Work(number, str(recorded["solver"]), str(recorded["submission_commitment"]), files)
+    return Work(str(recorded["solver"]), str(recorded["submission_commitment"]), files)

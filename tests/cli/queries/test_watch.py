@@ -27,24 +27,6 @@ class Clock:
         next(self._steps)()
 
 
-def test_watch__a_bounty_that_is_final__ends_with_its_outcome(ledger: Ledger, poster: Terminal, ended: int) -> None:
-    ran = poster.run("bounty:watch", str(ended))
-    names = [event["name"] for event in ran.events if event["event"] == "bounty_watch.event"]
-    verdicts = [event for event in ran.events if event.get("name") == "VerdictRecorded"]
-    assert {event["kind"] for event in verdicts} == {"awarded"}
-    (end,) = [event for event in ran.events if event.get("name") == "BountyFinalized"]
-    assert (end["outcome"], end["reason"]) == ("awarded", "judged")
-    assert names[:4] == ["BountyCreated", "SubmissionRecorded", "VerdictRecorded", "VerdictRecorded"]
-    assert ran.last == {
-        "event": "bounty_watch.final",
-        "bounty_id": str(ended),
-        "outcome": "awarded",
-        "settlement_reason": "judged",
-        "winner": ledger.people.solvers[1].address,
-        "submission_commitment": ran.last["submission_commitment"],
-    }
-
-
 def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
     ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

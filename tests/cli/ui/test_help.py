@@ -139,14 +139,6 @@ def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: st
         assert ran.last["event"] == case.event
 
 
-def test_examples__of_every_command__are_there_and_fit_a_terminal(shell: Terminal) -> None:
-    assert {name for name, _ in EXAMPLES} == set(COMMANDS)
-    for name, line in EXAMPLES:
-        assert line.split()[1] == name
-        assert f" {line}\n" in shell.run("help", name, COLUMNS="80").stdout
-        assert len(line) <= 68
-
-
 def test_command_with_a_space_is_the_one_with_a_colon(shell: Terminal) -> None:
     assert shell.run("poster", "new", "page.md").names == ["poster_new.written"]
     assert "No such command" in shell.run("poster", "newest", code=2).words

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId
-from service_cli.queries.events import ListedBounty, ShownBounty
+from service_cli.queries.events import ShownBounty
 from service_cli.ui.event import Event
 from service_cli.ui.screen import Screen
 from service_cli.ui.text import Token
@@ -22,7 +22,6 @@ from tests.cli.screen import Seen, at_terminal
 from tests.cli.submitted import Submitted
 from tests.cli.terminal import Terminal
 
-SAMPLES = [each for each in samples() if not kinds()[each[0]].FOR_PROGRAMS]
 HOSTILE_SAMPLES = [each for each in samples(HOSTILE) if not kinds()[each[0]].FOR_PROGRAMS]
 CODES = re.compile("\x1b\\[[0-9;]*m")
 DRIVING = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2066-\u2069]")
@@ -48,27 +47,11 @@ def shown(*events: Event, columns: int = 80, following: str | None = None, token
     return "".join(screen.show(event, following) for event in events) + screen.rest()
 
 
-@pytest.mark.parametrize(("name", "fields"), SAMPLES, ids=lambda value: value if isinstance(value, str) else "")
-def test_text_of_each_event_fits_every_width(name: str, fields: Mapping[str, object]) -> None:
-    for columns in (60, 80, 200):
-        text = shown(made(name, fields), columns=columns)
-        assert text.endswith("\n")
-        assert "None" not in text
-        assert all(len(line) <= columns for line in text.splitlines() if len(line.split()) > 2 and "0x" not in line)
-
-
 @pytest.mark.parametrize(("name", "fields"), HOSTILE_SAMPLES, ids=lambda value: value if isinstance(value, str) else "")
 def test_text_of_strangers_drives_no_terminal(name: str, fields: Mapping[str, object]) -> None:
     text = shown(made(name, fields), token=Evil)
     assert not DRIVING.search(text)
     assert not re.search("\u0301{4}", text)
-
-
-def test_rows_that_follow_each_other_are_one_table() -> None:
-    rows = [ListedBounty(to_json(replace(sample_bounty.item(), bounty_id=BountyId(number)))) for number in (1, 2)]
-    lines = shown(*rows).splitlines()
-    assert lines[0].split()[:3] == ["Bounty", "Award", "Work"]
-    assert [line.split()[0] for line in lines[1:]] == ["1", "2"]
 
 
 def test_page_of_a_stranger_stands_behind_bars() -> None:

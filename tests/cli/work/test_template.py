@@ -64,7 +64,7 @@ def test_filled_in_template_is_ready() -> None:
         filled = filled.replace(placeholder, f"'{words}'" if placeholder in text.split("acceptance")[0] else words)
     page = filled.encode()
     assert not list(leftovers(page))
-    assert not review(Material(parse_challenge(page), page, now)).issues
+    assert not review(Material(parse_challenge(page), page, now))
 
 
 def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Ledger, poster: Terminal) -> None:

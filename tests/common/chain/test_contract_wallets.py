@@ -1,8 +1,7 @@
 """Accounts that are contracts, on a real node: the honest are accepted, the hostile are not, nothing gets stuck."""
 
 import secrets
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from threading import Barrier, Event, Thread
 
 import pytest
@@ -26,7 +25,6 @@ from tests.clocks import StandingClock
 from tests.endpoints import Change, endpoint_before
 from tests.protocol.auth import wallets as w
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, HEAD, REQUEST, Chain, Key, block_hash, new_key, received
-from tests.providers import ProviderTwin, provider_before
 
 DIGEST = digest(DOMAIN, REQUEST.approval(BlockNumber(HEAD - 3), block_hash(HEAD - 3)))
 OWNER = new_key()
@@ -67,12 +65,6 @@ def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(
     assert is_refused(node, wallet, OWNER.sign(bytes(32)))
     assert is_refused(node, wallet, SIGNATURE + b"\0")
     assert is_refused(node, wallet, b"\x01")
-
-
-def test_wallet_with_code__under_the_same_approval_in_other_bytes__is_the_same_approval(node: AnvilServer) -> None:
-    wallet = w.place(node, w.ACCEPT_ALL)
-    first, second = verify(node, wallet, b"\x01"), verify(node, wallet, b"\x02" * 500)
-    assert first.approval_digest == second.approval_digest
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
@@ -151,25 +143,6 @@ def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_
     delegated = w.delegate(node, key.secret, w.place(node, w.owner_wallet(OWNER.address)))
     assert verify(node, delegated, SIGNATURE).signer == key.address
     assert is_refused(node, delegated, new_key().sign(DIGEST))
-
-
-def test_own_key_costs_no_call_and_another_one(node: AnvilServer) -> None:
-    class Counting(Rpc):
-        calls: list[str] = []  # noqa: RUF012
-
-        def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
-            return self
-
-        def batch(self, calls: list[Call]) -> list[object]:  # type: ignore[override]
-            self.calls.extend(method for method, _ in calls)
-            return super().batch(calls)
-
-    asked = made(Counting([node.url]), lambda: BlockNumber(0))
-    good = ApprovalHeader(OWNER.address, SIGNATURE, BlockNumber(HEAD - 3), block_hash(HEAD - 3))
-    verify_request(received(good), AUTHORITY, Chain(), asked)
-    assert Counting.calls == []
-    assert asked.ask(OWNER.address, DIGEST, b"\x02" * 65) is WalletAnswer.NO_CODE
-    assert Counting.calls == ["eth_call"]
 
 
 def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
@@ -295,52 +268,12 @@ def test_accepted_wallet_is_known_to_all_processes(node: AnvilServer) -> None:
     assert one._is_accepted(wallet, network_of(HOME))
 
 
-def test_only_all_places_taken_is_a_failure(node: AnvilServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    def failures(addresses: Iterable[str]) -> set[bool]:
-        found = set()
-        for address in addresses:
-            try:
-                view = asked.of_network(network_of(address))
-                account = new_key().address
-                view.admit(account)
-                view.ask(account, DIGEST, b"\x01")
-            except ServiceError as error:
-                assert error.code == "service_overloaded"
-                found.add(error.is_failure)
-        return found
-
-    asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
-    assert failures(f"198.51.100.{number}" for number in range(40)) == {False}, "of strangers in a second"
-    asked = made(Rpc([node.url]), lambda: BlockNumber(0), SystemClock())
-    assert failures([CAFE] * 70) == {False}, "of one network"
-    monkeypatch.setattr(contract_wallets, "MAX_AT_A_TIME", 0)
-    asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
-    assert failures([CAFE]) == {True}, "of all"
-
-
 def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
     asked = asking(node)
     asked._head = lambda: BlockNumber(0)
     node.kill()
     with pytest.raises(ChainUnavailable):
         asked.ask(OWNER.address, DIGEST, b"\x01")
-
-
-def test_wallet__behind_a_provider_that_limits_requests__is_not_decided_and_holds_no_place(
-    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    waited = list[float]()
-    monkeypatch.setattr(time, "sleep", waited.append)
-    wallet, head = w.place(node, w.owner_wallet(OWNER.address)), header_at(Rpc([node.url]), "latest").number
-
-    def ask(twin: ProviderTwin) -> WalletAnswer:
-        return made(Rpc([twin.url]), lambda: head).ask(wallet, DIGEST, SIGNATURE)
-
-    with provider_before(node.url) as twin:
-        twin.refuse_each(1, by_status=False)
-        with pytest.raises(ChainUnavailable) as caught:
-            ask(twin)
-    assert (caught.value.limited, waited) == (True, [])
 
 
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
@@ -416,13 +349,3 @@ def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silen
         second.raw = None  # and rests now: asked all the same, since two are needed
         third.raw = None
         assert asked.ask(wallet, DIGEST, SIGNATURE) is WalletAnswer.ACCEPTED
-
-
-def test_signature__that_no_endpoint_accepts__costs_one_call_of_one_endpoint(node: AnvilServer) -> None:
-    wallet = w.place(node, w.owner_wallet(OWNER.address))
-    head = header_at(Rpc([node.url]), "latest").number
-    with endpoint_before(node.url) as first, endpoint_before(node.url) as second:
-        asked = made(Rpc([first.url, second.url]), lambda: head)
-        assert asked.ask(OWNER.address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
-        assert asked.ask(wallet, DIGEST, b"\x01") is WalletAnswer.REFUSED
-    assert (first.asked, second.asked) == (["eth_call"] * 2, [])

@@ -1,7 +1,6 @@
 """How fresh a signed request is, on chains of any pace: by the times in their headers, at two calls an endpoint."""
 
-from collections.abc import Callable, Sequence
-from threading import Thread
+from collections.abc import Sequence
 
 import pytest
 from bounty_protocol.auth.header import ApprovalHeader
@@ -18,7 +17,6 @@ from service_common.chain.recent_blocks import RecentBlocks
 
 from tests.clocks import HandClock
 from tests.common.chain.paced import KEY, PacedChain, make, signed
-from tests.endpoints import endpoint_before
 from tests.protocol.auth.signing import AUTHORITY, DOMAIN, PLAIN_KEYS, REQUEST, block_hash, new_key, received
 
 
@@ -96,24 +94,6 @@ def test_numbers_far_ahead__cost_no_call() -> None:
     for number in range(20_000, 10_300, -100):
         assert service.receive(over(number)) is Reason.AHEAD
     assert len(service.chain.calls) == before
-
-
-def test_block__asked_for_a_moment_too_early__is_known_once_it_is_there() -> None:
-    service = make()
-    service.blocks.newest()
-    service.chain.clock.sleep(0.9)
-    assert service.receive(over(10_005)) is Reason.AHEAD
-    service.chain.clock.sleep(0.5)
-    service.blocks.newest()  # read for another request
-    assert service.receive(over(10_005)) is None
-
-
-def test_old_block__is_stale_also_beside_a_kept_header() -> None:
-    service = make()
-    service.blocks.newest()
-    assert service.receive(over(100)) is Reason.STALE
-    service.chain.clock.sleep(5.0)
-    assert service.calls_of(over(99)) == 0
 
 
 @pytest.mark.attack
@@ -283,29 +263,6 @@ def test_node__that_lacks_a_block_below_its_newest__is_asked_later(monkeypatch: 
         service.receive(header)
 
 
-def test_header__of_another_block_than_the_one_requested__is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
-    service = make()
-    header, block = signed(service.chain), service.chain.block
-    monkeypatch.setattr(service.chain, "block", lambda number: block(number if number > 9_990 else number - 1))
-    with pytest.raises(ChainUnavailable):
-        service.receive(header)
-
-
-def test_node__that_died__ends_no_request_as_unauthorized(node: AnvilServer) -> None:
-    node.mine(5)
-    clock = HandClock()
-    blocks = RecentBlocks(Rpc([node.url]), clock)
-    known = header_at(Rpc([node.url]), BlockNumber(3))
-    found = blocks.block_at(known.number, known.hash)
-    assert found is not None
-    assert found.hash == known.hash
-    node.kill()
-    clock.sleep(1.0)
-    for _ in range(3):
-        with pytest.raises(ChainUnavailable):
-            blocks.block_at(known.number, known.hash)
-
-
 def test_real_reorg__is_seen(node: AnvilServer) -> None:
     node.mine(20)
     clock, rpc = HandClock(), Rpc([node.url])
@@ -318,35 +275,3 @@ def test_real_reorg__is_seen(node: AnvilServer) -> None:
     found = blocks.block_at(BlockNumber(20), new.hash)
     assert found is not None
     assert found.hash == new.hash != old.hash
-
-
-def test_endpoint_without_a_newest_block_is_passed_over(node: AnvilServer) -> None:
-    node.mine(20)
-    with endpoint_before(node.url) as broken, endpoint_before(node.url) as sound:
-        broken.change = lambda _method, _params, _result: None
-        assert RecentBlocks(Rpc([broken.url, sound.url]), HandClock()).newest().number == 20
-        with pytest.raises(ChainUnavailable):
-            RecentBlocks(Rpc([broken.url]), HandClock()).newest()
-
-
-def test_callers__while_one_reads__go_on_with_the_kept_header() -> None:
-    service = make()
-    good = signed(service.chain)
-    assert service.receive(good) is None
-    service.chain.clock.sleep(2.0)
-    seen: list[Reason | None] = []
-    ask: Callable[..., list[object]] = service.chain.ask
-
-    def slow(endpoint: Endpoint, calls: Sequence[Call]) -> list[object]:
-        service.chain.ask = ask  # type: ignore[method-assign]
-        others = [Thread(target=lambda: seen.append(service.receive(good))) for _ in range(4)]
-        for other in others:
-            other.start()
-        for other in others:
-            other.join(timeout=5)
-        assert seen == [None] * 4
-        return ask(endpoint, calls)
-
-    service.chain.ask = slow  # type: ignore[method-assign]
-    assert service.receive(good) is None
-    assert seen == [None] * 4

@@ -1,15 +1,12 @@
 """Servers that keep their connections and say nothing are given up by the client's own clock, and used again later."""
 
-import os
 import signal
-import socket
 from collections.abc import Iterator
 
 import psutil
 import psycopg
 import pytest
 import structlog
-from bounty_protocol.vanished import STORE_SECONDS
 from local_stack import postgres, valkey
 from local_stack.postgres import PostgresServer
 from local_stack.process import Child
@@ -101,70 +98,6 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
     engine.dispose()
 
 
-def test_transaction__that_must_write_at_a_standby__is_away(server: PostgresServer) -> None:
-    standby = server.standby()
-    engine = make_engine(standby.url(), application="test", pool_size=1)
-
-    def write() -> None:
-        with writing(engine) as connection:
-            driver = connection.connection.driver_connection
-            assert isinstance(driver, psycopg.Connection)
-            driver.read_only = False  # PostgreSQL refuses BEGIN READ WRITE as a feature that it lacks, 0A000
-            connection.execute(text("SELECT 1"))
-
-    with pytest.raises(DatabaseUnavailable):
-        write()
-    engine.dispose()
-
-
-LEAVES = "SELECT pg_terminate_backend(pg_backend_pid())"
-FILLS_ITS_DISK = """
-    SET LOCAL temp_file_limit = 0; SET LOCAL work_mem = '64kB';
-    SELECT md5(each::text) FROM generate_series(1, 100_000) AS each ORDER BY 1
-"""
-
-
-@pytest.mark.parametrize("statement", [LEAVES, FILLS_ITS_DISK], ids=["leaves", "fills its disk"])
-def test_database__that_fails_under_a_cursor_of_the_driver__is_unavailable(
-    server: PostgresServer, statement: str
-) -> None:
-    engine = make_engine(server.url(), application="test", pool_size=1)
-
-    def execute(text: str) -> None:
-        with writing(engine) as connection:
-            driver = connection.connection.driver_connection
-            assert isinstance(driver, psycopg.Connection)
-            driver.execute(text)
-
-    with pytest.raises(DatabaseUnavailable):
-        execute(statement)
-    check_database(engine)
-    with pytest.raises(psycopg.ProgrammingError):  # a mistake of ours, not the server's
-        execute("SELECT nothing")
-    engine.dispose()
-
-
-@pytest.mark.parametrize(("after", "failures"), [(-1.0, 0), (60.0, 1)])
-def test_connection__that_the_server_closed__is_replaced_before_use_after_a_pause_and_else_once_it_failed(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch, after: float, failures: int
-) -> None:
-    monkeypatch.setattr(module, "CHECKED_AFTER_SECONDS", after)
-    engine = make_engine(server.url(), application="test", pool_size=2)
-    with engine.connect() as one, engine.connect() as other:
-        ids = [each.execute(text("SELECT pg_backend_pid()")).scalar_one() for each in (one, other)]
-    with psycopg.connect(server.url(), autocommit=True) as administrator:
-        for each in ids:
-            administrator.execute("SELECT pg_terminate_backend(%s, 10000)", [each])
-    failed = 0
-    for _ in range(3):
-        try:
-            check_database(engine)
-        except DatabaseUnavailable:
-            failed += 1
-    assert failed == failures
-    engine.dispose()
-
-
 def test_database__that_refuses_the_password__is_unavailable_and_the_log_says_why_without_it(
     server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,19 +112,6 @@ def test_database__that_refuses_the_password__is_unavailable_and_the_log_says_wh
     assert "-password" not in str(line)
 
 
-def test_database__that_runs_out_of_connections__is_unavailable_and_the_log_says_why(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "log", structlog.get_logger())
-    engine = make_engine(server.url(), application="test", pool_size=1)
-    engine.pool._timeout = 0.2  # type: ignore[attr-defined]
-    with engine.connect(), engine.connect(), capture_logs() as lines, pytest.raises(DatabaseUnavailable):
-        check_database(engine)
-    check_database(engine)
-    engine.dispose()
-    assert [line["reason"] for line in lines] == ["no connection became free in time"]
-
-
 def test_queue_server__that_stops_answering__is_given_up() -> None:
     with valkey.start() as server:
         redis = connect(server.url(), answer_seconds=1.0)
@@ -203,31 +123,3 @@ def test_queue_server__that_stops_answering__is_given_up() -> None:
         finally:
             send(server.child, signal.SIGCONT)
         assert redis.ping()
-
-
-def test_connections__of_stores__end_where_the_other_machine_is_gone(server: PostgresServer) -> None:
-    """Which the system sees by what nobody acknowledges; a server that is busy with a statement acknowledges."""
-    engines = [make_engine(server.url(), application="test", limited=limited) for limited in (True, False)]
-    found = []
-    for engine in engines:
-        with engine.connect() as connection:
-            driver = connection.connection.driver_connection
-            assert isinstance(driver, psycopg.Connection)
-            found.append(_unacknowledged(driver.fileno()))
-        engine.dispose()
-    with valkey.start() as queue_server:
-        redis = connect(queue_server.url())
-        redis.ping()
-        kept = redis.connection_pool.get_connection()
-        end = kept._get_socket()
-        assert end is not None
-        found.append(_unacknowledged(end.fileno()))
-        redis.connection_pool.release(kept)
-    assert found == [module.LIMITED_SECONDS, module.UNLIMITED_SECONDS, STORE_SECONDS]
-
-
-def _unacknowledged(descriptor: int) -> float:
-    """For how many seconds bytes may be unacknowledged before the connection ends."""
-    with socket.socket(fileno=os.dup(descriptor)) as same:
-        assert same.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
-        return same.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) / 1000

@@ -4,11 +4,9 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from bounty_protocol.chain.rpc import ChainUnavailable
-from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, MAX_ISSUES, Issue, ServiceError
-from flask import Flask
+from bounty_protocol.errors import MAX_ISSUES, Issue, ServiceError
 from service_common.web.parsing import load_json
-from service_common.web.problems import envelope, install_problems
+from service_common.web.problems import envelope
 
 
 def issues_of(error: ServiceError) -> list[dict[str, str]]:
@@ -77,39 +75,3 @@ def test_body__that_python_cannot_read__is_told_without_its_words(body: bytes) -
         load_json(body, Body, code="invalid_request")
     for issue in refused.value.issues:
         assert not {"sys.", "codec", "set_int_max", "Traceback"} & set(issue.message.split())
-
-
-@pytest.mark.parametrize(
-    ("error", "retry_after", "said"),
-    [
-        (
-            ChainUnavailable("no endpoint"),
-            str(DEFAULT_RETRY_AFTER_SECONDS),
-            "The chain cannot be reached at the moment.",
-        ),
-        (
-            ChainUnavailable("no endpoint", limited=True, retry_after=17),
-            "17",
-            "The service's node for the chain limits its requests at the moment.",
-        ),
-        (
-            ChainUnavailable("no endpoint", limited=True, retry_after=999_999_999),
-            "60",
-            "The service's node for the chain limits its requests at the moment.",
-        ),
-    ],
-)
-def test_chain__that_does_not_answer__is_503_with_when_to_ask_again(
-    error: ChainUnavailable, retry_after: str, said: str
-) -> None:
-    app = Flask(__name__)
-    install_problems(app)
-
-    @app.get("/")
-    def view() -> str:
-        raise error
-
-    answer = app.test_client().get("/")
-    assert (answer.status_code, answer.headers["Retry-After"]) == (503, retry_after)
-    assert answer.get_json()["error"]["code"] == "bounty_chain_state_unavailable"
-    assert answer.get_json()["error"]["message"] == said

@@ -11,9 +11,8 @@ from bounty_protocol.wire.delivery import DeliveryKey
 
 from service_cli.acts.verdict_events import DeliveredKey
 from service_cli.api import ApiClient
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import local_signer
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
@@ -22,7 +21,6 @@ from service_cli.queries.next_steps import watching
 from service_cli.queries.state import final_winner, read_state
 from service_cli.queries.submissions import Pair
 from service_cli.ui.output import emit
-from service_cli.ui.text import moment
 from service_cli.work.opening import SealedBounty, keyring_of
 
 
@@ -40,7 +38,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     if named not in (None, (bounty.winner, bounty.winning_submission)):
         message = "The contract does not name this Submission as the winner."
         raise CommandRefused("not_the_winner", message, next_action="Deliver only the finalized winner's key.")
-    session = ApiSession(chain, local_signer(settings, GUARDIAN_KEY))
+    session = Session(chain, local_signer(settings, GUARDIAN_KEY))
     api = session.api
     solver, commitment = final_winner(chain, state, api)
     delivery_key = _delivery_key(api, chain)
@@ -63,14 +61,10 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     """The key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
         published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
-        announced = chain.hub.announced_delivery_key() if published == ZERO_BYTES32 else None
-    if announced is not None:
-        begins = moment(announced[1], chain.latest().time)
-        message = f"The Hub has no delivery key: it was withdrawn, and the next one takes effect at {begins}."
-        raise CommandFailed("delivery_paused", message, next_action="Run the command again after that time.")
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."
-        raise CommandRefused("delivery_key_missing", message, next_action="Ask the operator to publish one on chain.")
+        next_action = "Run the command again once the operator's next key is in effect: service-cli doctor tells when."
+        raise CommandRefused("delivery_key_missing", message, next_action=next_action)
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
         return published

@@ -17,9 +17,8 @@ from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
 
 from service_cli.acts.fund import FUNDED, NONCES, creation_of, what_may_create
 from service_cli.acts.fund_events import FundedBounty
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal, journals_below, note_done
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer
 from service_cli.chain.token import is_unused
 from service_cli.errors import CommandRefused
@@ -31,16 +30,14 @@ MOST_LISTED: Final = 1_000
 """Open bounties of the account whose titles are compared."""
 
 
-def note_text(session: ApiSession[Signer], path: str | None, commitment: Bytes32) -> None:
+def note_text(session: Session[Signer], path: str | None, commitment: Bytes32) -> None:
     """Remember which text of a file this machine was asked to fund."""
     if path is not None:
         chain = session.chain
         note_done(chain.chain_id, chain.hub.address, *_names("text", session.account, path), commitment)
 
 
-def require_no_open_one(
-    session: ApiSession[Signer], page: ChallengePage, commitment: Bytes32, path: str | None
-) -> None:
+def require_no_open_one(session: Session[Signer], page: ChallengePage, commitment: Bytes32, path: str | None) -> None:
     """Go on only with consent while a bounty of this account from the same file, or with the same title, is open.
 
     So, too, while what was signed for another text of the file may still create one.
@@ -69,7 +66,7 @@ def _require_consent(bounty_id: BountyId, why: str) -> None:
         raise CommandRefused("earlier_bounty_open", message, next_action=next_action)
 
 
-def _of_file(session: ApiSession[Signer], commitment: Bytes32, path: str | None) -> list[BountyId]:
+def _of_file(session: Session[Signer], commitment: Bytes32, path: str | None) -> list[BountyId]:
     """The open bounties of its other texts; what may still create another one is asked for on the way."""
     if path is None:
         return []
@@ -81,7 +78,7 @@ def _of_file(session: ApiSession[Signer], commitment: Bytes32, path: str | None)
     return [one for one in sorted(found) if _is_open(chain, one, session.account)]
 
 
-def _of_text(session: ApiSession[Signer], commitment: Bytes32) -> Iterator[BountyId]:
+def _of_text(session: Session[Signer], commitment: Bytes32) -> Iterator[BountyId]:
     """What this machine's fundings of one text led to."""
     chain, first = session.chain, ("publish", session.account, commitment)
     for names in [first, *journals_below(chain.chain_id, chain.hub.address, *first)]:
@@ -94,9 +91,7 @@ def _of_text(session: ApiSession[Signer], commitment: Bytes32) -> Iterator[Bount
             _require_second(commitment, signed)
 
 
-def _created(
-    session: ApiSession[Signer], commitment: Bytes32, journal: Journal, *, is_over: bool
-) -> FundedBounty | None:
+def _created(session: Session[Signer], commitment: Bytes32, journal: Journal, *, is_over: bool) -> FundedBounty | None:
     """The bounty of a run that did not see it created; noted where the Hub has it, too.
 
     Of what is over, the log is read only where the token took an authorization of it.
@@ -128,7 +123,7 @@ def _require_second(commitment: Bytes32, signed: str) -> None:
         raise CommandRefused("earlier_bounty_pending", message, next_action=next_action)
 
 
-def _of_title(session: ApiSession[Signer], page: ChallengePage) -> Iterator[BountyId]:
+def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyId]:
     wanted = {"poster_address": session.account, "status": "open"}
     for item in listed(session.api, wanted, MOST_LISTED):
         title = item.get("title")

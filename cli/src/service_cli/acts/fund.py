@@ -36,7 +36,6 @@ from bounty_protocol.wire.reading import read
 from service_cli.acts.escrows import Escrow
 from service_cli.acts.fund_events import ApprovedAllowance, FundedBounty
 from service_cli.acts.pipeline import Plan
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.sender import send
@@ -179,7 +178,7 @@ class NextFunding:
 class Funding:
     """One page being funded by one account."""
 
-    session: ApiSession[LocalSigner]
+    session: Session[LocalSigner]
     page: ChallengePage
     commitment: Bytes32
     journal: Journal

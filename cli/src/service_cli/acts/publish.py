@@ -35,11 +35,10 @@ from service_cli.acts.fund import (
 )
 from service_cli.acts.fund_events import ANEW, ActiveGuardian, FundedBounty, FundingPreview, PublishedPage
 from service_cli.acts.pipeline import Plan, carry_out
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.chain.transactions import most_cost, require_balance, require_means
 from service_cli.config.environment import POSTER_KEY
@@ -75,7 +74,7 @@ class FundingConsent:
 def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
     """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
     challenge, commitment = _checked_page(settings, page)
-    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session.open(settings, local_signer(settings, POSTER_KEY))
     with _journal(session, commitment, consent) as journal:
         note_text(session, path, commitment)
         funding = Funding(session, challenge, commitment, journal)
@@ -152,7 +151,21 @@ def _publish_on_terms(
     require_means(chain, account, CREATION_CALLS[funded_by])
     if (explained := path_explained(chain, account, funded_by)) is not None:
         say(explained)
-    _publish(session, page, funding.commitment, challenge, conditions)
+    commitment = funding.commitment
+    answer = session.api.signed(
+        session.signer,
+        "POST",
+        "/api/bounty-challenge-specs/prepare-publication",
+        query={"poster_address": session.account},
+        body=page,
+        media_type="text/markdown",
+        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
+        retry=(502, 503),
+    ).json()
+    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
+    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
+    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
+    emit(PublishedPage(commitment, len(page), session.account, *terms))
     confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
@@ -179,7 +192,7 @@ def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _has(session: ApiSession[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
+def _has(session: Session[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
     with chain_errors():
         view = chain.hub.bounty(done.bounty_id)
@@ -277,7 +290,7 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 
 @contextmanager
-def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
+def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
     """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
@@ -287,32 +300,8 @@ def _journal(session: ApiSession[LocalSigner], commitment: Bytes32, consent: Fun
                 return
 
 
-def _publish(
-    session: ApiSession[LocalSigner],
-    page: bytes,
-    commitment: Bytes32,
-    challenge: ChallengePage,
-    conditions: HubConditions,
-) -> None:
-    """Publish the exact bytes, and compare every field of the answer with what is derived here."""
-    answer = session.api.signed(
-        session.signer,
-        "POST",
-        "/api/bounty-challenge-specs/prepare-publication",
-        query={"poster_address": session.account},
-        body=page,
-        media_type="text/markdown",
-        summary=f"publish this challenge page ({len(page)} bytes, {commitment}) as {session.account}",
-        retry=(502, 503),
-    ).json()
-    expected = {"byte_length": len(page), **_expected(session, challenge, commitment, conditions)}
-    require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
-    terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
-    emit(PublishedPage(commitment, len(page), session.account, *terms))
-
-
 def _expected(
-    session: ApiSession[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
+    session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
     """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))

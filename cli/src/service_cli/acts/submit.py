@@ -26,8 +26,8 @@ from service_cli.acts.recording import (
 from service_cli.acts.submit_events import KeptSubmission, SubmissionPreview, SubmittedWork
 from service_cli.acts.upload import upload_and_prepare, upload_late
 from service_cli.api import ApiClient
-from service_cli.api_session import ApiSession
 from service_cli.chain.journal import Journal
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import (
@@ -103,7 +103,7 @@ def submit(
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
     """The bounty as the checked chain has it, and whose work is submitted to it."""
-    session = ApiSession.open(settings, signer)
+    session = Session.open(settings, signer)
     return Work(session, read_state(session.chain, bounty_id))
 
 

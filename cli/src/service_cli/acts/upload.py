@@ -7,6 +7,7 @@ an earlier run uploaded is uploaded again only where the storage does not hold i
 from pathlib import Path
 
 from bounty_protocol.domain.envelope import Envelope
+from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.acts.recording import submit_call, unsent_submission
 from service_cli.acts.submit_events import CheckedEnvelope, UploadedCiphertext
@@ -17,6 +18,7 @@ from service_cli.queries.state import require_agreement, require_closed
 from service_cli.ui.output import emit, say
 from service_cli.ui.text import size
 from service_cli.work.sealing import CIPHERTEXT, PREPARED, UPLOADED, Work
+from service_cli.work.storage import read_target, upload
 
 _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it if it persists."
 
@@ -53,10 +55,6 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
     """Whether the storage took the bytes; False where it has them already."""
-    from bounty_protocol.wire.submissions import UploadTarget
-
-    from service_cli.work.storage import read_target, upload
-
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
     target = api.signed(

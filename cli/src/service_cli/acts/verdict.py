@@ -26,15 +26,14 @@ from service_cli.acts.verdict_checks import (
     VerdictOptions,
     await_pending,
     confirm_opened,
-    confirm_reasons,
     refuse_second,
     require_active,
     require_judging,
     require_seat,
+    text_of,
 )
 from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict
 from service_cli.api import ApiClient, withheld_verdict
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import (
     VERDICT_RECORDED,
@@ -47,7 +46,7 @@ from service_cli.chain.journal import (
 from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, account_topic, bounty_topic
 from service_cli.chain.sender import require_after
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import (
     HubCall,
@@ -63,10 +62,9 @@ from service_cli.disk import sync_folder
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian, watching
 from service_cli.queries.state import BountyState, read_again, read_state, require_same
-from service_cli.queries.submissions import Choice, Pair, submission_named
+from service_cli.queries.submissions import Choice, Pair, chosen_here
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import printable
-from service_cli.work.reasons import doubt_of, text_of
 
 _STEP: Final = TransactionStep(VERDICT_SIGNED)
 RECORDED: Final = JournalEntry.of(VERDICT_RECORDED, AnchoredVerdict)
@@ -134,17 +132,16 @@ def record_verdict(
     ``choice`` is whom it awards; without one no Submission is valid. What an earlier run reported is looked for again:
     a reorg may have taken it out, or an endpoint invented it.
     """
-    session = ApiSession.open(settings, local_signer(settings, GUARDIAN_KEY))
-    verdict = _written(session, bounty_id, choice, body, options)
+    session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
+    verdict = _written(session, bounty_id, choice, body)
     with _journal(session, verdict, verdict.report_commitment) as journal:
-        return carry_out(session, _plan(session, verdict, body.decode(), options, journal), journal)
+        return carry_out(session, _plan(session, verdict, options, journal), journal)
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictPreview:
     """A Verdict that could be recorded now. ``gas_cost`` is the most that recording it may cost, in wei;
-    ``is_unopened`` where this machine has not opened the work that it awards; ``doubt`` is what lets the reasons look
-    like a mistake."""
+    ``is_unopened`` where this machine has not opened the work that it awards."""
 
     bounty_id: BountyId
     guardian: Address
@@ -155,7 +152,6 @@ class VerdictPreview:
     judging_deadline: UnixSeconds
     gas_cost: Wei
     is_unopened: bool
-    doubt: str | None
 
 
 def preview_verdict(
@@ -166,9 +162,9 @@ def preview_verdict(
     Refused as that would refuse it. Signs and publishes nothing.
     """
     signer: Signer = local_signer(settings, GUARDIAN_KEY) if guardian is None else ExternalSigner(guardian)
-    session = ApiSession.open(settings, signer)
+    session = Session.open(settings, signer)
     chain, account = session.chain, session.account
-    verdict = _written(session, bounty_id, choice, body, VerdictOptions())
+    verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
     simulate(chain, account, verdict.call())
@@ -178,20 +174,17 @@ def preview_verdict(
         judging_deadline=verdict.state.bounty.judging_deadline,
         gas_cost=gas_cost(chain, account, verdict.call()).wei,
         is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
-        doubt=doubt_of(body.decode()),
     )
 
 
-def _written(
-    session: ApiSession[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes, options: VerdictOptions
-) -> Verdict:
+def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes) -> Verdict:
     """The Verdict with the document that this Guardian signs; refused where the Hub would take none of it."""
     chain = session.chain
     check_document(session.settings.environment, body, "The Verdict's body")
     state, named = read_state(chain, bounty_id), None
     require_seat(state, session.account)
     if choice is not None:
-        named = submission_named(chain, None if options.unpublished else session.api, bounty_id, choice)
+        named = chosen_here(chain, bounty_id, choice)
         require_active(chain, bounty_id, named)
     written = WrittenVerdict(
         kind=VerdictKind.NO_VALID_SUBMISSION if named is None else VerdictKind.AWARDED,
@@ -207,7 +200,7 @@ def _written(
 
 
 def _plan(
-    session: ApiSession[Signer], verdict: Verdict, reasons: str, options: VerdictOptions, journal: Journal
+    session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal
 ) -> Plan[AnchoredVerdict]:
     """The call that records it, once everything before its transaction is done, by this run or an earlier one."""
     chain = session.chain
@@ -240,7 +233,6 @@ def _plan(
     simulate(chain, session.account, verdict.call())
     require_affordable(chain, session.account, verdict.call())
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
-    confirm_reasons(reasons)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour
     _hand_out(session, later, options, journal, is_signed=False)
     _require_alone(session, later, read_again(chain, later.state), options)
@@ -250,7 +242,7 @@ def _plan(
 # --- beside other Verdicts
 
 
-def _require_alone(session: ApiSession[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions) -> None:
+def _require_alone(session: Session[Signer], verdict: Verdict, state: BountyState, options: VerdictOptions) -> None:
     """Refuse to sign what counts no more, or would take the place of another Verdict without that being wanted."""
     chain, account = session.chain, session.account
     require_judging(chain, state)
@@ -266,11 +258,11 @@ def _require_alone(session: ApiSession[Signer], verdict: Verdict, state: BountyS
     require_after(session, nonces, "another Verdict of yours")
 
 
-def _journal(session: ApiSession[Signer], verdict: Verdict, report: Bytes32 | str) -> AbstractContextManager[Journal]:
+def _journal(session: Session[Signer], verdict: Verdict, report: Bytes32 | str) -> AbstractContextManager[Journal]:
     return session.journal("verdict", str(verdict.bounty_id), session.account, report)
 
 
-def _others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[str]:
+def _others(session: Session[Signer], verdict: Verdict) -> Iterator[str]:
     """The reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
     chain = session.chain
     for *_, report in journals_below(
@@ -280,7 +272,7 @@ def _others(session: ApiSession[Signer], verdict: Verdict) -> Iterator[str]:
             yield report
 
 
-def _refuse_beside_another(session: ApiSession[Signer], verdict: Verdict) -> None:
+def _refuse_beside_another(session: Session[Signer], verdict: Verdict) -> None:
     """Refuse another Verdict while one that was signed here may still be recorded: the last one counts."""
     for report in _others(session, verdict):
         with _journal(session, verdict, report) as journal:
@@ -350,7 +342,7 @@ def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anchor
 
 
 def _hand_out(
-    session: ApiSession[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal, *, is_signed: bool
+    session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal, *, is_signed: bool
 ) -> None:
     """Put the document where others get it: with the service, or in the file of ``--unpublished``.
 
@@ -379,7 +371,7 @@ def _is_published(api: ApiClient, verdict: Verdict) -> bool:
     return True
 
 
-def _publish(session: ApiSession[Signer], verdict: Verdict) -> None:
+def _publish(session: Session[Signer], verdict: Verdict) -> None:
     """Store the document, and read it back by its commitment as anyone reads it; where the operator withholds it, as
     its Guardian does."""
     api, path = session.api, f"/api/written-verdicts/{verdict.report_commitment}"

@@ -10,11 +10,10 @@ from typing import Final, Literal
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
-from service_cli.api_session import ApiSession
 from service_cli.chain.agreement import Fact, agreed, disagreement
 from service_cli.chain.journal import was_opened
 from service_cli.chain.sender import keep_looking
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
@@ -24,7 +23,6 @@ from service_cli.queries.submissions import Pair, listing
 from service_cli.ui.consent import require_consent
 from service_cli.ui.output import say
 from service_cli.ui.text import moment
-from service_cli.work.reasons import doubt_of
 
 _POLL_SECONDS: Final = 1.0
 
@@ -55,7 +53,7 @@ def require_active(chain: ChainClient, bounty_id: BountyId, named: Pair) -> None
         with chain_errors():
             return each.hub.submission(bounty_id, named[0])
 
-    if agreed(chain, Fact.NUMBER, read) != named[1]:
+    if agreed(chain, Fact.SUBMISSION, read) != named[1]:
         message = "The named Submission is not that Solver's active one."
         raise CommandRefused("submission_not_active", message, next_action="guardian:judgeable lists the current ones.")
 
@@ -110,7 +108,7 @@ def await_pending(chain: ChainClient, account: Address) -> bool:
     return True
 
 
-def confirm_opened(session: ApiSession[Signer], bounty_id: BountyId, named: Pair | None, opts: VerdictOptions) -> None:
+def confirm_opened(session: Session[Signer], bounty_id: BountyId, named: Pair | None, opts: VerdictOptions) -> None:
     """Ask about work that was not opened on this machine: by mistake a Guardian should judge nothing that it never
     saw, and find nobody's work invalid that may be fine, or one that nobody can open."""
     chain = session.chain
@@ -120,18 +118,18 @@ def confirm_opened(session: ApiSession[Signer], bounty_id: BountyId, named: Pair
     elif not was_opened(chain.chain_id, chain.hub.address, bounty_id, *named):
         message = f"Submission {named[1]} of {named[0]} was not opened on this machine, and you are about to award it."
         next_action = (
-            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:10]}. If you judged it on another "
+            f"Open it: service-cli guardian:open {bounty_id} --submission {named[1][:18]}. If you judged it on another "
             "machine, add --unopened."
         )
         _ask(message, "award it unopened", next_action, is_given=opts.unopened)
 
 
-def _confirm_none_is_valid(session: ApiSession[Signer], bounty_id: BountyId, opts: VerdictOptions) -> None:
+def _confirm_none_is_valid(session: Session[Signer], bounty_id: BountyId, opts: VerdictOptions) -> None:
     chain, api = session.chain, None if opts.unpublished is not None else session.api
     try:
         found = listing(chain, api, bounty_id)
         if api is not None and found.api_agrees is False:
-            raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
+            raise disagreement(Fact.SUBMISSION, chain.named, api.peer.named)
     except ServiceError as error:  # a list that is missing keeps nobody from judging, and is no list without any
         message = (
             f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "
@@ -159,10 +157,13 @@ def _ask(message: str, what: str, next_action: str, *, is_given: bool = False) -
     require_consent(message, what, refusal, is_given=is_given)
 
 
-def confirm_reasons(text: str) -> None:
-    """Ask about what looks like a mistake: reasons stay on the record for good."""
-    if (problem := doubt_of(text)) is not None:
-        message = f"The reasons {problem}, and a recorded Verdict keeps them for good."
-        next_action = "Write them as Markdown text, then run the command again."
-        refusal = CommandRefused("reasons_doubtful", f"{message} Nothing was signed.", next_action=next_action)
-        require_consent(message, "record them as they are", refusal, is_given=False)
+def text_of(body: bytes) -> str:
+    """A body as text; refused where it is empty or none, since what is recorded is kept for good."""
+    if not body.strip():
+        message = "There are no reasons: what was named as their file is empty."
+        raise CommandRefused("reasons_unfinished", message, next_action="Write them as Markdown text.")
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError:
+        message = "The Verdict's body is not UTF-8."
+        raise CommandRefused("verdict_body_malformed", message, next_action="Save the file as UTF-8.") from None

@@ -38,7 +38,7 @@ class Fact(Enum):
     TERMS = ("a bounty's page, escrow and deadlines", "read_model_mismatch")
     REVEAL_POINT = ("the moment from which sealed work can be opened", "reveal_point_wrong")
     ROSTER = ("the Guardians whose keys open sealed work", "read_model_mismatch")
-    NUMBER = ("which Submission is meant", "sources_disagree")
+    SUBMISSION = ("which Submission is meant", "sources_disagree")
     WINNER = ("the outcome of a bounty and its winner", "read_model_mismatch")
     DELIVERY_KEY = ("the key to which a winning key is sealed", "sources_disagree")
     DONE = ("what an earlier run reported as done", "sources_disagree")

@@ -17,6 +17,7 @@ from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
+from bounty_protocol.chain.hub_constants import EscrowToken, balance_of, read_token
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import (
     ChainUnavailable,
@@ -25,6 +26,7 @@ from bounty_protocol.chain.rpc import (
     host_of,
     quantity,
 )
+from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BlockNumber, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.journal import Journal, open_journal
@@ -35,8 +37,7 @@ from service_cli.ui.output import show_by
 from service_cli.ui.text import printable
 
 if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
-    from bounty_protocol.chain.hub_constants import EscrowToken
-    from bounty_protocol.domain.roster import Roster
+    from service_cli.api import ApiClient
 
 
 S = TypeVar("S", bound=Signer)
@@ -132,17 +133,15 @@ class ChainClient:
             return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
 
     @cached_property
-    def token(self) -> "EscrowToken":
+    def token(self) -> EscrowToken:
         """How the escrow token describes itself; queried once. Decimals other than the network's record are refused."""
-        from bounty_protocol.chain.hub_constants import read_token
-
         address = self.settings.escrow_token()
         with chain_errors():
             token = read_token(self.rpc, address)
         self.require_recorded(token)
         return token
 
-    def require_recorded(self, token: "EscrowToken") -> None:
+    def require_recorded(self, token: EscrowToken) -> None:
         """Refuse decimals other than those of the network's record, where that knows this token."""
         record = self.settings.record
         known = record.escrow_token_decimals if record and record.escrow_token_address == token.address else None
@@ -151,7 +150,6 @@ class ChainClient:
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
         """One bounty; an unknown id is refused."""
-        require_bounty_id(bounty_id)
         with chain_errors():
             view = self.hub.bounty(bounty_id)
         if view is None:
@@ -159,13 +157,13 @@ class ChainClient:
             raise CommandRefused("bounty_not_found", message, next_action="Check the bounty id and the network.")
         return view
 
-    def pinned_roster(self, bounty: BountyView) -> "Roster":
+    def pinned_roster(self, bounty: BountyView) -> Roster:
         """The bounty's roster, its members hashed against the pinned value."""
         with chain_errors():
             view = self.hub.roster(bounty.roster_version)
         return checked_roster(self, bounty.roster_version, view, pinned=bounty)
 
-    def current_roster(self) -> "Roster":
+    def current_roster(self) -> Roster:
         """The roster a bounty created now would pin."""
         with chain_errors():
             version = self.hub.current_roster_version()
@@ -206,15 +204,13 @@ class ChainClient:
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Smallest units of the escrow token."""
-        from bounty_protocol.chain.hub_constants import balance_of
-
         with chain_errors():
             return balance_of(self.rpc, self.settings.escrow_token(), account)
 
 
 @dataclass(frozen=True)
 class Session(Generic[S_co]):
-    """An account at work on one deployment: its signer and the chain."""
+    """An account at work on one deployment: its signer, the chain, and the API."""
 
     chain: ChainClient
     signer: S_co
@@ -223,6 +219,13 @@ class Session(Generic[S_co]):
     def open(settings: Settings, signer: S) -> "Session[S]":
         """A session on a chain that was checked to be the deployment's."""
         return Session(ChainClient.checked(settings), signer)
+
+    @cached_property
+    def api(self) -> "ApiClient":
+        """The deployment's API; its address is needed only once something is asked of it."""
+        from service_cli.api import api_of
+
+        return api_of(self.settings, self.chain)
 
     @property
     def settings(self) -> Settings:
@@ -237,18 +240,8 @@ class Session(Generic[S_co]):
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
 
 
-def require_bounty_id(value: object) -> None:
-    """Refuse what a program took for an id, such as its text."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        message = f"A bounty id is an integer from 1, not {type(value).__name__}."
-        next_action = "Pass BountyId(7), or parse_bounty_id(text), both of bounty_protocol.types."
-        raise CommandRefused("bounty_id_malformed", message, next_action=next_action)
-
-
-def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> "Roster":
+def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
     """A typed roster whose members hash to the value it carries, and to the pinned one."""
-    from bounty_protocol.domain.roster import Roster, RosterMember  # few commands read one
-
     members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
     roster = Roster(
         version=version,

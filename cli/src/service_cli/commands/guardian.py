@@ -11,16 +11,16 @@ from service_cli.ui.arguments import ADDRESS, BOUNTY_ID, COMMITMENT, DOCUMENT, V
 from service_cli.ui.command import argument_error, command
 
 if TYPE_CHECKING:
-    from service_cli.queries.submissions import Choice, SubmissionChoice
+    from service_cli.queries.submissions import Choice, CommitmentBeginning
 
 
-def _choice(text: str) -> "SubmissionChoice":
-    from service_cli.queries.submissions import SubmissionChoice
+def _beginning(text: str) -> "CommitmentBeginning":
+    from service_cli.queries.submissions import CommitmentBeginning
 
-    return SubmissionChoice.parse(text)
+    return CommitmentBeginning.parse(text)
 
 
-SUBMISSION: Final = Value("a Submission", _choice, "N|0x…")
+SUBMISSION: Final = Value("a Submission", _beginning, "0x…")
 
 
 @command("guardian:judgeable", "guardian_judgeable", api=True)
@@ -59,7 +59,7 @@ def guardian_judgeable(guardian_address: Address | None, network: str | None, ap
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("solver", type=ADDRESS, required=False)
 @click.argument("submission_commitment", type=COMMITMENT, required=False)
-@click.option("--submission", type=SUBMISSION, help="Only this one: its number in the list, or 0x… as it begins.")
+@click.option("--submission", type=SUBMISSION, help="Only this one: 0x and its first digits, 16 or more.")
 @click.option(
     "--output", "output", type=click.Path(path_type=Path), metavar="DIR",
     help="Where the files go: with one Submission DIR itself, else a directory below it for each.",
@@ -78,7 +78,7 @@ def guardian_open(
     bounty_id: BountyId,
     solver: Address | None,
     submission_commitment: Bytes32 | None,
-    submission: "SubmissionChoice | None",
+    submission: "CommitmentBeginning | None",
     output: Path | None,
     output_dir: Path | None,
     source: Path | None,
@@ -90,15 +90,14 @@ def guardian_open(
     """Open the Submissions of a bounty after its reveal point, on this machine only.
 
     \b
-    service-cli guardian:open BOUNTY_ID [--submission N]
+    service-cli guardian:open BOUNTY_ID [--submission 0x…]
     service-cli guardian:open BOUNTY_ID \\
         SOLVER SUBMISSION_COMMITMENT [OUTPUT_DIR]
 
-    The first form lists the Submissions from the Hub's log, numbered in the order of the chain, and opens all of them,
-    or the one of --submission. One that cannot be opened is reported, and the others are opened. Run again, it opens
-    what is left. Files go to submissions/<bounty_id>/1-0x3719ea/, named by the number and the begin of the commitment,
-    in the second form by the whole commitment, unless --output or OUTPUT_DIR names a directory, which must be new or
-    empty. They stay there, readable by you, until you remove them.
+    The first form lists the Submissions from the Hub's log and opens all of them, or the one of --submission. One that
+    cannot be opened is reported, and the others are opened. Run again, it opens what is left. Files go to
+    submissions/<bounty_id>/0x3719ea…/, named by the first 16 digits of the commitment, unless --output or OUTPUT_DIR
+    names a directory, which must be new or empty. They stay there, readable by you, until you remove them.
     What --limit leaves out is named, and the next run opens it.
 
     What tools obey unprompted (.git, .env, .vscode, conftest.py and their like) gets a name that they do not:
@@ -118,29 +117,26 @@ def guardian_open(
               names another bounty or Solver, saying why in plain words; ends refused where one of a whole bounty could
               not be opened
     Examples: service-cli guardian:open 7
-              service-cli guardian:open 7 --submission 1 --output opened/
+              service-cli guardian:open 7 --submission $COMMITMENT
               service-cli guardian:open 7 $SOLVER $COMMITMENT opened/
     """
     from service_cli.config.settings import BEACON, CHAIN, CHAIN_AND_API, load_settings
-    from service_cli.work.opening import default_output, open_chosen, open_named, open_submissions
+    from service_cli.work.opening import default_output, open_one, open_submissions
 
     if output is not None and output_dir is not None:
         raise argument_error("--output", "OUTPUT_DIR is given already; name one of the two.")
     if solver is not None and submission is not None:
         raise argument_error("--submission", "SOLVER is given already; name one of the two.")
     if solver is None and submission is None and source is not None:
-        raise argument_error("--from", "goes with one Submission; add --submission N.")
+        raise argument_error("--from", "goes with one Submission; add --submission.")
     if solver is not None and submission_commitment is None:
         raise argument_error("SUBMISSION_COMMITMENT", "SOLVER goes with SUBMISSION_COMMITMENT.")
     if limit is not None and (solver is not None or submission is not None):
         raise argument_error("--limit", "goes with a whole bounty: name no Submission.")
     settings = load_settings(network, api_base_url, (*(CHAIN_AND_API if source is None else CHAIN), *BEACON))
-    if solver is not None and submission_commitment is not None:
-        target = output_dir or output or default_output(bounty_id) / submission_commitment
-        pair = (solver, submission_commitment)
-        open_named(settings, bounty_id, pair, target, source, original_names=original_names)
-    elif submission is not None:
-        open_chosen(settings, bounty_id, submission, output, source, original_names=original_names)
+    named = (solver, submission_commitment) if solver is not None and submission_commitment is not None else submission
+    if named is not None:
+        open_one(settings, bounty_id, named, output_dir or output, source, original_names=original_names)
     else:
         below = output or default_output(bounty_id)
         open_submissions(settings, bounty_id, below, limit, original_names=original_names)
@@ -150,7 +146,9 @@ def guardian_open(
 @click.argument("bounty_id", type=BOUNTY_ID)
 @click.argument("kind", type=click.Choice(["awarded", "no_valid_submission"]))
 @click.option(
-    "--submission", type=SUBMISSION, help="With awarded, instead of both names: its number, or 0x… as it begins."
+    "--submission",
+    type=SUBMISSION,
+    help="With awarded: 0x and 16 or more first digits of one that was opened here.",
 )
 @click.option("--replace", is_flag=True, help="Put this Verdict in the place of the one you recorded before.")
 @click.option("--unopened", is_flag=True, help="Judge Submissions that were not opened on this machine.")
@@ -163,7 +161,7 @@ def guardian_verdict(
     bounty_id: BountyId,
     kind: str,
     rest: tuple[str, ...],
-    submission: "SubmissionChoice | None",
+    submission: "CommitmentBeginning | None",
     replace: bool,
     unopened: bool,
     unpublished: Path | None,
@@ -177,14 +175,13 @@ def guardian_verdict(
     service-cli guardian:verdict BOUNTY_ID awarded \\
         SOLVER SUBMISSION_COMMITMENT [VERDICT_BODY_PATH]
     service-cli guardian:verdict BOUNTY_ID awarded \\
-        --submission N [VERDICT_BODY_PATH]
+        --submission 0x… [VERDICT_BODY_PATH]
     service-cli guardian:verdict BOUNTY_ID no_valid_submission \\
         [VERDICT_BODY_PATH]
 
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
-    An award of work that was not opened on this machine, no award
-    while some was not, and reasons that look like a mistake are recorded only after a typed yes at a terminal; the
-    first two also with --unopened.
+    An award of work that was not opened on this machine, and no award while some was not, are recorded only after a
+    typed yes at a terminal, or with --unopened.
     Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
@@ -196,9 +193,8 @@ def guardian_verdict(
     Refuses:  a body that holds a private key or is empty; an account that is
               not on the pinned roster; a bounty that is not judgeable; a Submission that is not the Solver's active
               one; a document that reads back differently; a second Verdict without --replace; without consent a
-              Verdict on unopened work, and reasons that are HTML or hold no word
+              Verdict on unopened work
     Examples: service-cli guardian:verdict 7 awarded $SOLVER $COMMITMENT why.md
-              service-cli guardian:verdict 7 awarded --submission 1 why.md
               service-cli guardian:verdict 7 no_valid_submission why.md --replace
     """
     from service_cli.config.settings import CHAIN, load_settings
@@ -215,7 +211,7 @@ def guardian_verdict(
 
 
 def _named(
-    kind: str, rest: tuple[str, ...], submission: "SubmissionChoice | None"
+    kind: str, rest: tuple[str, ...], submission: "CommitmentBeginning | None"
 ) -> "tuple[Choice | None, str | None]":
     """The Submission that an awarded Verdict names, and the body's path, each where it is given."""
     if kind == "no_valid_submission":
@@ -227,7 +223,7 @@ def _named(
             raise argument_error("--submission", "SOLVER is given already; name one of the two.")
         return submission, rest[0] if rest else None
     if len(rest) not in {2, 3}:
-        problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission N, and VERDICT_BODY_PATH."
+        problem = "awarded takes SOLVER and SUBMISSION_COMMITMENT, or --submission, and VERDICT_BODY_PATH."
         raise argument_error("SOLVER", problem)
     try:
         return (parse_address(rest[0]), parse_bytes32(rest[1])), rest[2] if len(rest) == 3 else None

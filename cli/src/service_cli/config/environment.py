@@ -8,13 +8,11 @@ a key, a command, the credential in an address, or a value of unexpected form.
 """
 
 import os
-import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
 
 from service_cli.config.env_file import EnvFile, read_env_file
 from service_cli.config.small_files import Unusable, read_small
@@ -155,7 +153,15 @@ class Environment:
         if source.form is KeyForm.VARIABLE:
             return source.value
         if source.value not in self.read:
-            self.read[source.value] = _read_secret(source)
+            try:
+                text, exposed = read_small(Path(source.value), pipes=True)
+            except (OSError, Unusable) as error:
+                reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+                problem = f"The file named by {source.variable} {reason}."
+                raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
+            if exposed:
+                warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
+            self.read[source.value] = text
         return self.read[source.value]
 
     def _levels(self) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -192,25 +198,9 @@ def _contradiction(found: list[KeySource]) -> tuple[str, str]:
     return f"{', '.join(most)} and {last} are {both} set{where}.", f"Keep one {rest}."
 
 
-def _read_secret(source: KeySource) -> str:
-    try:
-        text, exposed = read_small(Path(source.value), pipes=True)
-    except (OSError, Unusable) as error:
-        reason = str(error) if isinstance(error, Unusable) else "cannot be read"
-        problem = f"The file named by {source.variable} {reason}."
-        raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
-    if exposed:
-        warn(f"warning: the file of {source.variable} can be read by other users; chmod 600 it")
-    return text
-
-
-_ACCOUNTS: Final = ("SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS")
-_URLS: Final = ("SERVICE_RPC_URL", "SERVICE_API_BASE_URL", "SERVICE_SUBGRAPH_ENDPOINT")
-_LISTS: Final = (FURTHER_VARIABLE,)
-_ACCOUNT: Final = re.compile(r"0x[0-9a-fA-F]{40}")
-_NETWORK: Final = re.compile(r"[a-z0-9]{1,16}")
 KNOWN: Final = (
-    *_ACCOUNTS, *_URLS, *_LISTS, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
+    "SERVICE_HUB_ADDRESS", "SERVICE_ESCROW_TOKEN_ADDRESS", "SERVICE_RPC_URL", "SERVICE_API_BASE_URL",
+    "SERVICE_SUBGRAPH_ENDPOINT", FURTHER_VARIABLE, *KEY_VARIABLES, "SERVICE_CHAIN_ID",
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", "SERVICE_BEACON_URLS", "SERVICE_BEACON_CHAIN_HASH",
     "SERVICE_BEACON_PUBLIC_KEY", "SERVICE_FINALITY_DEPTH", "SERVICE_DEBUG",
     LOCAL_TIME_VARIABLE,
@@ -221,39 +211,14 @@ _EXPORTED_ONLY: Final = {
 
 
 def tell_sources(environment: Environment) -> None:
-    """Name what ``.env`` decides."""
-    decided = [name for name in environment.fallback if _decides(environment, name)]
+    """Name what ``.env`` decides; keys are named where they are used."""
+    decided = [
+        printable(name, 80)
+        for name, value in sorted(environment.fallback.items())
+        if value and not environment.exported.get(name) and name not in KEY_VARIABLES and name not in _EXPORTED_ONLY
+    ]
     if decided:
-        warn(f"note: taken from .env: {', '.join(_shown(environment, name) for name in sorted(decided))}")
+        warn(f"note: taken from .env: {', '.join(decided)}")
     for name, reason in _EXPORTED_ONLY.items():
         if environment.fallback.get(name):
             warn(f"warning: {name} of .env is not used, {reason}; export it")
-
-
-def without_credentials(url: str) -> str:
-    """Scheme, host and port; of a path only that there is one, since it may hold a key."""
-    try:
-        parts = urlsplit(url)
-        port = f":{parts.port}" if parts.port else ""
-    except ValueError:
-        return "malformed"
-    if parts.scheme not in {"http", "https"} or not parts.hostname:
-        return "malformed"
-    more = "/…" if parts.path.strip("/") or parts.query else ""
-    return f"{parts.scheme}://{printable(parts.hostname, 100)}{port}{more}"
-
-
-def _decides(environment: Environment, name: str) -> bool:
-    """Keys are named where they are used."""
-    other = name in KEY_VARIABLES or name in _EXPORTED_ONLY
-    return bool(environment.fallback[name]) and not environment.exported.get(name) and not other
-
-
-def _shown(environment: Environment, name: str) -> str:
-    value = environment.fallback[name]
-    if name in _URLS:
-        return f"{name}={without_credentials(value)}"
-    if name in _LISTS:
-        return f"{name}={','.join(without_credentials(url) for url in value.split(','))}"
-    form = _ACCOUNT if name in _ACCOUNTS else _NETWORK if name == "SERVICE_CHAIN_ID" else None
-    return printable(name, 80) if form is None else f"{name}={value if form.fullmatch(value) else 'malformed'}"

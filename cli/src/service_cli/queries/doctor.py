@@ -8,10 +8,17 @@ import time
 from collections.abc import Callable
 from typing import Final
 
+from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.deployment import network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import ZERO_BYTES32, Address
+from bounty_protocol.wire.deployment import Deployment
 
+from service_cli.api import api_of, subgraph_of
+from service_cli.chain.agreement import Fact, disagreement
+from service_cli.chain.beacon import beacon_of, round_signature
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.token import shown_amount
 from service_cli.config.environment import FURTHER_VARIABLE, SECRETS
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
@@ -76,7 +83,6 @@ def _settings(settings: Settings) -> str:
 
 
 def _chain(settings: Settings) -> str:
-    from service_cli.chain.session import ChainClient
 
     chain = ChainClient(settings)
     chain.check_deployment()
@@ -90,11 +96,6 @@ def _has_further(settings: Settings) -> bool:
 
 def _further(settings: Settings) -> str:
     """Whether each further endpoint has the block that the first one has finalized."""
-    from bounty_protocol.chain.blocks import header_at
-
-    from service_cli.chain.agreement import Fact, disagreement
-    from service_cli.chain.session import ChainClient, chain_errors
-
     chain = ChainClient(settings)
     final = chain.finalized()
     for other in chain.further:
@@ -105,7 +106,6 @@ def _further(settings: Settings) -> str:
 
 
 def _clock(settings: Settings) -> str:
-    from service_cli.chain.session import ChainClient
 
     skew = int(time.time()) - ChainClient(settings).latest().time
     if abs(skew) > _SKEW_SECONDS:
@@ -117,7 +117,6 @@ def _clock(settings: Settings) -> str:
 
 
 def _roster(settings: Settings) -> str:
-    from service_cli.chain.session import ChainClient
 
     chain = ChainClient(settings)
     roster, until = chain.current_roster(), chain.roster_until()
@@ -128,7 +127,6 @@ def _roster(settings: Settings) -> str:
 
 
 def _delivery(settings: Settings) -> str:
-    from service_cli.chain.session import ChainClient, chain_errors
 
     chain = ChainClient(settings)
     with chain_errors():
@@ -145,9 +143,6 @@ def _delivery(settings: Settings) -> str:
 
 
 def _api(settings: Settings) -> str:
-    from bounty_protocol.wire.deployment import Deployment
-
-    from service_cli.api import api_of
 
     served = api_of(settings).get("/api/deployment", patient=False).read(Deployment)
     named = (served.chain_id, served.hub_address, served.escrow_token.address)
@@ -164,7 +159,6 @@ def _api(settings: Settings) -> str:
 
 
 def _subgraph(settings: Settings) -> str:
-    from service_cli.api import subgraph_of
 
     client, path = subgraph_of(settings)
     data = client.post_json(path, {"query": _META, "variables": {}}, patient=False).json().get("data")
@@ -177,7 +171,6 @@ def _subgraph(settings: Settings) -> str:
 
 
 def _beacon(settings: Settings) -> str:
-    from service_cli.chain.beacon import beacon_of, round_signature
 
     info = beacon_of(settings)
     newest = max(1, (int(time.time()) - info.genesis_time) // info.period_seconds - 1)
@@ -186,8 +179,6 @@ def _beacon(settings: Settings) -> str:
 
 
 def _balance(settings: Settings, account: Address) -> str:
-    from service_cli.chain.session import ChainClient
-    from service_cli.chain.token import shown_amount
 
     chain = ChainClient(settings)
     wei, tokens = chain.balance(account), chain.token_balance(account)

@@ -5,11 +5,12 @@ configured is refused before anything of it is shown. Facts of another shape are
 """
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId
+from bounty_protocol.wire.bounties import BountyDetail
+from bounty_protocol.wire.deployment import Deployment, DeploymentStatus
 
 from service_cli.api import ApiClient, api_of, bounty_detail
 from service_cli.config.settings import Settings
@@ -21,10 +22,6 @@ from service_cli.ui.text import duration
 
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""
-
-if TYPE_CHECKING:
-    from bounty_protocol.wire.bounties import BountyDetail
-    from bounty_protocol.wire.deployment import Deployment
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
@@ -49,8 +46,6 @@ def _show_by(settings: Settings, api: ApiClient) -> None:
 def _time_shown(settings: Settings, api: ApiClient) -> int:
     """The time from which what is left is counted, when people read it: the later one of the index's newest block and
     the API's ``Date``, never this machine's clock. An index that lags is reported."""
-    from bounty_protocol.wire.deployment import DeploymentStatus
-
     try:
         index = api.get("/api/status", patient=False).read(DeploymentStatus).position
     except ServiceError:  # an API that cannot say how far it is shows its bounties all the same
@@ -89,8 +84,6 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
 
 def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
     """The command ``bounty:show``."""
-    from bounty_protocol.wire.bounties import BountyDetail
-
     api = api_of(settings)
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
@@ -104,8 +97,6 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
 
 def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | UnavailableRecord:
     """The command ``verification-record``."""
-    from bounty_protocol.wire.bounties import BountyDetail
-
     api = api_of(settings)
     detail = bounty_detail(api, bounty_id).read(BountyDetail)
     _require_same(settings, api, detail)
@@ -122,16 +113,14 @@ def require_deployment(settings: Settings, api: ApiClient) -> Address:
     return deployment(settings, api).hub_address
 
 
-def deployment(settings: Settings, api: ApiClient) -> "Deployment":
+def deployment(settings: Settings, api: ApiClient) -> Deployment:
     """The API's own description; refused where it is of another deployment."""
-    from bounty_protocol.wire.deployment import Deployment
-
     answer = api.get("/api/deployment").read(Deployment)
     _require_same(settings, api, answer)
     return answer
 
 
-def _require_same(settings: Settings, api: ApiClient, answer: "Deployment | BountyDetail") -> None:
+def _require_same(settings: Settings, api: ApiClient, answer: Deployment | BountyDetail) -> None:
     where, problem = api.peer.named, None
     if answer.chain_id != settings.chain_id:
         named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"

@@ -13,6 +13,7 @@ from typing import Final
 
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.bounty import term_differences
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome
 from bounty_protocol.domain.roster import Roster
@@ -189,8 +190,6 @@ def _shown(value: object) -> str:
 def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
     """Refuse a page that does not hash to the commitment, or states other terms than the chain: anyone can create a
     bounty on any commitment."""
-    from bounty_protocol.domain.challenge import parse_challenge  # with the reader of YAML
-
     page = detail.get("challenge")
     next_action = "Read both; to go on anyway add --accept-term-differences."
     error = detail.get("error")

@@ -7,23 +7,26 @@ that shows less than there is can only hide work, never invent any. A key is rea
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final
 
-from bounty_protocol.domain.lifecycle import Outcome, Schedule
-from bounty_protocol.types import ZERO_BYTES32, Address, BountyId
+from bounty_protocol.chain.hub import BountyView
+from bounty_protocol.domain.lifecycle import Outcome
+from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import Address, BountyId, Bytes32, parse_bounty_id
+from bounty_protocol.wire.deployment import DeploymentStatus
+from bounty_protocol.wire.reading import read
 
+from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
+from service_cli.chain.journal import was_done, winning_work_name
+from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.signer import account_of
+from service_cli.chain.token import allowance
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.queries.status_events import AccountStatus, Role, RunningBounty, StatusTotal, WaitingTask
+from service_cli.queries.listing import listed, require_deployment
+from service_cli.queries.status_events import AccountStatus, Role, StatusTotal, WaitingTask
 from service_cli.ui.output import emit, warn
-from service_cli.ui.progress import Step, next_step
 from service_cli.ui.text import counted
-
-if TYPE_CHECKING:
-    from bounty_protocol.chain.hub import BountyView
-
-    from service_cli.api import ApiClient
-    from service_cli.chain.session import ChainClient
 
 MOST_BOUNTIES: Final = 200
 """Looked at for each account in each role, the newest first; and of those that it may have to judge now, as many, those
@@ -52,8 +55,8 @@ _LISTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class _LostSubmission:
-    bounty_id: str
-    submission_commitment: str
+    bounty_id: BountyId
+    submission_commitment: Bytes32
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +71,10 @@ class _LostAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AccountsAtWork:
-    """Each account, what waits for them, and open bounties that they funded or submitted to."""
+    """Each account, and what waits for them."""
 
     accounts: tuple[AccountStatus, ...]
     tasks: tuple[WaitingTask, ...]
-    running: tuple[RunningBounty, ...]
     cut: tuple[Address, ...] = ()
     """Those of which more bounties are listed than were looked at: more may wait for them."""
     unknown: tuple[str, ...] = ()
@@ -83,49 +85,36 @@ def show_status(
     settings: Settings, addresses: tuple[Address, ...], *, most_bounties: int = MOST_BOUNTIES
 ) -> AccountsAtWork:
     """The command ``status``."""
-    from service_cli.api import api_of
-    from service_cli.chain.session import ChainClient
-    from service_cli.chain.token import allowance
-    from service_cli.queries.listing import require_deployment
-
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
-    unknown = _Unknown()
-    _warn_of_lost(api)
-    now, tasks, deliveries = chain.latest().time, list[WaitingTask](), _Deliveries(api, unknown)
-    bounties = _Bounties(chain, api, most_bounties)
-    held = []
+    # One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing.
+    with suppress(ServiceError):
+        if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
+            warn(
+                f"the service lacks sealed bytes of {counted(lost, 'recorded Submission')}: each Solver can upload them"
+            )
+    look, held, tasks = _Look(chain, api, most_bounties), list[AccountStatus](), list[WaitingTask]()
     for account, roles in accounts.items():
         amounts = (chain.balance(account), chain.token_balance(account), allowance(chain, account))
         held.append(emit(AccountStatus(account, roles, *amounts)))
-        found = [
-            task
-            for bounty_id, bounty in bounties.of(account)
-            for task in _of_bounty(chain, deliveries, bounty_id, bounty, account, now)
-        ]
+        found = [task for each in look.bounties(account) for task in look.tasks(*each, account)]
         tasks += found if roles else map(_for_wallet, found)
-        tasks += _to_upload_again(settings, chain, account, unknown)
+        tasks += look.to_upload_again(account)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
         emit(task)
-    running = [each for account in accounts for each in bounties.running(account, deliveries, now)]
-    running.sort(key=lambda each: (each.at is None, each.at, each.bounty_id))
-    for each in running:
-        emit(each)
-    if bounties.not_there:
-        which = ", ".join(map(str, bounties.not_there[:20]))
-        unknown.add(f"what waits in bounty {which}", "the RPC endpoint does not have it, and may be a block behind.")
-    for account in bounties.cut:
+    if not_there := [str(bounty_id) for bounty_id, view in look.views.items() if view is None]:
+        what = f"what waits in bounty {', '.join(not_there[:20])}"
+        look.note(what, "the RPC endpoint does not have it, and may be a block behind.")
+    for account in look.cut:
         warn(f"{account} has more bounties than are looked at ({most_bounties} a role): more may wait for it")
-    emit(StatusTotal(len(accounts), len(tasks), len(unknown.found) + len(bounties.cut)))
-    return AccountsAtWork(tuple(held), tuple(tasks), tuple(running), tuple(bounties.cut), tuple(unknown.found))
+    emit(StatusTotal(len(accounts), len(tasks), len(look.unknown) + len(look.cut)))
+    return AccountsAtWork(tuple(held), tuple(tasks), tuple(look.cut), tuple(look.unknown))
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
     """Each account with the roles whose keys it has."""
-    from service_cli.chain.signer import account_of
-
     found: dict[Address, tuple[Role, ...]] = {}
     for role, variable in KEYS.items():
         if settings.environment.source(variable) is not None:
@@ -134,188 +123,97 @@ def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Addres
     return found | {address: found.get(address, ()) for address in addresses}
 
 
-class _Unknown:
-    """What could not be looked at. Its reason is on stderr alone: whoever was asked may have written it."""
+class _Look:
+    """What is looked at for all accounts: each bounty once, as the contract has it, and what could not be looked at."""
 
-    def __init__(self) -> None:
-        self.found: list[str] = []
-
-    def add(self, what: str, reason: str) -> None:
-        self.found.append(what)
-        warn(f"{what} is not known: {reason}")
-
-
-def _warn_of_lost(api: "ApiClient") -> None:
-    """One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing."""
-    from bounty_protocol.errors import ServiceError
-    from bounty_protocol.wire.deployment import DeploymentStatus
-
-    with suppress(ServiceError):
-        if lost := api.get("/api/status", patient=False).read(DeploymentStatus).lost_submission_count:
-            warn(
-                f"the service lacks sealed bytes of {counted(lost, 'recorded Submission')}: each Solver can upload them"
-            )
-
-
-class _Deliveries:
-    """Whether a Poster waits for a winning key. Only the API knows, and is asked once; of all where it cannot say."""
-
-    def __init__(self, api: "ApiClient", unknown: _Unknown) -> None:
-        self._api, self._unknown = api, unknown
-        self._answers = True
-        self._owed: dict[BountyId, bool] = {}
-
-    def owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
-        """False, too, where the API cannot say."""
-        if bounty_id not in self._owed:
-            self._owed[bounty_id] = self._is_owed(bounty_id, bounty)
-        return self._owed[bounty_id]
-
-    def _is_owed(self, bounty_id: BountyId, bounty: "BountyView") -> bool:
-        from bounty_protocol.errors import ServiceError
-
-        from service_cli.api import is_delivered
-
-        try:
-            return self._answers and not is_delivered(
-                self._api, str(bounty_id), bounty.winning_submission, patient=False
-            )
-        except ServiceError as error:
-            self._answers = False
-            self._unknown.add("which winning keys are still to be delivered", error.message)
-            return False
-
-
-class _Bounties:
-    """The bounties to look at for each account by the API, as the contract has them; each read once."""
-
-    def __init__(self, chain: "ChainClient", api: "ApiClient", most: int) -> None:
-        self._chain, self._api, self._most = chain, api, most
-        self._views: dict[BountyId, BountyView | None] = {}
-        self._named: dict[Address, list[BountyId]] = {}
+    def __init__(self, chain: ChainClient, api: ApiClient, most: int) -> None:
+        self.chain, self.api, self.most, self.now = chain, api, most, chain.latest().time
+        self.views: dict[BountyId, BountyView | None] = {}
+        """None where the node has none: it may be behind the API, and what is listed may be made up."""
         self.cut: list[Address] = []
         """Accounts of which not all bounties are looked at."""
-        self.not_there: list[BountyId] = []
-        """Those that the node does not have: it may be behind the API, and what is listed may be made up."""
+        self.unknown: list[str] = []
+        self._owed: dict[BountyId, bool] = {}
+        self._has_answers = True
 
-    def of(self, account: Address) -> "Iterator[tuple[BountyId, BountyView]]":
-        """In any of its roles."""
-        from service_cli.chain.session import chain_errors
+    def note(self, what: str, reason: str) -> None:
+        """Note what is not known. The reason is on stderr alone: whoever was asked may have written it."""
+        self.unknown.append(what)
+        warn(f"{what} is not known: {reason}")
 
-        if account not in self._named:
-            texts = sorted(self._listed(account))
-            known = [text for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 2**63]
-            self._named[account] = [BountyId(int(text)) for text in known]
-        for bounty_id in self._named[account]:
-            if bounty_id not in self._views:
+    def bounties(self, account: Address) -> Iterator[tuple[BountyId, BountyView]]:
+        """The account's bounties by the API's lists. Every open bounty has the newest roster, so that those to judge
+        now are asked for apart: among all of a Guardian's they are the older ones."""
+        found = set[BountyId]()
+        for name, to_judge in _LISTS:
+            items = list(listed(self.api, {name: account, **(TO_JUDGE if to_judge else {})}, self.most + 1))
+            if len(items) > self.most and account not in self.cut:
+                self.cut.append(account)
+            for item in items[: self.most]:
+                with suppress(ValueError):
+                    found.add(parse_bounty_id(str(item.get("bounty_id"))))
+        for bounty_id in sorted(found):
+            if bounty_id not in self.views:
                 with chain_errors():
-                    self._views[bounty_id] = self._chain.hub.bounty(bounty_id)
-                if self._views[bounty_id] is None:
-                    self.not_there.append(bounty_id)
-            if (view := self._views[bounty_id]) is not None:
+                    self.views[bounty_id] = self.chain.hub.bounty(bounty_id)
+            if (view := self.views[bounty_id]) is not None:
                 yield bounty_id, view
 
-    def _listed(self, account: Address) -> set[str]:
-        """Their numbers by the API, and whether that is cut. Every open bounty has the newest roster, so that those to
-        judge now are asked for apart: among all of a Guardian's they are the older ones."""
-        from service_cli.queries.listing import listed
-
-        found: set[str] = set()
-        for name, to_judge in _LISTS:
-            items = list(listed(self._api, {name: account, **(TO_JUDGE if to_judge else {})}, self._most + 1))
-            if len(items) > self._most and account not in self.cut:
-                self.cut.append(account)
-            found.update(str(item.get("bounty_id")) for item in items[: self._most])
-        return found
-
-    def running(self, account: Address, deliveries: _Deliveries, now: int) -> Iterator[RunningBounty]:
-        """Bounties that go on without it: open ones, by the contract, and awards whose key is to be delivered."""
-        for bounty_id, bounty in self.of(account):
-            if bounty.outcome is not None:
-                is_closed = _may_open(self._chain, bounty_id, bounty, account)
-                if is_closed and deliveries.owed(bounty_id, bounty):  # until a Guardian has delivered the key
-                    yield RunningBounty(account, bounty_id, "poster", "delivery", None)
-                continue
-            schedule = Schedule(bounty.submission_deadline, bounty.reveal_at, bounty.judging_deadline)
-            step = next_step(schedule, now, has_submissions=bounty.has_submissions, is_final=False)
-            if (role := self._role(bounty_id, bounty, account, step.step)) is not None:
-                yield RunningBounty(account, bounty_id, role, step.step, step.at)
-
-    def _role(
-        self, bounty_id: BountyId, bounty: "BountyView", account: Address, step: Step
-    ) -> Literal["poster", "solver", "guardian"] | None:
-        """Its part in an open bounty; a Guardian has one here until the reveal point, and then a task."""
-        from service_cli.chain.session import chain_errors
-
-        if account == bounty.poster:
-            return "poster"
+    def tasks(self, bounty_id: BountyId, bounty: BountyView, account: Address) -> Iterator[WaitingTask]:
+        """What waits for the account in a bounty."""
+        chain, guards = self.chain, account in self.chain.pinned_roster(bounty).accounts
+        if bounty.outcome is None:
+            if guards and bounty.has_submissions and bounty.reveal_at <= self.now < bounty.judging_deadline:
+                with chain_errors():
+                    judged = chain.hub.verdict(bounty_id, account).kind is not None
+                if not judged:
+                    listing = f"service-cli guardian:judgeable --guardian-address {account}"
+                    yield WaitingTask(account, bounty_id, "judge", bounty.judging_deadline, listing)
+            return
         with chain_errors():
-            if self._chain.hub.submission(bounty_id, account) != ZERO_BYTES32:
-                return "solver"
-        sealed = step in {"submissions", "reveal"}
-        return "guardian" if sealed and account in self._chain.pinned_roster(bounty).accounts else None
+            (due,) = chain.hub.read("claimable", bounty_id, account)
+        if due and account in {bounty.poster, bounty.winner}:
+            yield WaitingTask(account, bounty_id, "claim", None, f"service-cli claim {bounty_id}")
+        elif due and guards:
+            yield WaitingTask(account, bounty_id, "claim_fee", None, f"service-cli guardian:claim-fee {bounty_id}")
+        if bounty.outcome is not Outcome.AWARDED:
+            return
+        if guards and self._is_owed(bounty_id, bounty):
+            yield WaitingTask(account, bounty_id, "deliver", None, f"service-cli guardian:deliver-key {bounty_id}")
+        opened = winning_work_name(str(bounty_id), bounty.winning_submission)
+        is_closed = account == bounty.poster and not was_done(chain.chain_id, chain.hub.address, *opened)
+        if is_closed and not self._is_owed(bounty_id, bounty):
+            opening = f"service-cli poster:open-winning-submission {bounty_id}"
+            yield WaitingTask(account, bounty_id, "open", None, opening)
 
+    def _is_owed(self, bounty_id: BountyId, bounty: BountyView) -> bool:
+        """Whether a Poster waits for a winning key. Only the API knows, and is asked once; no where it cannot say."""
+        if bounty_id not in self._owed:
+            try:
+                self._owed[bounty_id] = self._has_answers and not is_delivered(
+                    self.api, str(bounty_id), bounty.winning_submission, patient=False
+                )
+            except ServiceError as error:
+                self._owed[bounty_id] = self._has_answers = False
+                self.note("which winning keys are still to be delivered", error.message)
+        return self._owed[bounty_id]
 
-def _of_bounty(
-    chain: "ChainClient",
-    deliveries: "_Deliveries",
-    bounty_id: BountyId,
-    bounty: "BountyView",
-    account: Address,
-    now: int,
-) -> Iterator[WaitingTask]:
-    from service_cli.chain.session import chain_errors
-
-    guards = account in chain.pinned_roster(bounty).accounts
-    if bounty.outcome is None:
-        if guards and bounty.has_submissions and bounty.reveal_at <= now < bounty.judging_deadline:
+    def to_upload_again(self, account: Address) -> Iterator[WaitingTask]:
+        """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
+        try:
+            subgraph, path = subgraph_of(self.chain.settings)
+            answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()
+            rows = read(_LostAnswer, answer).data.submissions
+        except (ServiceError, ValueError) as error:
+            reason = error.message if isinstance(error, ServiceError) else "the answer has another form"
+            self.note(f"whether sealed work of {account} was lost", reason)
+            return
+        for row in rows:
             with chain_errors():
-                judged = chain.hub.verdict(bounty_id, account).kind is not None
-            if not judged:
-                listing = f"service-cli guardian:judgeable --guardian-address {account}"
-                yield WaitingTask(account, bounty_id, "judge", bounty.judging_deadline, listing)
-        return
-    with chain_errors():
-        (due,) = chain.hub.read("claimable", bounty_id, account)
-    if due and account in {bounty.poster, bounty.winner}:
-        yield WaitingTask(account, bounty_id, "claim", None, f"service-cli claim {bounty_id}")
-    elif due and guards:
-        claiming = f"service-cli guardian:claim-fee {bounty_id}"
-        yield WaitingTask(account, bounty_id, "claim_fee", None, claiming)
-    if bounty.outcome is Outcome.AWARDED and guards and deliveries.owed(bounty_id, bounty):
-        delivering = f"service-cli guardian:deliver-key {bounty_id}"
-        yield WaitingTask(account, bounty_id, "deliver", None, delivering)
-    if _may_open(chain, bounty_id, bounty, account) and not deliveries.owed(bounty_id, bounty):
-        opening = f"service-cli poster:open-winning-submission {bounty_id}"
-        yield WaitingTask(account, bounty_id, "open", None, opening)
-
-
-def _to_upload_again(
-    settings: Settings, chain: "ChainClient", account: Address, unknown: _Unknown
-) -> Iterator[WaitingTask]:
-    """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
-    from bounty_protocol.errors import ServiceError
-    from bounty_protocol.types import parse_bounty_id
-    from bounty_protocol.wire.reading import read
-
-    from service_cli.api import subgraph_of
-    from service_cli.chain.session import chain_errors
-
-    try:
-        subgraph, path = subgraph_of(settings)
-        answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()
-        rows = read(_LostAnswer, answer).data.submissions
-        found = [(parse_bounty_id(row.bounty_id), row.submission_commitment) for row in rows]
-    except (ServiceError, ValueError) as error:
-        reason = error.message if isinstance(error, ServiceError) else "the answer has another form"
-        unknown.add(f"whether sealed work of {account} was lost", reason)
-        return
-    for bounty_id, commitment in found:
-        with chain_errors():
-            recorded = chain.hub.submission(bounty_id, account)
-        if recorded == commitment:
-            uploading = f"service-cli solver:submit {bounty_id} DIRECTORY"
-            yield WaitingTask(account, bounty_id, "reupload", None, uploading)
+                recorded = self.chain.hub.submission(row.bounty_id, account)
+            if recorded == row.submission_commitment:
+                uploading = f"service-cli solver:submit {row.bounty_id} DIRECTORY"
+                yield WaitingTask(account, row.bounty_id, "reupload", None, uploading)
 
 
 def _for_wallet(task: WaitingTask) -> WaitingTask:
@@ -324,12 +222,3 @@ def _for_wallet(task: WaitingTask) -> WaitingTask:
         return task
     which = str(task.bounty_id) if task.task == "claim" else "--all"
     return replace(task, command=f"service-cli claim {which} --claimant-address {task.account}")
-
-
-def _may_open(chain: "ChainClient", bounty_id: BountyId, bounty: "BountyView", account: Address) -> bool:
-    """Whether this Poster has winning work that it did not open on this machine."""
-    from service_cli.chain.journal import was_done, winning_work_name
-
-    name = winning_work_name(str(bounty_id), bounty.winning_submission)
-    is_own = bounty.outcome is Outcome.AWARDED and account == bounty.poster
-    return is_own and not was_done(chain.chain_id, chain.hub.address, *name)

@@ -7,7 +7,6 @@ from typing import ClassVar, Final, Literal
 from bounty_protocol.types import Address, BountyId, TokenAmount, UnixSeconds, Wei
 
 from service_cli.ui.event import Count, Event
-from service_cli.ui.progress import Step
 
 Role = Literal["poster", "solver", "guardian", "claimant"]
 TaskKind = Literal["judge", "deliver", "claim", "claim_fee", "open", "reupload"]
@@ -53,22 +52,6 @@ class WaitingTask(Event):
 
     def says(self) -> str:
         return f"Bounty {{bounty_id}}: {_TASKS[self.task]}."
-
-
-@dataclass(frozen=True, slots=True)
-class RunningBounty(Event):
-    """An open bounty that this account funded (`poster`), submitted to (`solver`) or will judge (`guardian`, before the
-    reveal point): the step it is in by the contract, and the step's end in chain time, null where only people decide.
-    With the step `delivery` it was awarded, and its Poster can open the work once a Guardian has delivered the key."""
-
-    EVENT: ClassVar[str] = "status.running"
-    WHEN: ClassVar[str] = "one for each, by when its step ends"
-    TABLE: ClassVar[bool] = True
-    account: Address
-    bounty_id: BountyId
-    role: Literal["poster", "solver", "guardian"]
-    step: Literal[Step, "delivery"]
-    at: UnixSeconds | None
 
 
 @dataclass(frozen=True, slots=True)

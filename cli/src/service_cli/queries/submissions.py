@@ -1,22 +1,23 @@
-"""A bounty's Submissions in the order of the chain, and which of them a number or a commitment's first digits name.
+"""A bounty's Submissions in the order of the chain, and which of them the first digits of a commitment name.
 
 The list is the Hub's own log. In a long log, the API's index is only a hint where to begin: a log without the bounty's
-creation is noticed, and then the whole log is read, so that an API cannot hide a Submission. A number is a place in a
-list that somebody else answers. So what was opened under a number keeps it here, and a Verdict by number is for that
-Submission, or is refused.
+creation is noticed, and then the whole log is read, so that an API cannot hide a Submission. A Verdict by first digits
+is for what was opened on this machine, whatever anybody lists.
 """
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 
 from bounty_protocol.domain.hub_events import BountyCreated, SubmissionRecorded
 from bounty_protocol.domain.hub_events import bounty_of as bounty_of_event
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import ApiClient, bounty_detail
-from service_cli.chain.agreement import Fact, agreed, disagreement
-from service_cli.chain.journal import journals_below, note_done
+from service_cli.chain.agreement import Fact, agreed
+from service_cli.chain.journal import journals_below
 from service_cli.chain.receipts import bounty_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient
 from service_cli.errors import CommandFailed, CommandRefused
@@ -25,19 +26,14 @@ Pair = tuple[Address, Bytes32]
 """A Submission as it is named in full: its Solver and its commitment."""
 LONG_LOG: Final = 100_000
 """Blocks that are read without a hint where to begin."""
-_IN_FULL: Final = "Name it by its Solver and its whole commitment."
-_OPENED_AS: Final = "number"
-"""How the names of the notes begin that remember what was opened."""
-_NUMBER: Final = re.compile(r"[1-9][0-9]{0,5}")
-_PREFIX: Final = re.compile(r"0x[0-9a-f]{1,64}")
+_BEGINNING: Final = re.compile(r"0x[0-9a-f]{16,64}")
 _QUERY: Final = "query Created($id: String!) { bounties(where: {bounty_id: $id}, first: 1) { block_number } }"
 
 
 @dataclass(frozen=True, slots=True)
 class RecordedSubmission:
-    """A Solver's active Submission; ``number`` counts a bounty's from 1, the one recorded first on chain first."""
+    """A Solver's active Submission."""
 
-    number: int
     solver: Address
     commitment: Bytes32
     block_number: BlockNumber
@@ -48,39 +44,43 @@ class RecordedSubmission:
 
 
 @dataclass(frozen=True, slots=True)
-class SubmissionChoice:
-    """Which Submission was meant: its number in the list, or the first digits of its commitment."""
+class CommitmentBeginning:
+    """The first digits of a commitment, at least 16."""
 
     text: str
 
     @staticmethod
-    def parse(text: str) -> "SubmissionChoice":
-        """``3``, or ``0x`` and at least one digit."""
-        if _NUMBER.fullmatch(text) is None and _PREFIX.fullmatch(text.lower()) is None:
-            raise ValueError("a number of the list, or 0x and the first digits of a commitment")
-        return SubmissionChoice(text.lower())
+    def parse(text: str) -> "CommitmentBeginning":
+        """``0x`` and 16 to 64 digits."""
+        if _BEGINNING.fullmatch(text.lower()) is None:
+            raise ValueError("0x and at least 16 hexadecimal digits of a commitment")
+        return CommitmentBeginning(text.lower())
 
-    def of(self, found: list[RecordedSubmission]) -> RecordedSubmission:
-        """The one Submission that it names; none or several are refused."""
-        if self.text.startswith("0x"):
-            named = [each for each in found if each.commitment.startswith(self.text)]
-        else:
-            named = [each for each in found if each.number == int(self.text)]
+    def of(self, pairs: Iterable[Pair], where: str, next_action: str) -> Pair:
+        """The one Submission that it names of those ``where``; none or several are refused."""
+        named = [each for each in pairs if each[1].startswith(self.text)]
         if len(named) == 1:
             return named[0]
         if named:
-            message = f"{len(named)} Submissions begin with {self.text}: {', '.join(str(one.number) for one in named)}."
-            raise CommandRefused("submission_ambiguous", message, next_action="Give more digits, or the number.")
-        message = f"The bounty has no Submission {self.text}; it has {len(found)}."
-        next_action = "Look at the bounty: service-cli bounty:show BOUNTY_ID."
-        if found:
-            numbers = "its number, 1" if len(found) == 1 else f"its number from 1 to {len(found)}"
-            next_action = f"Name it by {numbers}, or by 0x and how its commitment begins."
+            message = f"{len(named)} Submissions {where} begin with {self.text}."
+            action = "Name one by its Solver and its whole commitment."
+            raise CommandRefused("submission_ambiguous", message, next_action=action)
+        message = f"No Submission {where} begins with {self.text}."
         raise CommandRefused("submission_not_recorded", message, next_action=next_action)
 
 
-Choice = Pair | SubmissionChoice
-"""A Submission as a person names it: in full, or by its place."""
+Choice = Pair | CommitmentBeginning
+"""A Submission as a person names it."""
+
+
+def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair:
+    """The Submission that is meant, in full or among those that were opened on this machine."""
+    if not isinstance(choice, CommitmentBeginning):
+        return choice
+    notes = journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id))
+    opened = [(Address(solver), Bytes32(commitment)) for *_, solver, commitment in notes]
+    action = f"Open it: service-cli guardian:open {bounty_id}. Or name it by its Solver and its whole commitment."
+    return choice.of(opened, f"of bounty {bounty_id} that was opened on this machine", action)
 
 
 def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[RecordedSubmission]:
@@ -96,10 +96,7 @@ def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: B
         raise CommandRefused("log_incomplete", message, next_action="Use another RPC endpoint.")
     latest = {event.solver: (log, event) for log, event in own if isinstance(event, SubmissionRecorded)}
     ordered = sorted(latest.values(), key=lambda found: (found[0].block_number, found[0].log_index))
-    return [
-        RecordedSubmission(number, event.solver, event.submission_commitment, log.block_number)
-        for number, (log, event) in enumerate(ordered, 1)
-    ]
+    return [RecordedSubmission(event.solver, event.submission_commitment, log.block_number) for log, event in ordered]
 
 
 def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[BlockNumber]:
@@ -140,9 +137,7 @@ class Listing:
 
 def listing(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> Listing:
     """The Submissions in the order of the chain, compared with the API's list where that answers."""
-    from bounty_protocol.wire.bounties import BountyDetail  # which claims do not need
-
-    found = agreed(chain, Fact.NUMBER, lambda each: recorded_submissions(each, api, bounty_id))
+    found = agreed(chain, Fact.SUBMISSION, lambda each: recorded_submissions(each, api, bounty_id))
     try:
         detail = None if api is None else bounty_detail(api, bounty_id).read(BountyDetail)
     except CommandFailed:
@@ -151,44 +146,3 @@ def listing(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> L
         return Listing(found, None)
     listed = [(each.solver_address, each.submission_commitment) for each in detail.active_submissions]
     return Listing(found, listed == [one.pair for one in found])
-
-
-def submission_named(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId, choice: Choice) -> Pair:
-    """The Submission that is meant: named in full it is that one; by its place the one that was opened under it here,
-    and that the API has there.
-
-    ``submission_moved`` where something else was opened under that number, or this one under another,
-    ``sources_disagree`` where the API has another list; where neither vouches, it has to be named in full.
-    """
-    if not isinstance(choice, SubmissionChoice):
-        return choice  # whether it is recorded, the endpoints say where it is used
-    found = listing(chain, api, bounty_id)
-    one = choice.of(found.submissions)
-    notes = journals_below(chain.chain_id, chain.hub.address, _OPENED_AS, str(bounty_id))
-    opened = [_Opened(int(number), (Address(by), Bytes32(commitment))) for *_, number, by, commitment in notes]
-    moved = sorted(each for each in opened if (each.number == one.number) != (each.pair == one.pair))
-    if moved:
-        former = ", ".join(f"{commitment} of {solver} as number {number}" for number, (solver, commitment) in moved)
-        message = f"Of bounty {bounty_id} this machine opened {former}; now the log has {one.commitment} of "
-        message += f"{one.solver} as number {one.number}."
-        raise CommandRefused("submission_moved", message, next_action=_IN_FULL)
-    if api is not None and found.api_agrees is False:
-        raise disagreement(Fact.NUMBER, chain.named, api.peer.named)
-    if found.api_agrees is None and _Opened(one.number, one.pair) not in opened:
-        message = f"Nobody but {chain.named} says which Submission is number {one.number}."
-        raise CommandRefused("submission_unproven", message, next_action=f"Open it first. {_IN_FULL}")
-    return one.pair
-
-
-class _Opened(NamedTuple):
-    """A Submission opened on this machine, with the number under which it was listed then. A number or a Submission is
-    there twice where the list was not always the same."""
-
-    number: int
-    pair: Pair
-
-
-def note_opened_as(chain: ChainClient, bounty_id: BountyId, one: RecordedSubmission) -> None:
-    """Remember under which number a Submission was opened, whoever listed it so."""
-    name = (_OPENED_AS, str(bounty_id), str(one.number), one.solver, one.commitment)
-    note_done(chain.chain_id, chain.hub.address, *name)

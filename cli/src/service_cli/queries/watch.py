@@ -18,6 +18,7 @@ from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
+from bounty_protocol.wire.bounties import BountyDetail
 
 from service_cli.api import api_of, bounty_detail
 from service_cli.chain.receipts import bounty_topic, hub_events
@@ -46,8 +47,6 @@ def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     try:  # from the Hub's first block, or where that is far back from the creation by the index
         first = first_blocks(chain, api, bounty_id)[0]
     except CommandRefused:  # what happened before the block that last changed the bounty is left out
-        from bounty_protocol.wire.bounties import BountyDetail
-
         first = bounty_detail(api, bounty_id).read(BountyDetail).block.number
     watch = _Watch(chain, bounty_id, first)
     with Waiting(f"bounty {bounty_id}") as waiting:

@@ -164,26 +164,17 @@ def read_document(path: str, most_bytes: int = MAX_BYTES) -> bytes:
 def require_new(directory: "Path") -> None:
     """Refuse an output directory that could not take the files, before anything is signed for them."""
     if os.path.lexists(directory):
-        if directory.is_symlink() or not directory.is_dir():
-            problem = "must be new or empty: it is there, and is no directory"
-        elif not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-            problem = "cannot be written: you have no right to"
-        elif any(directory.iterdir()):
-            problem = "must be new or empty: it holds something"
-        else:
-            problem = ""
+        is_good = (
+            directory.is_dir() and not directory.is_symlink() and os.access(directory, os.R_OK | os.W_OK | os.X_OK)
+        )
+        problem = "" if is_good and not any(directory.iterdir()) else "has to be new, or empty and yours to write"
     else:
         above = next(parent for parent in directory.absolute().parents if os.path.lexists(parent))
-        if not above.is_dir():
-            problem = f"cannot be made: {above} is no directory"
-        elif not os.access(above, os.W_OK | os.X_OK):
-            problem = f"cannot be made: you have no right to write in {above}"
-        else:
-            problem = ""
+        is_good = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
+        problem = "" if is_good else f"cannot be made in {above}"
     if problem:
         message = f"The output directory {directory} {problem}."
-        next_action = "Name another OUTPUT_DIR, or make that one new, empty and yours to write."
-        raise CommandRefused("output_refused", message, next_action=next_action)
+        raise CommandRefused("output_refused", message, next_action="Name another OUTPUT_DIR, or empty that one.")
 
 
 _HEX: Final = re.compile(r"(?:0[xX])?[0-9a-fA-F]{64}")

@@ -173,13 +173,6 @@ def _is_set(name: str) -> bool:
     return context is not None and bool(context.meta.get(f"{__name__}.{name}"))
 
 
-def _choose_output() -> None:
-    """Text at a terminal, JSON lines elsewhere and with ``--json``."""
-    print_json()
-    if not _is_set("json"):
-        print_text(colours=not _is_set("no_color"))
-
-
 JSON_HELP = "Print JSON lines at a terminal, too, as elsewhere."
 NO_COLOR_HELP = "No colours at a terminal, as with NO_COLOR."
 OUTPUT = tuple(
@@ -269,7 +262,9 @@ def ending(prefix: str) -> Callable[[F], F]:
 def _run(prefix: str, run: Callable[[], None]) -> None:
     try:
         require_output()
-        _choose_output()
+        print_json()
+        if not _is_set("json"):
+            print_text(colours=not _is_set("no_color"))
         run()
     except ServiceError as error:
         _end(prefix, error)

@@ -15,6 +15,8 @@ from bounty_protocol.chain.hub_constants import term_issues
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
+from bounty_protocol.readiness.material import Material
+from bounty_protocol.readiness.review import review
 from bounty_protocol.types import UnixSeconds
 
 from service_cli.chain.session import ChainClient
@@ -117,13 +119,11 @@ def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Ite
 def _review(
     challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
 ) -> tuple[Issue, ...]:
-    from bounty_protocol.readiness.material import Material
-    from bounty_protocol.readiness.review import review
 
     if conditions is None:
-        return review(Material(challenge, page, now)).issues
+        return review(Material(challenge, page, now))
     hub = conditions.constants
-    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)).issues
+    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals))
 
 
 def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:

@@ -13,15 +13,14 @@ from service_cli.ui.text import counted
 
 @dataclass(frozen=True, slots=True)
 class ListedSubmission(Event):
-    """Where no Submission was named by Solver and commitment: one of the bounty, by the Hub's log, oldest first.
-    `number` is what `--submission` takes, `of` how many there are."""
+    """Where no Submission was named by Solver and commitment: one of the bounty, by the Hub's log, oldest first;
+    `of` is how many there are."""
 
     EVENT: ClassVar[str] = "guardian_open.submission_listed"
-    SAYS: ClassVar[str] = "Submission {number} of {of} by {solver}"
+    SAYS: ClassVar[str] = "Submission {submission_commitment} by {solver}"
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
-    number: Position
     of: Count
     block_number: BlockNumber
 
@@ -40,11 +39,10 @@ class UnopenedSubmission(Event):
     opened."""
 
     EVENT: ClassVar[str] = "guardian_open.submission_not_opened"
-    SAYS: ClassVar[str] = "Not opened: Submission {number}. {message}"
+    SAYS: ClassVar[str] = "Not opened: Submission {submission_commitment}. {message}"
     bounty_id: BountyId
     solver: Address
     submission_commitment: Bytes32
-    number: Position
     code: Code
     message: str
     next_action: str
@@ -53,7 +51,7 @@ class UnopenedSubmission(Event):
 @dataclass(frozen=True, slots=True)
 class OpenedBounty(Event):
     """Of a whole bounty: how many Submissions this run opened, an earlier one had opened, and could not be opened.
-    Where that is any, `guardian_open.refused` follows. `left_out` are the numbers of those that `--limit` left out:
+    Where that is any, `guardian_open.refused` follows. `left_out` are those that `--limit` left out:
     the next run opens them."""
 
     EVENT: ClassVar[str] = "guardian_open.finished"
@@ -63,7 +61,7 @@ class OpenedBounty(Event):
     opened: Count
     opened_before: Count
     not_opened: Count
-    left_out: tuple[int, ...]
+    left_out: tuple[Bytes32, ...]
 
     def says(self) -> str:
         if not (self.opened or self.opened_before or self.not_opened or self.left_out):

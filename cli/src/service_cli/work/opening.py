@@ -3,9 +3,9 @@
 Where bytes come from does not matter: the envelope must hash to the commitment on chain, and the ciphertext is checked
 on opening. Content keys live in this process only.
 
-With a bounty alone it is every Submission of it, or the one that a number or a commitment's first digits name. The list
-is the Hub's own log, so the API cannot leave a Submission out. One that cannot be opened is reported and does not keep
-the others from being opened; what an earlier run of this machine opened is not fetched again.
+With a bounty alone it is every Submission of it, or the one that a commitment's first digits name. The list is the
+Hub's own log, so the API cannot leave a Submission out. One that cannot be opened is reported and does not keep the
+others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
 from contextlib import suppress
@@ -25,7 +25,6 @@ from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
 from service_cli.api import ApiClient, api_of, bounty_detail
-from service_cli.chain.agreement import Fact, disagreement
 from service_cli.chain.beacon import beacon_of, round_signature
 from service_cli.chain.journal import note_done, opened_name, was_opened
 from service_cli.chain.session import ChainClient, chain_errors
@@ -37,7 +36,7 @@ from service_cli.disk import open_regular
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import for_guardian
 from service_cli.queries.state import BountyState, read_state, require_same_terms
-from service_cli.queries.submissions import Listing, Pair, RecordedSubmission, SubmissionChoice, listing, note_opened_as
+from service_cli.queries.submissions import Choice, CommitmentBeginning, Listing, Pair, RecordedSubmission, listing
 from service_cli.ui.arguments import require_new
 from service_cli.ui.output import emit, say, warn
 from service_cli.ui.text import moment
@@ -215,21 +214,16 @@ class SealedBounty:
         found = listing(self.chain, self.api, bounty_id)
         for one in found.submissions:
             names = (bounty_id, one.solver, one.commitment)
-            emit(ListedSubmission(*names, one.number, len(found.submissions), one.block_number))
+            emit(ListedSubmission(*names, len(found.submissions), one.block_number))
         if not found.submissions:
             say(f"bounty {bounty_id} has no Submission")
         return found
 
-    def opened_in(self, one: RecordedSubmission, below: Path) -> Path | None:
-        """Return where an earlier run has opened it; None where it has not, or the files are gone."""
-        place, hub = below / folder_name(one), self.chain.hub.address
+    def opened_in(self, one: RecordedSubmission, below: Path) -> bool:
+        """Whether an earlier run has opened it there; no where the files are gone."""
+        place, hub = below / folder_name(one.commitment), self.chain.hub.address
         was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
-        return place if was and place.is_dir() and any(place.iterdir()) else None
-
-    def note_opened(self, one: RecordedSubmission) -> None:
-        """Remember the number of what was opened: it is what the person saw, whoever listed it so."""
-        with suppress(CommandFailed):
-            note_opened_as(self.chain, self.state.bounty_id, one)
+        return was and place.is_dir() and any(place.iterdir())
 
     @property
     def following(self) -> str:
@@ -249,38 +243,26 @@ OF_ALL: Final = frozenset({"reveal_point_not_reached", "read_model_mismatch", "s
 """Refusals that are no Solver's fault: a round that is the same for all, and sources that contradict each other."""
 
 
-def open_named(
-    settings: Settings, bounty_id: BountyId, pair: Pair, output: Path, source: Path | None, *, original_names: bool
-) -> OpenedSubmission:
-    """``guardian:open`` of a Submission named in full; what ``source`` holds of its files is taken from there."""
-    require_new(output)
-    sealed = SealedBounty.read(settings, bounty_id, source)
-    return sealed.write(sealed.open(pair), output, original_names=original_names)
-
-
-def open_chosen(
+def open_one(
     settings: Settings,
     bounty_id: BountyId,
-    choice: SubmissionChoice,
+    choice: Choice,
     output: Path | None,
     source: Path | None,
     *,
     original_names: bool,
-) -> OpenedSubmission | OpenedBounty:
-    """``guardian:open`` of the one Submission that ``choice`` names."""
+) -> OpenedSubmission:
+    """``guardian:open`` of one Submission; what ``source`` holds of its files is taken from there."""
+    if output is not None:
+        require_new(output)
     sealed = SealedBounty.read(settings, bounty_id, source)
-    found = sealed.listed()
-    one = choice.of(found.submissions)
-    if found.api_agrees is False:
-        raise disagreement(Fact.NUMBER, sealed.chain.named, "the API")
-    below = default_output(bounty_id)
-    if output is None and (there := sealed.opened_in(one, below)) is not None:
-        return emit(OpenedBounty(bounty_id, str(there), 0, 1, 0, ()), sealed.following)
-    target = output or below / folder_name(one)
+    if isinstance(choice, CommitmentBeginning):
+        listed = [one.pair for one in sealed.listed().submissions]
+        action = f"Look at the bounty: service-cli bounty:show {bounty_id}."
+        choice = choice.of(listed, f"of bounty {bounty_id}", action)
+    target = output or default_output(bounty_id) / folder_name(choice[1])
     require_new(target)
-    done = sealed.write(sealed.open(one.pair), target, original_names=original_names)
-    sealed.note_opened(one)
-    return done
+    return sealed.write(sealed.open(choice), target, original_names=original_names)
 
 
 def open_submissions(
@@ -294,31 +276,29 @@ def open_submissions(
     found = sealed.listed()
     if found.api_agrees is False:
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
-    opened, before, problems, left_out = 0, 0, list[Issue](), list[int]()
+    opened, before, problems, left_out = 0, 0, list[Issue](), list[Bytes32]()
     room = SEALED_BYTES if limit is None else limit
     for one in found.submissions:
-        if sealed.opened_in(one, output) is not None:
+        if sealed.opened_in(one, output):
             before += 1
-            sealed.note_opened(one)
             continue
         try:
-            target = output / folder_name(one)
-            require_new(target)
+            target = output / folder_name(one.commitment)
             submission, identity = sealed.open(one.pair)
+            require_new(target)
             if submission.envelope.ciphertext.byte_length > room:
-                left_out.append(one.number)
+                left_out.append(one.commitment)
                 continue
             room -= submission.envelope.ciphertext.byte_length
             sealed.write((submission, identity), target, original_names=original_names)
-            sealed.note_opened(one)
             opened += 1
         except ServiceError as error:  # a Solver's mistake or malice ends only its own Submission
             if isinstance(error, CommandFailed) or error.code in OF_ALL:
-                warn(f"stopped at Submission {one.number}; run the command again, it continues there")
+                warn(f"stopped at Submission {one.commitment}; run the command again, it continues there")
                 raise
-            problems.append(Issue(f"Submission {one.number}", f"{error.code}: {error.message}"))
+            problems.append(Issue(f"Submission {one.commitment}", f"{error.code}: {error.message}"))
             why = (error.code, error.message, error.next_action)
-            emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, one.number, *why))
+            emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, *why))
     counts = (opened, before, len(problems), tuple(left_out))
     done = emit(OpenedBounty(bounty_id, str(output), *counts), sealed.following)
     if problems:
@@ -328,9 +308,9 @@ def open_submissions(
     return done
 
 
-def folder_name(one: RecordedSubmission) -> str:
-    """The directory of a listed Submission: its number, and how its commitment begins."""
-    return f"{one.number}-{one.commitment[:8]}"
+def folder_name(commitment: Bytes32) -> str:
+    """The directory of a Submission: how its commitment begins, as ``--submission`` takes it."""
+    return commitment[:18]
 
 
 def default_output(bounty_id: BountyId) -> Path:

@@ -13,15 +13,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from bounty_protocol.crypto.archive_read import writing_failed
+from bounty_protocol.crypto.artifact import seal_directory
+from bounty_protocol.crypto.capsule import seal_capsule
 from bounty_protocol.crypto.failures import OutputFailed
+from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
-from service_cli.api_session import ApiSession
+from service_cli.chain.beacon import beacon_of
 from service_cli.chain.journal import Journal, JournalEntry
-from service_cli.chain.session import ChainClient
+from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import latest_moment
 from service_cli.disk import open_regular, sync_file
@@ -72,7 +76,7 @@ MADE: Final = JournalEntry.of("made_here", tuple[Bytes32, ...])
 class Work:
     """One Solver's Submission to one bounty, as far as the chain determines it."""
 
-    session: ApiSession[Signer]
+    session: Session[Signer]
     state: BountyState
 
     @property
@@ -186,17 +190,10 @@ def _put_on_disk(envelope: Envelope, folder: Path) -> None:
             file.write(envelope.canonical_bytes())
         sync_file(folder / ENVELOPE)
     except OSError as error:
-        from bounty_protocol.crypto.archive_read import writing_failed
-
         raise writing_failed(error) from error
 
 
 def _sealed(work: Work, selection: Selection, file: Path) -> Envelope:
-    from bounty_protocol.crypto.artifact import seal_directory
-    from bounty_protocol.crypto.capsule import seal_capsule
-    from bounty_protocol.crypto.x25519 import Identity
-
-    from service_cli.chain.beacon import beacon_of
 
     bounty, roster, identity = work.state.bounty, work.state.roster, Identity.generate()
     binding = Binding(work.chain.chain_id, work.chain.hub.address, work.bounty_id, work.solver)

@@ -197,7 +197,20 @@ def _download(http: TimelyHttp, url: str, part: _Part) -> None:
     """The missing part; all of it, once, where that does not make the ciphertext with what is here."""
     while True:
         try:
-            _receive(http, url, part)
+            headers = {"Range": f"bytes={part.size}-"} if part.size else {}
+            try:
+                with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
+                    _require_begin(response, part)
+                    with Progress("downloading", part.size) as progress:
+                        for piece in response.pieces(_PIECE):
+                            part.take(piece)
+                            progress(part.size, part.byte_length)
+            except AnswerTooLong:
+                raise _NotOfIt(_wrong_length()) from None
+            if part.size < part.byte_length:  # as an interrupted answer without a length looks, too
+                raise _wrong_length()
+            if not part.is_whole:
+                raise _NotOfIt(ciphertext_mismatch())
         except _NotOfIt as found:
             continued = part.continues
             part.begin_anew()
@@ -206,23 +219,6 @@ def _download(http: TimelyHttp, url: str, part: _Part) -> None:
             say("that is not the committed ciphertext: downloading all of it again")
         else:
             return
-
-
-def _receive(http: TimelyHttp, url: str, part: _Part) -> None:
-    headers = {"Range": f"bytes={part.size}-"} if part.size else {}
-    try:
-        with http.opened("GET", url, {"headers": headers}, most_bytes=part.byte_length) as response:
-            _require_begin(response, part)
-            with Progress("downloading", part.size) as progress:
-                for piece in response.pieces(_PIECE):
-                    part.take(piece)
-                    progress(part.size, part.byte_length)
-    except AnswerTooLong:
-        raise _NotOfIt(_wrong_length()) from None
-    if part.size < part.byte_length:  # as an interrupted answer without a length looks, too
-        raise _wrong_length()
-    if not part.is_whole:
-        raise _NotOfIt(ciphertext_mismatch())
 
 
 def _require_begin(response: Opened, part: _Part) -> None:

@@ -71,14 +71,8 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
         if refusal.code != _NOT_SERVED:
             raise
         raise _not_served() from refusal
-    return _served(api, bounty_id, pair, answer)
-
-
-def _served(
-    api: ApiClient, bounty_id: BountyId, pair: tuple[Address, Bytes32], content: SubmissionContent
-) -> Submission:
-    source = partial(storage_url, content.download_url, api.base_url)
-    return checked_submission(content.envelope.encode(), bounty_id, pair, source)
+    source = partial(storage_url, answer.download_url, api.base_url)
+    return checked_submission(answer.envelope.encode(), bounty_id, pair, source)
 
 
 def _not_served() -> CommandRefused:
@@ -151,25 +145,14 @@ def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
             yield ciphertext
 
 
-_THE_SOLVERS: Final = {
-    Failure.AGE_MALFORMED: "its artifact is not an age file of the form that Submissions have",
-    Failure.AGE_RECIPIENTS_REFUSED: "its artifact is not sealed to exactly one X25519 key",
-    Failure.AGE_NO_MATCHING_KEY: "its artifact is not sealed to the content key that its envelope names",
-    Failure.AGE_TAMPERED: "its artifact was damaged before the Solver committed to it",
-    Failure.AGE_TRUNCATED: "its artifact was cut short before the Solver committed to it",
-    Failure.AGE_TRAILING_DATA: "its artifact goes on after its end",
-    Failure.TIMELOCK_MALFORMED: "its key capsule is not a timelock file",
-    Failure.TIMELOCK_WRONG_CHAIN: "its key capsule is locked to another beacon",
-    Failure.TIMELOCK_WRONG_ROUND: "its key capsule is locked to another round",
-    Failure.TIMELOCK_TAMPERED: "its key capsule was damaged before the Solver committed to it",
-    Failure.CAPSULE_MALFORMED: "what its key capsule holds is not one sealed content key",
-    Failure.CAPSULE_WRONG_RECIPIENTS: "its key capsule is not sealed to this bounty's roster",
-    Failure.CAPSULE_WRONG_IDENTITY: "its key capsule holds another key than its envelope names",
-    Failure.BINDING_MISSING: "what it sealed does not name its bounty and Solver",
-    Failure.SEALED_FOR_ANOTHER: "what it sealed names another bounty or another Solver than its envelope",
-    Failure.ARCHIVE_REFUSED: "its archive holds what may not be in one",
-    Failure.ARCHIVE_MALFORMED: "its archive is not a tar file that can be read",
-}
+_THE_SOLVERS: Final = frozenset({
+    Failure.AGE_MALFORMED, Failure.AGE_RECIPIENTS_REFUSED, Failure.AGE_NO_MATCHING_KEY, Failure.AGE_TAMPERED,
+    Failure.AGE_TRUNCATED, Failure.AGE_TRAILING_DATA, Failure.TIMELOCK_MALFORMED, Failure.TIMELOCK_WRONG_CHAIN,
+    Failure.TIMELOCK_WRONG_ROUND, Failure.TIMELOCK_TAMPERED, Failure.CAPSULE_MALFORMED,
+    Failure.CAPSULE_WRONG_RECIPIENTS, Failure.CAPSULE_WRONG_IDENTITY, Failure.BINDING_MISSING,
+    Failure.SEALED_FOR_ANOTHER, Failure.ARCHIVE_REFUSED, Failure.ARCHIVE_MALFORMED,
+})  # fmt: skip
+"""What only the Solver can have caused, since the chain has the hash of every byte behind it."""
 _EVIDENCE: Final = (
     "All of it hashes to the commitment on chain, so the Solver alone can have caused it: this is evidence for a "
     "Verdict. Compare with another Guardian, and quote it."
@@ -190,10 +173,9 @@ def sealed_data_errors() -> Iterator[None]:
         next_action = "Make room or check its rights, then run the command again: it continues here."
         raise CommandFailed(error.code, f"This machine {error.message}.", next_action=next_action) from None
     except SealedDataError as error:
-        reason = _THE_SOLVERS.get(error.failure)
-        if reason is None:
+        if error.failure not in _THE_SOLVERS:
             raise
-        message = f"The Submission is malformed: {reason} ({error.message})."
+        message = f"The Submission is malformed: {error.message}."
         raise CommandRefused(error.code, message, next_action=_EVIDENCE) from None
 
 

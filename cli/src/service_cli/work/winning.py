@@ -5,14 +5,15 @@ against the winning commitment on chain before anything is written.
 """
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from bounty_protocol.crypto import sealed_box
+from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey
 
-from service_cli.api_session import ApiSession
-from service_cli.chain.journal import note_done, was_done, winning_work_name
+from service_cli.chain.journal import note_done, winning_work_name
+from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, local_signer
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.settings import Settings
@@ -21,16 +22,14 @@ from service_cli.queries.next_steps import STATUS, for_poster
 from service_cli.queries.state import read_state, require_same
 from service_cli.ui.arguments import require_new
 from service_cli.work.events import OpenedWinningWork
-
-if TYPE_CHECKING:  # ciphers, which only a winner's work needs
-    from bounty_protocol.crypto.x25519 import Identity
+from service_cli.work.submission import check_envelope, fetch_submission, write_artifact
 
 
 def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> OpenedWinningWork:
     """The command ``poster:open-winning-submission``."""
-    session = ApiSession.open(settings, local_signer(settings, POSTER_KEY))
+    session = Session.open(settings, local_signer(settings, POSTER_KEY))
     chain = session.chain
     state = read_state(chain, bounty_id)
     bounty = state.bounty
@@ -43,20 +42,8 @@ def open_winning_submission(
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")
     target = output_dir or Path("winning-submission") / str(bounty_id) / bounty.winning_submission
     opened = winning_work_name(str(bounty_id), bounty.winning_submission)
-    try:
-        require_new(target)
-    except CommandRefused:
-        if not (was_done(chain.chain_id, chain.hub.address, *opened) and target.is_dir()):
-            raise
-        message = f"The winning work of bounty {bounty_id} was opened on this machine before; {target} is not empty."
-        next_action = "Read it there, or name another OUTPUT_DIR to open it once more."
-        raise CommandRefused("output_refused", message, next_action=next_action) from None
+    require_new(target)
     require_same(chain, state, session.api)
-
-    from bounty_protocol.crypto import sealed_box
-    from bounty_protocol.crypto.x25519 import Identity
-
-    from service_cli.work.submission import check_envelope, fetch_submission, write_artifact
 
     winner = (bounty.winner, bounty.winning_submission)
     fresh = Identity.generate()
@@ -81,7 +68,7 @@ def open_winning_submission(
 
 
 def _retrieve(
-    session: ApiSession[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: "Identity"
+    session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
 ) -> str:
     """The content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(

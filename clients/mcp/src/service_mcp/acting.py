@@ -107,7 +107,9 @@ class Acting:
         self,
         bounty_id: Id,
         reasons: Annotated[str, Field(description="Markdown, published for good", max_length=100_000)],
-        submission: Annotated[str | None, Field(description="Number of the winner; null: none is valid")] = None,
+        submission: Annotated[
+            str | None, Field(description="The winner's directory's name; null: none is valid")
+        ] = None,
     ) -> Plan:
         """Plan to record a Guardian's Verdict. Open the work first."""
         return self._prepared(Request("verdict", bounty_id, text=reasons, submission=submission))
@@ -277,8 +279,6 @@ class Acting:
         bounty_id = _bounty(request)
         guardian = None if self._signs("guardian") else actor.account
         found = self._client.preview_verdict(bounty_id, str(request.text), request.submission, guardian)
-        if found.doubt is not None:
-            raise Refusal("reasons_doubtful", f"The reasons {found.doubt}.", next_action="Write them as Markdown text.")
         if found.is_unopened and self._signs("guardian"):
             raise _not_opened()
         outcome = "that no Submission is valid" if found.solver is None else f"an award to {found.solver}"

@@ -107,24 +107,12 @@ class Task:
 
 
 @dataclass(frozen=True)
-class RunningBounty:
-    """An open bounty that an account funded or submitted to."""
-
-    account: str
-    bounty_id: int
-    role: str
-    step: str
-    until: str | None
-
-
-@dataclass(frozen=True)
 class MyStatus:
-    """What the accounts hold, what waits for them, what is running; ``not_all``: accounts with more than was read;
+    """What the accounts hold and what waits for them; ``not_all``: accounts with more than was read;
     ``unknown``: what could not be looked at."""
 
     accounts: dict[str, Money]
     tasks: list[Task]
-    running: list[RunningBounty]
     not_all: list[str]
     unknown: list[str]
 

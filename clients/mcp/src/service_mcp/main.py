@@ -63,7 +63,9 @@ def main(
 
             serve(Options(_without_keys(os.environ), network), address, hosts)
             return
-        _require_good_settings(network)
+        settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
+        for problem in settings.problems():
+            raise problem
         if acts and work_dir is None:
             raise click.UsageError("--role takes --work-dir: the one directory that files may leave from.")
         permitted = Policy.read(policy) if policy is not None and acts else None
@@ -78,13 +80,6 @@ def _require_none(options: Mapping[str, object], why: str) -> None:
     """A usage error where one of these is given, which would have no effect."""
     if given := [name for name, value in options.items() if value]:
         raise click.UsageError(f"{why}: leave {' and '.join(given)} away.")
-
-
-def _require_good_settings(network: str | None) -> None:
-    """Refuse what every tool would refuse: a network that there is not, a value of no such form."""
-    settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
-    for problem in settings.problems():
-        raise problem
 
 
 def _without_keys(values: Mapping[str, str]) -> dict[str, str]:

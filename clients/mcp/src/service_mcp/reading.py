@@ -140,10 +140,6 @@ class Reading:
         return answers.MyStatus(
             {each.account: money(each.token_balance, token) for each in found.accounts},
             [answers.Task(each.account, each.bounty_id, each.task, moment_or_none(each.until)) for each in found.tasks],
-            [
-                answers.RunningBounty(each.account, each.bounty_id, each.role, each.step, moment_or_none(each.at))
-                for each in found.running
-            ],
             list(found.cut),
             list(found.unknown),
         )

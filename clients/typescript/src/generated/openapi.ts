@@ -1260,10 +1260,6 @@ export interface components {
         "Cache-Control": string;
         /** @description The version of the answer; If-None-Match with it gets 304 while there is no other. */
         ETag: string;
-        /** @description The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds until there is more. Absent from an answer that was kept. */
-        RateLimit: string;
-        /** @description The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds. */
-        "RateLimit-Policy": string;
         /** @description Seconds after which the same request may be answered. */
         "Retry-After": number;
         /** @description The scheme that this route takes: Service-Approval. */
@@ -1300,8 +1296,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1317,8 +1311,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1331,8 +1323,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1345,8 +1335,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1359,8 +1347,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1374,8 +1360,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1391,8 +1375,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1443,8 +1425,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1460,8 +1440,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1474,8 +1452,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1488,8 +1464,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1503,8 +1477,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1520,8 +1492,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1552,8 +1522,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1569,8 +1537,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -1586,8 +1552,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1603,8 +1567,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1617,8 +1579,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1632,8 +1592,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1649,8 +1607,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1677,8 +1633,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1691,8 +1645,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1705,8 +1657,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1720,8 +1670,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1738,8 +1686,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1752,8 +1698,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1767,8 +1711,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1785,8 +1727,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1822,8 +1762,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1839,8 +1777,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1853,8 +1789,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1868,8 +1802,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1887,8 +1819,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1901,8 +1831,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1915,8 +1843,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1929,8 +1855,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1943,8 +1867,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -1961,8 +1883,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1975,8 +1895,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -1994,8 +1912,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2024,8 +1940,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2046,8 +1960,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2060,8 +1972,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2074,8 +1984,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2089,8 +1997,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2107,8 +2013,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2146,8 +2050,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2165,8 +2067,6 @@ export interface operations {
             201: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2187,8 +2087,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2201,8 +2099,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2216,8 +2112,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2234,8 +2128,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2248,8 +2140,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2262,8 +2152,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2276,8 +2164,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2290,8 +2176,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2308,8 +2192,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2322,8 +2204,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2341,8 +2221,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2381,8 +2259,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2395,8 +2271,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2409,8 +2283,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2424,8 +2296,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2441,8 +2311,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2455,8 +2323,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2469,8 +2335,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2483,8 +2347,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2497,8 +2359,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2512,8 +2372,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2526,8 +2384,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2543,8 +2399,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2582,8 +2436,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2599,8 +2451,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2613,8 +2463,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2628,8 +2476,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2645,8 +2491,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2659,8 +2503,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2673,8 +2515,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2687,8 +2527,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2701,8 +2539,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2716,8 +2552,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2730,8 +2564,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2750,8 +2582,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2783,8 +2613,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2797,8 +2625,6 @@ export interface operations {
             201: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2814,8 +2640,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2828,8 +2652,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2843,8 +2665,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2860,8 +2680,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2874,8 +2692,6 @@ export interface operations {
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2888,8 +2704,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2902,8 +2716,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2916,8 +2728,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2930,8 +2740,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -2945,8 +2753,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2959,8 +2765,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -2980,8 +2784,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3009,8 +2811,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3023,8 +2823,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3037,8 +2835,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3052,8 +2848,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3070,8 +2864,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3084,8 +2876,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3102,8 +2892,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3121,8 +2909,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3166,8 +2952,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3183,8 +2967,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3197,8 +2979,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3211,8 +2991,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3225,8 +3003,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3239,8 +3015,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3254,8 +3028,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3268,8 +3040,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3287,8 +3057,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3334,8 +3102,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3352,8 +3118,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3366,8 +3130,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3381,8 +3143,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3395,8 +3155,6 @@ export interface operations {
             409: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3409,8 +3167,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3423,8 +3179,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3437,8 +3191,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3454,8 +3206,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3472,8 +3222,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3486,8 +3234,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3500,8 +3246,6 @@ export interface operations {
             502: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3521,8 +3265,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3556,8 +3298,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -3573,8 +3313,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -3587,8 +3325,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3601,8 +3337,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3616,8 +3350,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3633,8 +3365,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3663,8 +3393,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3678,8 +3406,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3690,8 +3416,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3704,8 +3428,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3719,8 +3441,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3737,8 +3457,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3767,8 +3485,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3782,8 +3498,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3794,8 +3508,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3808,8 +3520,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3823,8 +3533,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3840,8 +3548,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3866,8 +3572,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3887,8 +3591,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3901,8 +3603,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3916,8 +3616,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3934,8 +3632,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -3964,8 +3660,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3979,8 +3673,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -3991,8 +3683,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4005,8 +3695,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4020,8 +3708,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4034,8 +3720,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4064,8 +3748,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4079,8 +3761,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4091,8 +3771,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4105,8 +3783,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4120,8 +3796,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4134,8 +3808,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4164,8 +3836,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4179,8 +3849,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4191,8 +3859,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4205,8 +3871,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4220,8 +3884,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4234,8 +3896,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4264,8 +3924,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4279,8 +3937,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4291,8 +3947,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4305,8 +3959,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4320,8 +3972,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4334,8 +3984,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4364,8 +4012,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -4381,8 +4027,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -4395,8 +4039,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4409,8 +4051,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4424,8 +4064,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4438,8 +4076,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4473,8 +4109,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4488,8 +4122,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4500,8 +4132,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4514,8 +4144,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4529,8 +4157,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4546,8 +4172,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4578,8 +4202,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4593,8 +4215,6 @@ export interface operations {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
                     ETag: components["headers"]["ETag"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4605,8 +4225,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4622,8 +4240,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4636,8 +4252,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4651,8 +4265,6 @@ export interface operations {
             451: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4665,8 +4277,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4682,8 +4292,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4714,8 +4322,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4734,8 +4340,6 @@ export interface operations {
             201: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4757,8 +4361,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4771,8 +4373,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4786,8 +4386,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4803,8 +4401,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4817,8 +4413,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4831,8 +4425,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4845,8 +4437,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4859,8 +4449,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4874,8 +4462,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4888,8 +4474,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4906,8 +4490,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4934,8 +4516,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4948,8 +4528,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4962,8 +4540,6 @@ export interface operations {
             401: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -4977,8 +4553,6 @@ export interface operations {
             403: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -4995,8 +4569,6 @@ export interface operations {
             404: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5009,8 +4581,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -5024,8 +4594,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5042,8 +4610,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -5140,8 +4706,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     "X-Index-Block": components["headers"]["X-Index-Block"];
@@ -5157,8 +4721,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5172,8 +4734,6 @@ export interface operations {
             411: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5187,8 +4747,6 @@ export interface operations {
             413: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5202,8 +4760,6 @@ export interface operations {
             415: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5217,8 +4773,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -5233,8 +4787,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5248,8 +4800,6 @@ export interface operations {
             501: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5266,8 +4816,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -5293,8 +4841,6 @@ export interface operations {
             200: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5307,8 +4853,6 @@ export interface operations {
             400: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5321,8 +4865,6 @@ export interface operations {
             429: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
@@ -5336,8 +4878,6 @@ export interface operations {
             500: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];
                     [name: string]: unknown;
@@ -5350,8 +4890,6 @@ export interface operations {
             503: {
                 headers: {
                     "Cache-Control": components["headers"]["Cache-Control"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "Retry-After": components["headers"]["Retry-After"];
                     "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
                     "X-Hub": components["headers"]["X-Hub"];

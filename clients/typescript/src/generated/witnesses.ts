@@ -9,7 +9,7 @@ export const FACTS = {
   terms: ["a bounty's page, escrow and deadlines", "read_model_mismatch"],
   reveal_point: ["the moment from which sealed work can be opened", "reveal_point_wrong"],
   roster: ["the Guardians whose keys open sealed work", "read_model_mismatch"],
-  number: ["which Submission is meant", "sources_disagree"],
+  submission: ["which Submission is meant", "sources_disagree"],
   winner: ["the outcome of a bounty and its winner", "read_model_mismatch"],
   delivery_key: ["the key to which a winning key is sealed", "sources_disagree"],
   done: ["what an earlier run reported as done", "sources_disagree"],

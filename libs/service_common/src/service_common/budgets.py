@@ -11,7 +11,6 @@ may use sixteen times as much as one /64.
 
 import ipaddress
 import math
-import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -35,7 +34,6 @@ SITE_SHARE: Final = 16
 """How many times what one /64 of IPv6 may use the /48 around it may use."""
 AWAY_SECONDS: Final = 5.0
 """For how long Redis is not queried again after it did not answer."""
-_TEXT: Final = re.compile(r"([1-9][0-9]{0,8})/([1-9][0-9]{0,5})")
 
 T = TypeVar("T")
 log = get_logger(__name__)
@@ -71,7 +69,7 @@ def network_of(address: str) -> Network:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """``amount`` in ``seconds``, for each holder; ``name`` is what the RateLimit fields of an answer call it.
+    """``amount`` in ``seconds``, for each holder; ``name`` is what a refusal calls it.
 
     Counts begin with a window, so that two windows that meet hold up to twice the amount in any ``seconds``.
     """
@@ -87,13 +85,6 @@ class Budget:
         return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
 
 
-def parse_budget(text: str) -> tuple[int, int]:
-    """``600/60``: an amount, and the seconds of its window."""
-    if (found := _TEXT.fullmatch(text)) is None:
-        raise ValueError("an amount and the seconds it is for, such as 600/60")
-    return int(found[1]), int(found[2])
-
-
 @dataclass(frozen=True, slots=True)
 class BudgetState:
     """A budget after a request: whether it was granted, what is left, and the seconds until there is more."""
@@ -102,14 +93,6 @@ class BudgetState:
     granted: bool
     left: int
     seconds: int
-
-    def field(self) -> str:
-        """Its item of the field ``RateLimit``."""
-        return f'"{self.budget.name}";r={self.left};t={self.seconds}'
-
-    def policy(self) -> str:
-        """Its item of the field ``RateLimit-Policy``."""
-        return f'"{self.budget.name}";q={self.budget.amount};w={self.budget.seconds}'
 
 
 class Budgets:
@@ -138,11 +121,11 @@ class Budgets:
             return own if wider.granted else wider
         return own
 
-    def spend_of(self, network: Network, budget: Budget, cost: int) -> BudgetState:
-        """Take what a network used already: all of ``cost``, or what is left; the state of its own budget."""
+    def spend_of(self, network: Network, budget: Budget, cost: int) -> None:
+        """Take what a network used already: all of ``cost``, or what is left."""
         if network.site is not None:
             self._spend(budget.of_site(), network.site, cost)
-        return self._spend(budget, network.name, cost)
+        self._spend(budget, network.name, cost)
 
     def look(self, budget: Budget, holder: str) -> BudgetState:
         """The rest of the holder's budget; ``granted`` is whether there is anything."""
@@ -157,12 +140,9 @@ class Budgets:
         """Whether the fact was to be known until now; False where Redis alone knew it and does not answer."""
         return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
-    def _spend(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        taken = self.take(budget, holder, cost)
-        if taken.granted:
-            return taken
-        left = self.look(budget, holder).left
-        return self.take(budget, holder, left) if left else taken
+    def _spend(self, budget: Budget, holder: str, cost: int) -> None:
+        if not self.take(budget, holder, cost).granted and (left := self.look(budget, holder).left):
+            self.take(budget, holder, left)
 
     def _ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
         limiter = self._shared

@@ -18,7 +18,6 @@ from bounty_protocol.errors import ServiceError
 
 from service_common.config import ConfigurationError
 from service_common.db.errors import explain
-from service_common.signals import handle_signals_in_thread
 
 Environment = Mapping[str, str]
 TERMINATED: Final = 128 + signal.SIGTERM
@@ -52,7 +51,6 @@ def run_entry_point(
         for switch, words in process.switches.items():
             command.add_argument(switch, action="store_true", help=words)
     given = vars(parser.parse_args(arguments))
-    handle_signals_in_thread()
     signal.signal(signal.SIGTERM, _terminate)  # a process that drains sets its own
     try:
         processes[given.pop("command")].run(os.environ, **given)

@@ -29,7 +29,6 @@ from redis.exceptions import ReadOnlyError, RedisError
 from redis.exceptions import TimeoutError as RedisTimeoutError
 from redis.retry import Retry
 from rq import Queue, SimpleWorker
-from rq import Retry as JobRetry
 from rq.exceptions import StopRequested
 from rq.executions import Execution
 from rq.job import Job
@@ -81,7 +80,7 @@ class JobKind:
     """A function of a queue's worker, by its whole name, and the bounds of its runs in seconds.
 
     ``kept_seconds`` is how long its result is kept for ``wait_for_result``, ``waiting_seconds`` how long it may wait in
-    the queue, ``retries`` the pauses after each of its failures.
+    the queue.
     """
 
     queue: QueueName
@@ -89,7 +88,6 @@ class JobKind:
     run_seconds: int
     kept_seconds: int = 0
     waiting_seconds: int | None = None
-    retries: tuple[int, ...] = ()
     at_front: bool = False
 
 
@@ -213,7 +211,6 @@ def enqueue(
             "result_ttl": kind.kept_seconds,
             "failure_ttl": FAILURE_SECONDS,
             "at_front": kind.at_front,
-            "retry": JobRetry(len(kind.retries), list(kind.retries)) if kind.retries else None,
         }
         if after_seconds:
             queue.enqueue_in(timedelta(seconds=after_seconds), kind.function, argument, **options)

@@ -3,10 +3,14 @@
 from bounty_protocol.auth.typed_data import SigningDomain
 from bounty_protocol.auth.verify import Authority
 from bounty_protocol.chain.deployment import HUB_HEADER, caip_10
+from bounty_protocol.clock import SystemClock
+from bounty_protocol.crypto.beacon_http import Urllib3Get
 from flask import Flask
 from service_common.budgets import Budgets
 from service_common.chain.contract_wallets import ContractWallets
 from service_common.chain.recent_blocks import CALL_SECONDS, MAX_ANSWER_BYTES, RecentBlocks
+from service_common.db.engine import make_engine
+from service_common.db.hub_facts import FactSource
 from service_common.web.app import create_api
 from service_common.web.authentication import Authentication
 from service_common.web.callers import Callers
@@ -17,10 +21,12 @@ from service_common.web.versions import install_versions
 from service_api.bounties import account_routes
 from service_api.bounties import routes as bounty_routes
 from service_api.bounties.verification_records import Records
+from service_api.config import ApiConfig
 from service_api.delivery import routes as delivery_routes
 from service_api.delivery.forwarding import Forwarder
 from service_api.deployment import index_routes
 from service_api.deployment import routes as deployment_routes
+from service_api.deployment.constants import Constants
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi import routes as document_routes
 from service_api.openapi.document import ROOT, TITLE, install_document
@@ -69,26 +75,45 @@ def make_app(resources: Resources) -> Flask:
     authentication = Authentication(authority, blocks, wallets)
     app, api = create_api("service_api", TITLE, ROUTES, authentication, callers, ROOT)
     source, constants, ciphertexts = resources.facts, resources.constants(), resources.ciphertexts
+    sources = PageSources(config, Records(source), constants, resources.relays)
     room = PendingRoom(source.engine, rpc, config.pending_bytes, clock)
-    records = Records(source)
     provide(
         app,
         config,
         source,
         constants,
         ciphertexts,
-        records,
+        sources.records,
         Verdicts(source, rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)),
         PageChecks(source, constants, resources.http, config.reviewer_url),
         Publishing(source, constants, room, Reviews(source.engine, resources.review_redis, callers, config)),
         Preparation(source, constants, ciphertexts, room),
         Contents(source, ciphertexts, callers, config.budgets),
         Forwarder(resources.http, config.delivery_url, callers),
-        PageSources(config, records, constants, resources.relays),
+        sources,
     )
-    if isinstance(app.wsgi_app, Edge):
-        app.wsgi_app.always = ((HUB_HEADER, caip_10(chain.chain_id, chain.hub_address)),)
-    install_versions(app, clock)
-    install_pages(app, PageSources(config, records, constants, resources.relays))
+    _answer_people(app, sources)
     install_document(app, api)
     return app
+
+
+def make_pages_app(config: ApiConfig) -> Flask:
+    """An app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
+    clock, relays, rpc = SystemClock(), Urllib3Get(), config.chain.rpc()
+    callers = Callers(Budgets(clock), config.budgets, config.web.forwarded_hops, config.at_once.requests)
+    app, _ = create_api("service_api", TITLE, (), None, callers)
+    engine = make_engine(config.database_url, application="pages", pool_size=8)
+    source = FactSource.of(engine, config.chain, clock)
+    constants = Constants(rpc, config.chain, config.beacon, relays)
+    sources = PageSources(config, Records(source, may_keep=False), constants, relays)
+    provide(app, config, source, constants, sources)
+    _answer_people(app, sources)
+    return app
+
+
+def _answer_people(app: Flask, sources: PageSources) -> None:
+    chain = sources.config.chain
+    if isinstance(app.wsgi_app, Edge):
+        app.wsgi_app.always = ((HUB_HEADER, caip_10(chain.chain_id, chain.hub_address)),)
+    install_versions(app, sources.clock)
+    install_pages(app, sources)

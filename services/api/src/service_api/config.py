@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields, replace
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, BeaconRecord, deployment_of
 from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_hash
 from bounty_protocol.types import ChainId, parse_decimal
-from service_common.budgets import Budget, parse_budget
+from service_common.budgets import Budget
 from service_common.chain.settings import ChainSettings, parse_urls, read_chain_settings
 from service_common.common_settings import (
     read_budget_factor,
@@ -57,8 +57,10 @@ class ApiBudgets(CallerBudgets):
     page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
     """Of a network address: pages checked by the rules, whatever is found."""
 
-
-_DEFAULTS = ApiBudgets()
+    def times(self, factor: int) -> "ApiBudgets":
+        """All of them."""
+        budgets: list[Budget] = [getattr(self, each.name) for each in fields(self)]
+        return ApiBudgets(*(replace(each, amount=each.amount * factor) for each in budgets))
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,11 @@ class ApiConfig:
         return f"{self.storage.endpoint or GOOGLE}/{self.storage.bucket}/"
 
 
-def read_config(environment: Mapping[str, str]) -> ApiConfig:
-    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong."""
+def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) -> ApiConfig:
+    """Read the environment; raises ``ConfigurationError`` naming everything that is wrong.
+
+    A process of the ``pages_alone`` has no Redis.
+    """
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
     factor = read_budget_factor(reader)
@@ -132,7 +137,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
         storage=read_storage_settings(reader, read_bucket(reader)),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
-        redis_url=read_redis_url(reader),
+        redis_url="" if pages_alone else read_redis_url(reader),
         delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(
             "SERVICE_REVIEWER_URL", parse_origin, DEFAULT_REVIEWER_URL, "the reviewer's service, inside the cluster"
@@ -161,7 +166,7 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
             "nobody funded; from half of it on for accounts that the chain knows alone",
         )
         << 20,
-        budgets=_read_budgets(reader, factor),
+        budgets=ApiBudgets().times(factor),
         at_once=AtOnce().times(factor),
         report_address=read_report_address(reader),
         pages=read_page_settings(reader),
@@ -169,37 +174,6 @@ def read_config(environment: Mapping[str, str]) -> ApiConfig:
     )
     reader.check()
     return config
-
-
-def _read_budgets(reader: EnvironmentReader, factor: int) -> ApiBudgets:
-    """The defaults, those that the deployment names with amounts of its own, and all of them times a factor."""
-    none: dict[str, tuple[int, int]] = {}
-    named = reader.optional(
-        "SERVICE_BUDGETS",
-        _parse_budgets,
-        none,
-        "other budgets by name, such as `reads=2400/60,uploads=120/3600`",
-        shown="the table in [interface.md](interface.md#budgets)",
-    )
-    changed = {}
-    for each in fields(ApiBudgets):
-        default: Budget = getattr(_DEFAULTS, each.name)
-        amount, seconds = named.get(default.name, (default.amount, default.seconds))
-        changed[each.name] = replace(default, amount=amount * factor, seconds=seconds)
-    return ApiBudgets(**changed)
-
-
-def _parse_budgets(text: str) -> dict[str, tuple[int, int]]:
-    """``reads=2400/60,uploads=120/3600``: budgets by name."""
-    known = {getattr(_DEFAULTS, each.name).name for each in fields(ApiBudgets)}
-    named: dict[str, tuple[int, int]] = {}
-    for item in text.split(","):
-        name, _, amount = item.strip().partition("=")
-        if name not in known:
-            names = ", ".join(sorted(known))
-            raise ValueError(f"budgets such as reads=1200/60, separated by commas; the names are {names}")
-        named[name] = parse_budget(amount)
-    return named
 
 
 def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRecord:

@@ -26,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one process; the exit code."""
     processes = {
         "serve": Process("answer HTTP requests", _serve),
+        "pages": Process("answer people alone: reads the database, without Redis and the bucket", _pages),
         "worker": Process("run jobs of the queue artifacts", _worker),
         "withhold": WITHHOLD,
         "show-again": SHOW_AGAIN,
@@ -43,6 +44,19 @@ def _serve(environment: Environment) -> None:
         port=config.web.port,
         internal_port=config.web.internal_port,
         checks=_checks(config),
+    )
+
+
+def _pages(environment: Environment) -> None:
+    config = read_config(environment, pages_alone=True)
+    log.configure("pages", config.log_level)
+    engine, rpc = make_engine(config.database_url, application="pages-health", pool_size=1), config.chain.rpc()
+    serve(
+        "service_api.pages_wsgi:application",
+        host=config.web.host,
+        port=config.web.port,
+        internal_port=config.web.internal_port,
+        checks={"database": lambda: check_database(engine), "chain": lambda: config.chain.check(rpc)},
     )
 
 

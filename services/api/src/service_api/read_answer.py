@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from service_common.db.hub_reads import Head
-from service_common.web.versions import ReadPosition
 
 T = TypeVar("T")
 
@@ -15,8 +14,3 @@ class ReadAnswer(Generic[T]):
 
     value: T
     head: Head
-
-    @property
-    def position(self) -> ReadPosition:
-        """As the headers of an answer state it."""
-        return ReadPosition(self.head.block_number, self.head.block_time)

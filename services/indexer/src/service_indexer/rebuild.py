@@ -110,7 +110,7 @@ def _switch(connection: Connection, *, back: bool) -> Rebuilt:
         connection.execute(insert(table).from_select([column.name for column in table.c], select(_scratch(table))))
     keep_up(connection)
     moved: dict[str, object] = {name: fresh.c[name] for name in _MOVED}
-    moved |= {"halted": None, "rebuilds": t.head.c.rebuilds + 1, "updated_at": func.clock_timestamp()}
+    moved |= {"halted": None, "updated_at": func.clock_timestamp()}
     switched = update(t.head).where(t.head.c.chain_id == fresh.c.chain_id).values(moved)
     block = connection.execute(switched.returning(t.head.c.block_number)).scalar_one()
     return Rebuilt(BlockNumber(block), differing)

@@ -5,19 +5,7 @@ transaction for the same bounty beside the first. ``attempts`` is 0 where every 
 key lacks ether: no node has it.
 """
 
-from sqlalchemy import BigInteger, Column, DateTime, Integer, MetaData, Numeric, Table, Text, func
+from service_common.db.tables import read_tables
 
 SCHEMA = "settler"
-metadata = MetaData(schema=SCHEMA)
-
-settlements = Table(
-    "settlements",
-    metadata,
-    Column("bounty_id", BigInteger, primary_key=True, autoincrement=False),
-    Column("nonce", BigInteger, nullable=False),
-    Column("raw_transaction", Text, nullable=False),
-    Column("tx_hash", Text, nullable=False),
-    Column("max_fee_per_gas", Numeric(78, 0), nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("sent_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-)
+settlements = read_tables(SCHEMA)["settlements"]

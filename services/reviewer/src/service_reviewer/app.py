@@ -1,6 +1,6 @@
 """The reviewer's Flask app: what the reviewer itself answers over HTTP, inside the deployment alone.
 
-The rubric of its own release, and the rules' findings on a page. Reviews that a publication
+The rules' findings on a page. Reviews that a publication
 waits for are jobs (``jobs.py``). It has no database and no key, and whoever reaches it may ask: the api on behalf of
 everyone, within its callers' budgets, and operators. A few pages are judged at a time, each in a process of its own
 that ends; of more, each waits for a moment and is then refused. Nothing of a page is kept, logged or charged for.
@@ -21,12 +21,11 @@ from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import MAX_INT64, UnixSeconds
-from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.publication import PageFindings
 from flask import Flask, Response, jsonify
 from service_common.log import get_logger
 from service_common.web.app import create_api
-from service_common.web.authentication import public, public_body, read_query
+from service_common.web.authentication import public_body
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provide, provided
@@ -41,6 +40,8 @@ AT_ONCE: Final = 2
 PATIENCE_SECONDS: Final = 2.0
 """For how long a page waits for its turn."""
 
+_PRINTABLE: Final = r"[^\x00-\x1f\x7f]+\Z"
+
 routes = Routes("reviewer", __name__, description="The readiness reviewer")
 log = get_logger(__name__)
 
@@ -52,7 +53,7 @@ class FindingsQuery:
 
     now: UnixSeconds | None = None
     reveal_delay: Annotated[int | None, Note("In seconds.", minimum=0, maximum=MAX_INT64)] = None
-    token_symbol: Annotated[str, Note("Of the escrow token.", max_length=64)] = "USDC"  # noqa: S105  # money
+    token_symbol: Annotated[str, Note("Of the escrow token.", max_length=64, pattern=_PRINTABLE)] = "USDC"  # noqa: S105  # money
     token_decimals: Annotated[int, Note("Of the escrow token.", minimum=0, maximum=MAX_DECIMALS)] = 6
 
 
@@ -80,16 +81,6 @@ def make_app(judge: PageJudge | None = None) -> Flask:
     app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes], None)
     provide(app, judge or PageJudge())
     return app
-
-
-@routes.route("/api/readiness-rubric", methods=["GET"])
-@routes.response(200, RubricDocument)
-@public
-def get_rubric() -> Response:
-    """The rubric that this reviewer applies."""
-    read_query(allowed=frozenset())
-    rubric = current_rubric()
-    return jsonify(to_json(RubricDocument(rubric.version, rubric.hash, rubric.text)))
 
 
 @routes.route("/findings", methods=["POST"])

@@ -7,7 +7,6 @@ its outcome is not billed.
 """
 
 import os
-import time
 from typing import Final
 
 from bounty_protocol.clock import SystemClock
@@ -28,7 +27,7 @@ from service_reviewer.config import ReviewerConfig, read_config
 from service_reviewer.judgement import Judgement, NoJudgement
 from service_reviewer.model import judge_by_model
 from service_reviewer.paid_calls import forget_old_calls, give_back_call, take_call
-from service_reviewer.records import RequestedReview, find_record, forget_old_records, keep_record, result_of
+from service_reviewer.records import RequestedReview, forget_old_records, has_record, keep_record, result_of
 from service_reviewer.rules import judge_by_rules
 
 PERIODIC: Final = (
@@ -75,12 +74,11 @@ def _review(config: ReviewerConfig, asked: RequestedReview) -> ReviewEnding:
         log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
         return ReviewEnding("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
-        if find_record(engine, asked.review_id) is not None:
+        if has_record(engine, asked.review_id):
             return ReviewEnding()
         try:
-            started = time.monotonic()
             judgement = _judge(config, engine, asked)
-            keep_record(engine, asked, judgement, int((time.monotonic() - started) * 1000))
+            keep_record(engine, asked, judgement)
             REVIEWS.labels(result_of(judgement)).inc()
         except NoJudgement as reason:
             log.warning("review without judgement", code=reason.ending.code, review_id=asked.review_id)
@@ -92,7 +90,11 @@ def _judge(config: ReviewerConfig, engine: Engine, asked: RequestedReview) -> Ju
     """The judgement of the rules, or of the configured model where these find nothing."""
     if config.provider is None:
         raise NoJudgement("orchestrator_unconfigured")
-    material = material_of(asked.page, asked.circumstances)
+    try:
+        challenge = parse_challenge(asked.page)
+    except ServiceError as error:
+        raise NoJudgement("invalid_orchestrator_output") from error
+    material = Material(challenge, asked.page, **asked.circumstances.to_fields())  # type: ignore[arg-type]
     judgement = judge_by_rules(material)
     if judgement.issues or config.model is None:
         return judgement
@@ -105,12 +107,3 @@ def _judge(config: ReviewerConfig, engine: Engine, asked: RequestedReview) -> Ju
         if not reason.spent:
             give_back_call(engine, call)
         raise
-
-
-def material_of(page: bytes, circumstances: Circumstances) -> Material:
-    """What these bytes are judged by."""
-    try:
-        challenge = parse_challenge(page)
-    except ServiceError as error:
-        raise NoJudgement("invalid_orchestrator_output") from error
-    return Material(challenge, page, **circumstances.to_fields())  # type: ignore[arg-type]

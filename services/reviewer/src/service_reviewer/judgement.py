@@ -10,17 +10,11 @@ from service_common.reviews import ReviewEnding
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What was found. No issue means ready. ``prompt`` and ``output`` are kept as hashes for repetition.
-
-    ``withhold`` means that the page must not be kept: it holds what looks like a secret.
-    """
+    """What was found. No issue means ready."""
 
     issues: Sequence[Issue]
     provider: str
     model: str
-    prompt: bytes
-    output: bytes
-    withhold: bool = False
 
 
 class NoJudgement(Exception):

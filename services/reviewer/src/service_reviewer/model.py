@@ -18,7 +18,6 @@ from typing import Annotated, Final
 
 import urllib3
 from bounty_protocol.clock import Clock, iso_utc
-from bounty_protocol.domain.canonical_json import canonical_bytes
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.errors import MAX_ISSUE_MESSAGE, MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.foreign_json import read_object
@@ -131,11 +130,11 @@ def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) ->
     if settings.is_too_long(material.content):
         length, most = len(material.content), settings.max_page_bytes
         issue = Issue("document", f"Has {length} bytes; the reviewer reads pages of at most {most}. Shorten the page.")
-        return Judgement([issue], "openai", "", b"", b"")
+        return Judgement([issue], "openai", "")
     first, ends = messages(material), clock.monotonic() + settings.timeout_seconds
     completion = _ask(settings, first, ends - clock.monotonic(), spent=False)
     try:
-        text, issues = _read_review(completion)
+        issues = _read_review(completion)
     except _Unusable as unusable:
         log.warning("the model's answer cannot be used", problem=unusable.problem)
         words = "Answer again with one JSON object of the form described, complete."
@@ -143,13 +142,12 @@ def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) ->
         repair = {"role": "assistant", "content": unusable.answer}, asked_again
         completion = _ask(settings, [*first, *repair], ends - clock.monotonic(), spent=True)
         try:
-            text, issues = _read_review(completion)
+            issues = _read_review(completion)
         except _Unusable as again:
             log.warning("the model's repaired answer cannot be used", problem=again.problem)
             raise NoJudgement("invalid_orchestrator_output", spent=True) from None
     model = "".join(c for c in completion.model[:200] if c.isprintable()) or settings.model
-    prompt = canonical_bytes({"model": settings.model, "messages": first, "schema": SCHEMA})
-    return Judgement(issues, "openai", model, prompt, text.encode())
+    return Judgement(issues, "openai", model)
 
 
 def messages(material: Material) -> Messages:
@@ -225,8 +223,8 @@ def _refused(answer: HttpAnswer, *, spent: bool) -> NoJudgement:
     return NoJudgement("orchestrator_provider_error", retry_after=wait, spent=spent or not is_refusal)
 
 
-def _read_review(completion: Completion) -> tuple[str, list[Issue]]:
-    """The answer's text and its issues, or ``_Unusable``: nothing is cut, filled in or guessed."""
+def _read_review(completion: Completion) -> list[Issue]:
+    """The answer's issues, or ``_Unusable``: nothing is cut, filled in or guessed."""
     choice = completion.choices[0]
     text = choice.message.content or ""
     if choice.message.refusal or choice.finish_reason == "content_filter":
@@ -241,4 +239,4 @@ def _read_review(completion: Completion) -> tuple[str, list[Issue]]:
         raise _Unusable(f'"issues" has more than {MAX_ISSUES} items', text)
     if found.ready == bool(found.issues):
         raise _Unusable('"ready" must be true exactly when "issues" is empty', text)
-    return text, [Issue(each.path, each.message) for each in found.issues]
+    return [Issue(each.path, each.message) for each in found.issues]

@@ -2,9 +2,8 @@
 
 It ends within ``CPU_SECONDS`` of processor time and ``SECONDS`` in all, for every page. A page that takes more
 processor time, takes more memory than there is, or kills the process is parked: it gets a judgement as any other page,
-not ready, so that it is charged and never judged again, and its bytes are not kept, since nobody has looked for secrets
-in them. A mistake of the rules themselves, and a machine that gave them too little of its time, are raised here as
-``RulesFailed``: a fault of the service, no judgement, and not charged.
+not ready, so that it is charged and never judged again. A mistake of the rules themselves, and a machine that gave them
+too little of its time, are raised here as ``RulesFailed``: a fault of the service, no judgement, and not charged.
 """
 
 import json
@@ -15,7 +14,7 @@ import signal
 import time
 import traceback
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Lock
 from typing import Final, NoReturn
@@ -23,8 +22,7 @@ from typing import Final, NoReturn
 from bounty_protocol.errors import Issue
 from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
-from bounty_protocol.readiness.review import Findings, review
-from bounty_protocol.rubric import current_rubric
+from bounty_protocol.readiness.review import review
 from service_common.log import get_logger
 
 from service_reviewer.judgement import Judgement
@@ -65,7 +63,7 @@ _FORKING: Final = _Forking()
 
 
 def judge_by_rules(
-    material: Material, seconds: float | None = None, rules: Callable[[Material], Findings] = review
+    material: Material, seconds: float | None = None, rules: Callable[[Material], Sequence[Issue]] = review
 ) -> Judgement:
     """The rules' judgement, or that of a parked page. Thread-safe."""
     seconds = SECONDS if seconds is None else seconds
@@ -90,26 +88,18 @@ def judge_by_rules(
         raise RulesFailed(said[1:].decode())
     if said[:1] == _JUDGED:
         with suppress(ValueError):  # killed while it wrote
-            issues, withhold = json.loads(said[1:])
-            return _judgement([Issue(*each) for each in issues], withhold=withhold)
+            return Judgement([Issue(*each) for each in json.loads(said[1:])], "rules", VERSION)
     log.warning("a page was parked", status=status, byte_length=len(material.content))
-    return _judgement([_PARKED], withhold=True)
+    return Judgement([_PARKED], "rules", VERSION)
 
 
-def _judgement(issues: list[Issue], *, withhold: bool) -> Judgement:
-    output = json.dumps([[issue.path, issue.message] for issue in issues]).encode()
-    return Judgement(issues, "rules", VERSION, current_rubric().text.encode(), output, withhold=withhold)
-
-
-def _judge_in_child(rules: Callable[[Material], Findings], material: Material, writing: int) -> NoReturn:
+def _judge_in_child(rules: Callable[[Material], Sequence[Issue]], material: Material, writing: int) -> NoReturn:
     """Write the outcome, and end this process."""
     try:
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
         resource.setrlimit(resource.RLIMIT_CPU, (int(sum(os.times()[:2])) + CPU_SECONDS, hard))
         try:
-            found = rules(material)
-            issues = [[issue.path, issue.message] for issue in found.issues]
-            said = _JUDGED + json.dumps([issues, found.withhold]).encode()
+            said = _JUDGED + json.dumps([[issue.path, issue.message] for issue in rules(material)]).encode()
         except (MemoryError, RecursionError):
             said = _TOO_MUCH
         except Exception as error:  # noqa: BLE001  # sent to the parent, which raises it

@@ -4,7 +4,6 @@ The same page at the same moment gets the same issues, each with where and what 
 never merit; what they cannot see (a contradiction in other terms, a task that makes no sense) is left to readers.
 """
 
-from dataclasses import dataclass
 from itertools import chain
 from typing import Final
 
@@ -27,28 +26,17 @@ _TOO_MANY_PARTS: Final = Issue(
 )
 
 RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS, REFERENCES, STEERING, CREDENTIALS)
-"""In the order of their issues; the last one's come first, since a page with a secret is withheld."""
+"""In the order of their issues; the last one's come first."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """The findings; no issue means ready. ``withhold``: the page holds what looks like a secret, or nobody has
-    looked, so it must not be kept.
-    """
-
-    issues: tuple[Issue, ...]
-    withhold: bool
-
-
-def review(material: Material) -> Findings:
+def review(material: Material) -> tuple[Issue, ...]:
     """All issues at once, at most ``MAX_ISSUES``, in time that grows with the page's length."""
     reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
     if reading is None or len(reading.passages) > MAX_PASSAGES:
-        return Findings((_TOO_MANY_PARTS,), withhold=True)
-    secrets = list(CREDENTIALS.check(reading))
-    issues = dict.fromkeys(secrets[:MAX_ISSUES])
+        return (_TOO_MANY_PARTS,)
+    issues = dict.fromkeys(list(CREDENTIALS.check(reading))[:MAX_ISSUES])
     for issue in chain.from_iterable(rule.check(reading) for rule in RULES if rule is not CREDENTIALS):
         if len(issues) == MAX_ISSUES:
             break
         issues[issue] = None
-    return Findings(tuple(issues), withhold=bool(secrets))
+    return tuple(issues)

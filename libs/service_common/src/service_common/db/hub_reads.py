@@ -40,6 +40,7 @@ from bounty_protocol.types import (
 )
 from sqlalchemy import (
     BindParameter,
+    Column,
     ColumnElement,
     Connection,
     FromClause,
@@ -59,6 +60,7 @@ from sqlalchemy import (
     union_all,
 )
 from sqlalchemy.dialects.postgresql import distinct_on
+from sqlalchemy.sql.base import ReadOnlyColumnCollection
 
 from service_common.db import hub_index as t
 
@@ -111,8 +113,6 @@ class Head:
     """The newest block the chain showed when the copy moved last."""
     reorg_count: int
     deepest_reorg: int
-    rebuilds: int = 0
-    """How often the copy was replaced by a new one."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
@@ -175,7 +175,6 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         BlockNumber(row[f"{prefix}tip_number"]),
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
-        row[f"{prefix}rebuilds"],
     )
 
 
@@ -409,6 +408,19 @@ def bounty_of_row(row: RowMapping) -> Bounty:
         return Bounty(own, None)
     ending = {column.name: row[f"{_ENDING}{column.name}"] for column in t.finalizations.c}
     return Bounty(own, _logged(BountyFinalized, ending))
+
+
+def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
+    """Of a row: the columns of the later ones of its account for its bounty, and which these are."""
+    c, later = table.c, table.alias("later").c
+    of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
+    return later, and_(of_the_same, tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index))
+
+
+def is_newest(table: Table, account: str) -> ColumnElement[bool]:
+    """Whether a row is the newest of its account for its bounty. Any order and condition can be put around this, and
+    the database reads no further than they ask; not so around DISTINCT ON."""
+    return ~exists().where(later_rows(table, account)[1])
 
 
 def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: ColumnElement[str]) -> Subquery:

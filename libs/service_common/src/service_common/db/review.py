@@ -1,41 +1,13 @@
 """Schema ``review``: readiness reviews. Sole writer: the reviewer; the api reads it to join a review.
 
 A review is identified by what it judges (``review_id`` = Poster, page and rubric hashed), so the same work is never
-done twice and a lost queue loses nothing. ``page`` and ``circumstances`` are what repeating it needs; ``page`` is null
-where the bytes hold what looks like a secret.
+done twice and a lost queue loses nothing.
 """
 
-from sqlalchemy import Column, DateTime, Index, Integer, LargeBinary, MetaData, Table, Text, func
-from sqlalchemy.dialects.postgresql import JSONB
+from typing import Final
+
+from service_common.db.tables import read_tables
 
 SCHEMA = "review"
-metadata = MetaData(schema=SCHEMA)
-
-reviews = Table(
-    "reviews",
-    metadata,
-    Column("review_id", Text, primary_key=True),
-    Column("poster", Text, nullable=False),
-    Column("spec_commitment", Text, nullable=False),
-    Column("rubric_version", Text, nullable=False),
-    Column("rubric_hash", Text, nullable=False),
-    Column("provider", Text, nullable=False),
-    Column("model", Text, nullable=False),
-    Column("input_hash", Text, nullable=False),
-    Column("prompt_hash", Text, nullable=False),
-    Column("output_hash", Text, nullable=False),
-    Column("result", Text, nullable=False),
-    Column("issues", JSONB, nullable=False),
-    Column("duration_ms", Integer, nullable=False),
-    Column("finished_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Column("page", LargeBinary),
-    Column("circumstances", JSONB),
-)
-paid_calls = Table(
-    "paid_calls",
-    metadata,
-    Column("call_id", Text, primary_key=True),
-    Column("review_id", Text, nullable=False),
-    Column("called_at", DateTime(timezone=True), nullable=False, server_default=func.now()),
-    Index("paid_calls_called_at", "called_at"),
-)
+TABLES: Final = read_tables(SCHEMA)
+reviews, paid_calls = TABLES["reviews"], TABLES["paid_calls"]

@@ -14,15 +14,12 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from service_common.db.engine import engine_of_job
+from service_common.db.tables import SCHEMA_SQL
 from service_common.log import get_logger
 
-REPORT_SECONDS: Final = 60.0
-"""How often a process that waits for the database says again why."""
 _LOCK: Final = 0x5EC0_DB00
 _CLOCK: Final = SystemClock()
-_SQL: Final = tuple(
-    files(__package__).joinpath(name).read_text(encoding="utf-8") for name in ("schema.sql", "grants.sql")
-)
+_SQL: Final = (SCHEMA_SQL, files(__package__).joinpath("grants.sql").read_text(encoding="utf-8"))
 DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
 """Names this release's schema."""
 
@@ -52,42 +49,50 @@ def create_schema(url: str) -> None:
 def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str:
     """Wait until somebody can log in, for as long as the platform lets this process live; the URL that worked.
 
-    ``read_url`` is called at each attempt, so a password that is corrected in a mounted Secret is used. The reason is
-    logged when it changes, and once a minute.
+    ``read_url`` is called at each attempt, so a password that is corrected in a mounted Secret is used.
     """
-    reported, reported_at = "", float("-inf")
-    while True:
+    url = ""
+
+    def look() -> str | None:
+        nonlocal url
         url = read_url()
         try:
             with engine_of_job(url, application="migrate") as engine, engine.connect():
-                return url
+                return None
         except OperationalError as error:
-            reason = str(error.orig).strip()[:300]
-        if reason != reported or clock.monotonic() - reported_at >= REPORT_SECONDS:
-            log.warning("waiting for the database, for as long as it takes", reason=reason)
-            reported, reported_at = reason, clock.monotonic()
-        clock.sleep(1.0)
+            return str(error.orig).strip()[:300]
+
+    _wait(look, clock, float("inf"))
+    return url
 
 
 def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
     """Wait until the database has this release's schema. Raises ``SchemaMissing`` after ``seconds`` without it."""
-    ends, reported = clock.monotonic() + seconds, ""
     with engine_of_job(url, application="await-schema") as engine:
-        while clock.monotonic() < ends:
+
+        def look() -> str | None:
             try:
                 with engine.connect() as connection:
                     found = _digest_in(connection)
             except (OperationalError, ProgrammingError) as error:
-                reason = str(error.orig).strip()[:300]
-            else:
-                if found == DIGEST:
-                    return
-                reason = f"the database has {'no schema' if found is None else 'the schema of another release'}"
-            if reason != reported:
-                log.warning("waiting for the schema", reason=reason)
-                reported = reason
-            clock.sleep(1.0)
-    raise SchemaMissing(f"{reported or 'no time was left to look'}: reach the database, then run the migration")
+                return str(error.orig).strip()[:300]
+            if found == DIGEST:
+                return None
+            return f"the database has {'no schema' if found is None else 'the schema of another release'}"
+
+        _wait(look, clock, seconds)
+
+
+def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:
+    """Look once a second until there is no reason to wait; each reason is logged once."""
+    ends, reported = clock.monotonic() + seconds, ""
+    while (reason := look()) is not None:
+        if reason != reported:
+            log.warning("waiting for the database", reason=reason)
+            reported = reason
+        if clock.monotonic() >= ends:
+            raise SchemaMissing(f"{reason}: reach the database, then run the migration")
+        clock.sleep(1.0)
 
 
 def _digest_in(connection: Connection) -> str | None:

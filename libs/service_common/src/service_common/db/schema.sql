@@ -70,8 +70,7 @@ CREATE TABLE app.verification_records (
     bounty_id bigint PRIMARY KEY,
     content bytea NOT NULL,
     block_hash text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    rebuilds integer NOT NULL DEFAULT 0
+    created_at timestamptz NOT NULL DEFAULT now()
 );
 
 CREATE TABLE app.verified_objects (
@@ -80,7 +79,6 @@ CREATE TABLE app.verified_objects (
     sha256 text NOT NULL,
     byte_length bigint NOT NULL,
     verified_at timestamptz NOT NULL DEFAULT now(),
-    checksum text,
     PRIMARY KEY (storage_locator, generation)
 );
 
@@ -92,11 +90,7 @@ CREATE TABLE app.withholdings (
     reason text NOT NULL,
     since timestamptz NOT NULL DEFAULT now(),
     until timestamptz,
-    decided_by text NOT NULL,
-    decided_at timestamptz NOT NULL DEFAULT now(),
     ended_at timestamptz,
-    ended_by text,
-    ended_why text,
     since_block bigint
 );
 CREATE UNIQUE INDEX withholdings_not_ended ON app.withholdings (kind, subject) WHERE ended_at IS NULL;
@@ -245,7 +239,6 @@ CREATE TABLE hub_index.head (
     halted text,
     reorg_count bigint NOT NULL DEFAULT 0,
     deepest_reorg bigint NOT NULL DEFAULT 0,
-    rebuilds integer NOT NULL DEFAULT 0,
     updated_at timestamptz NOT NULL DEFAULT now()
 );
 
@@ -421,18 +414,11 @@ CREATE TABLE review.reviews (
     poster text NOT NULL,
     spec_commitment text NOT NULL,
     rubric_version text NOT NULL,
-    rubric_hash text NOT NULL,
     provider text NOT NULL,
     model text NOT NULL,
-    input_hash text NOT NULL,
-    prompt_hash text NOT NULL,
-    output_hash text NOT NULL,
     result text NOT NULL,
     issues jsonb NOT NULL,
-    duration_ms integer NOT NULL,
-    finished_at timestamptz NOT NULL DEFAULT now(),
-    page bytea,
-    circumstances jsonb
+    finished_at timestamptz NOT NULL DEFAULT now()
 );
 
 -- The transactions that the settler sent. Written by the indexer's role.

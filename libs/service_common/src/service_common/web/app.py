@@ -1,73 +1,27 @@
 """The app factory that every Flask service starts from.
 
-It adds correlation ids in and out, an answer to every error, the callers' budgets, and metrics of each request. One
-that programs call (``create_api``) also has the error envelope, the liveness route, a document and CORS for any origin
-without credentials, and accepts no path but plain ones: any character outside unreserved ones, and two slashes in a
-row, are 404. The server decodes percent-encoding before anything here sees the path.
+It adds correlation ids in and out, an answer to every error, the callers' budgets, metrics of each request, the
+liveness route, a document, and CORS for any origin without credentials. It accepts no path but plain ones: any
+character outside unreserved ones, and two slashes in a row, are 404. The server decodes percent-encoding before
+anything here sees the path.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from bounty_protocol.errors import ServiceError
-from flask import Blueprint, Flask, Request, Response, request
-from flask.sessions import SecureCookieSession, SessionInterface, SessionMixin
+from flask import Flask, Response, request
 
 from service_common.web.authentication import Authentication, public
-from service_common.web.callers import Callers, show_budgets
+from service_common.web.callers import Callers
 from service_common.web.edge import ROUTE, Edge
 from service_common.web.operations import DocumentedApi, Routes
 from service_common.web.problems import install_problems
 from service_common.web.provided import provide
 
 _PLAIN_PATH: Final = re.compile(r"(/[A-Za-z0-9\-._~]+)*/?")
-
-
-class NoSessions(SessionInterface):
-    """There is no login and no cookie: nothing is opened and nothing is saved."""
-
-    _none = SecureCookieSession()
-
-    def open_session(self, app: Flask, request: Request) -> SessionMixin:  # noqa: ARG002
-        return self._none
-
-    def save_session(self, app: Flask, session: SessionMixin, response: Response) -> None:
-        """Nothing."""
-
-
-class PlainFlask(Flask):
-    """Flask without what no route here uses: sessions, and views that are coroutines."""
-
-    session_interface = NoSessions()
-
-    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
-        return func
-
-
-def create_app(
-    name: str,
-    routes: Sequence[Blueprint],
-    callers: Callers | None = None,
-    problems: Callable[[Flask], None] = install_problems,
-) -> Flask:
-    """An app with these routes behind its edge, whose errors ``problems`` answers.
-
-    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach.
-    """
-    app = PlainFlask(name, static_folder=None)
-    app.url_map.strict_slashes = True
-    app.url_map.merge_slashes = False
-    if callers is not None:
-        provide(app, callers)
-        app.after_request(show_budgets)
-    app.before_request(_name_route)
-    problems(app)
-    app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
-    for each in routes:
-        app.register_blueprint(each)
-    return app
 
 
 def create_api(
@@ -78,19 +32,20 @@ def create_api(
     callers: Callers | None = None,
     document: Mapping[str, object] | None = None,
 ) -> tuple[Flask, DocumentedApi]:
-    """An app whose documented routes programs call, and the registry that knows them.
+    """An app with these routes behind its edge, and the registry that documents them.
 
-    ``document`` is what its OpenAPI document holds beside its routes.
+    Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
+    what the OpenAPI document holds beside its routes.
     """
-    app = create_app(name, (), callers)
-    app.config.update(
-        API_TITLE=title,
-        API_VERSION="1",
-        OPENAPI_VERSION="3.1.0",
-    )
-    if authentication is not None:
-        provide(app, authentication)
+    app = Flask(name, static_folder=None)
+    app.url_map.strict_slashes = True
+    app.url_map.merge_slashes = False
+    app.config.update(API_TITLE=title, API_VERSION="1", OPENAPI_VERSION="3.1.0")
+    provide(app, *(each for each in (callers, authentication) if each is not None))
+    app.before_request(_name_route)
     app.before_request(_begin)
+    install_problems(app)
+    app.wsgi_app = Edge(app.wsgi_app, callers)  # type: ignore[method-assign]
     api = DocumentedApi(app, **(document or {}))
     for each in (*routes, health):
         api.register_blueprint(each)

@@ -71,13 +71,8 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
     return _marked(wrapped, "public", None, counted=counted)
 
 
-def public_json(max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
-    """A route without a signature that reads a JSON body; the view charges its caller."""
-    return public_body("application/json", max_bytes)
-
-
 def public_body(media_type: str, max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
-    """The same of another media type."""
+    """A route without a signature that reads a body; the view charges its caller."""
 
     def decorate(view: Callable[Concatenate[bytes, P], R]) -> Callable[P, R]:
         @wraps(view)

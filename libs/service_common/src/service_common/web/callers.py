@@ -1,9 +1,8 @@
 """Who calls an app, and how much each may use of it in a while.
 
-A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up; the fields
-``RateLimit`` and ``RateLimit-Policy`` show what a budget leaves. An account is charged only once its signature is
-proven: its name alone uses up nothing of its budget. Requests that come from inside the deployment, past its proxies,
-are many people's and have no budget of a single caller.
+A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up. An account is
+charged only once its signature is proven: its name alone uses up nothing of its budget. Requests that come from inside
+the deployment, past its proxies, are many people's and have no budget of a single caller.
 """
 
 import time
@@ -15,7 +14,7 @@ from wsgiref.types import WSGIEnvironment
 
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address
-from flask import Response, g, request
+from flask import request
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
 from service_common.web.in_flight import InFlight
@@ -95,7 +94,7 @@ class Callers:
         finally:
             more, network = int((time.thread_time() - began) / seconds), self.network()
             if more and network is not None:
-                _show(self.budgets.spend_of(network, budget, more))
+                self.budgets.spend_of(network, budget, more)
 
     def prove(self, signer: Address) -> None:
         """Charge for a signed request once its signer is proven."""
@@ -118,24 +117,8 @@ class Callers:
 
 
 def _require(state: BudgetState) -> None:
-    """Show what a budget leaves, and refuse where it was not granted."""
-    _show(state)
+    """Refuse where a budget was not granted."""
     if not state.granted:
         budget = state.budget
         message = f"The budget {budget.name!r} of {budget.amount} in {budget.seconds} seconds is used up."
         raise ServiceError("rate_limit_reached", message, retry_after=state.seconds)
-
-
-def _show(state: BudgetState) -> None:
-    """Have the answer show what a budget leaves by now."""
-    shown: dict[Budget, BudgetState] = g.setdefault("budgets", {})
-    shown[state.budget] = state
-
-
-def show_budgets(response: Response) -> Response:
-    """Have an answer state what the budgets that it used leave."""
-    states = cast("dict[Budget, BudgetState]", g.get("budgets", {})).values()
-    if states:
-        response.headers["RateLimit"] = ", ".join(state.field() for state in states)
-        response.headers["RateLimit-Policy"] = ", ".join(state.policy() for state in states)
-    return response

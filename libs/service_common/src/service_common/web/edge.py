@@ -53,7 +53,7 @@ _EVERYWHERE: Final = (
     ("Access-Control-Allow-Origin", "*"),
     (
         "Access-Control-Expose-Headers",
-        "ETag, RateLimit, RateLimit-Policy, Retry-After, X-Correlation-Id, X-Hub, X-Index-Block, X-Index-Time",
+        "ETag, Retry-After, X-Correlation-Id, X-Hub, X-Index-Block, X-Index-Time",
     ),
     ("X-Content-Type-Options", "nosniff"),
 )

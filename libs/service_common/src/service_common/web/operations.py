@@ -40,16 +40,12 @@ _PATH_PARAMETERS: Final = {
     "report_commitment": Bytes32,
 }
 _EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
-_BUDGET_HEADERS: Final = ("RateLimit", "RateLimit-Policy")
 _INDEX_HEADERS: Final = ("X-Index-Block", "X-Index-Time")
 _HEADERS: Final[Mapping[str, str]] = {
     "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
     "X-Hub": "The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own.",
     "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
     "Cache-Control": "Who may keep the answer, and for how long.",
-    "RateLimit": 'The state of the budgets of this request, such as "reads";r=1180;t=43: what is left, and the seconds '
-    "until there is more. Absent from an answer that was kept.",
-    "RateLimit-Policy": 'The budgets of this request, such as "reads";q=1200;w=60: an amount in a number of seconds.',
     "X-Index-Block": "The newest block of the index that the answer was read of. Answers that follow each other may "
     "come from databases of which one is a little behind.",
     "X-Index-Time": "The time of that block, in Unix seconds.",
@@ -145,7 +141,7 @@ class DocumentedApi(Api):  # type: ignore[misc]
             kind = "integer" if name == "Retry-After" else "string"
             self.spec.components.header(name, {"description": text, "schema": {"type": kind}})
         for name, code in (("RouteNotFound", "route_not_found"), ("MethodNotAllowed", "method_not_allowed")):
-            self.spec.components.response(name, _error_answer([code], PLAIN, counted=False))
+            self.spec.components.response(name, _error_answer([code], PLAIN))
 
 
 def _noted(view: V, wrapper: Callable[..., object]) -> V:
@@ -176,8 +172,7 @@ def _operation(view: Callable[..., object], method: str, path: str) -> Json:
     operation: Json = {
         "operationId": operation_id(method, path),
         "security": [{_SIGNATURE: []}] if access == "signed" else [],
-        "responses": _answers(view, counted, description.refusals)
-        | _error_answers(codes, description.refusals, counted),
+        "responses": _answers(view, description.refusals) | _error_answers(codes, description.refusals),
         "parameters": _parameters(view, description),
     }
     if body_type:
@@ -197,14 +192,14 @@ def _parameters(view: Callable[..., object], description: Description) -> list[J
     return found
 
 
-def _answers(view: Callable[..., object], counted: bool, refusals: Refusals) -> dict[int, Json]:
+def _answers(view: Callable[..., object], refusals: Refusals) -> dict[int, Json]:
     answers: dict[int, Json] = {}
     _, *further = refusals
     answered: tuple[tuple[int, bool, bool], ...] = getattr(view, "answered", ())
     created = any(status == 201 for status, *_ in answered)
     for status, versioned, indexed in answered:
         of_index = _INDEX_HEADERS if indexed else ()
-        names = (*(("ETag",) if versioned else ()), *of_index, *(_BUDGET_HEADERS if counted else ()))
+        names = (*(("ETag",) if versioned else ()), *of_index)
         text = "Stored for the first time." if status == 201 else "It was there already." if created else "Done."
         answers[status] = {"description": text, "headers": _headers(*names)}
         if further:
@@ -214,20 +209,19 @@ def _answers(view: Callable[..., object], counted: bool, refusals: Refusals) -> 
     return answers
 
 
-def _error_answers(codes: Mapping[str, None], refusals: Refusals, counted: bool) -> dict[int, Json]:
+def _error_answers(codes: Mapping[str, None], refusals: Refusals) -> dict[int, Json]:
     by_status: dict[int, list[str]] = {}
     for code in codes:
         by_status.setdefault(PROBLEMS[code].status, []).append(code)
-    return {status: _error_answer(named, refusals, counted) for status, named in sorted(by_status.items())}
+    return {status: _error_answer(named, refusals) for status, named in sorted(by_status.items())}
 
 
-def _error_answer(codes: list[str], refusals: Refusals, counted: bool) -> Json:
+def _error_answer(codes: list[str], refusals: Refusals) -> Json:
     status = PROBLEMS[codes[0]].status
     names = (
         *(("WWW-Authenticate",) if status == 401 else ()),
         *(("Allow",) if status == 405 else ()),
         *(("Retry-After",) if status in _RETRIED else ()),
-        *(_BUDGET_HEADERS if counted else ()),
     )
     return {
         "description": "\n".join(f"`{code}`: {PROBLEMS[code].next_action}" for code in codes),

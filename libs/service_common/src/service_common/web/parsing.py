@@ -4,14 +4,13 @@ The result is typed and canonical; unknown keys and wrong values of a body are r
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import MISSING
 from typing import Final, NoReturn, TypeVar
 
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
 from bounty_protocol.foreign_json import refuse_nesting
 from bounty_protocol.shapes import Part, Scalar, keys, parts
-from bounty_protocol.types import MAX_INT64, parse_decimal
 from bounty_protocol.wire.values import form_of
 from marshmallow import ValidationError
 from marshmallow.exceptions import SCHEMA
@@ -21,6 +20,7 @@ from service_common.web.schemas import load
 
 T = TypeVar("T")
 _BOOLEANS: Final = {"true": True, "false": False}
+_NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "invalid_request") -> T:
@@ -35,17 +35,8 @@ def load_query(shape: type[T], *, code: str = "invalid_request") -> T:
     """The query's values; an unknown, repeated or missing name is refused."""
     kind: type = shape
     query = read_query(allowed=keys(kind), code=code)
-    missing = [part.name for part in parts(kind) if part.default is MISSING and part.name not in query]
-    if missing:
-        issues = [Issue(name, "is required") for name in missing]
-        raise ServiceError(code, "The query is incomplete.", issues=issues)
-    return shape(
-        **{
-            part.name: parse(query[part.name], _parser(part), path=part.name, code=code)
-            for part in parts(kind)
-            if part.name in query
-        }
-    )
+    given = {part.name: _json_of(part, query[part.name]) for part in parts(kind) if part.name in query}
+    return _loaded(shape, given, code, "query")
 
 
 def load_json(body: bytes, shape: type[T], *, code: str) -> T:
@@ -58,11 +49,25 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
         raise ServiceError(code, "The body is not JSON of this route's shape.", issues=[issue]) from None
     if not isinstance(value, dict):
         raise ServiceError(code, "The body is not a JSON object.", issues=[Issue("body", "must be a JSON object")])
+    return _loaded(shape, value, code, "body")
+
+
+def _loaded(shape: type[T], value: Mapping[str, object], code: str, what: str) -> T:
     try:
         return load(shape, value)
     except ValidationError as error:
         issues = list(_issues(error.messages, ""))
-        raise ServiceError(code, "The body does not have this route's shape.", issues=issues) from None
+        raise ServiceError(code, f"The {what} does not have this route's shape.", issues=issues) from None
+
+
+def _json_of(part: Part, text: str) -> object:
+    """A text of the query as JSON has it; one that is no number or truth where that is wanted stays a text."""
+    of = part.kind.of if isinstance(part.kind, Scalar) else str
+    form = form_of(of)
+    if of is bool:
+        return _BOOLEANS.get(text, text)
+    is_number = of is int or (form is not None and form.schema["type"] == "integer")
+    return int(text) if is_number and _NUMBER.fullmatch(text) else text
 
 
 def _issues(messages: object, path: str) -> Iterator[Issue]:
@@ -73,43 +78,6 @@ def _issues(messages: object, path: str) -> Iterator[Issue]:
             yield from _issues(inner, path if own else f"{path}.{name}" if path else str(name))
     elif isinstance(messages, list):
         yield Issue(path[:MAX_ISSUE_PATH], str(messages[0]))
-
-
-def _parser(part: Part) -> Callable[[str], object]:
-    """The parser of a value of the query."""
-    if not isinstance(part.kind, Scalar):
-        raise TypeError(f"{part.name} is not one value, so that a query cannot have it")
-    of = part.kind.of
-    if (form := form_of(of)) is not None:
-        return form.parse if form.schema["type"] == "string" else lambda text: form.parse(_int64(text))
-    return {bool: _boolean, int: lambda text: _whole(text, part), str: lambda text: _line(text, part)}[of]
-
-
-def _int64(text: str) -> int:
-    number = parse_decimal(text)
-    if number > MAX_INT64:
-        raise ValueError("a whole number within 63 bits")
-    return number
-
-
-def _boolean(text: str) -> bool:
-    if text not in _BOOLEANS:
-        raise ValueError("true or false")
-    return _BOOLEANS[text]
-
-
-def _whole(text: str, part: Part) -> int:
-    number, least, most = parse_decimal(text), part.note.minimum, part.note.maximum
-    if (least is not None and number < least) or (most is not None and number > most):
-        raise ValueError(f"a number from {least} to {most}")
-    return number
-
-
-def _line(text: str, part: Part) -> str:
-    most = part.note.max_length
-    if not text.isprintable() or (most is not None and len(text) > most):
-        raise ValueError(f"at most {most} printable characters")
-    return text
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -1,16 +1,13 @@
 """Settings of the interpreter and the C library for a process that answers requests.
 
 Most of it is about the answers that others wait for: a long computation, a collection of garbage or a burst of large
-bodies in one thread is felt by every request of the process. And it must hear that it is to end: it makes threads all
-the time, each of which may take the signal.
+bodies in one thread is felt by every request of the process.
 """
 
 import ctypes
 import gc
 import sys
 from typing import Final
-
-from service_common.signals import handle_signals_in_thread
 
 SWITCH_SECONDS: Final = 0.0005
 """How long a thread that computes keeps the interpreter from one that has only waited for its database. With the usual
@@ -24,7 +21,6 @@ _ARENAS: Final = 2
 
 def prepare_process() -> None:
     """Call it in the main thread of each worker, before anything large is made."""
-    handle_signals_in_thread()
     sys.setswitchinterval(SWITCH_SECONDS)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:

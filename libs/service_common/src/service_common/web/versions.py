@@ -15,32 +15,21 @@ from urllib.parse import urlencode
 from wsgiref.types import WSGIEnvironment
 
 from bounty_protocol.clock import Clock
-from bounty_protocol.types import BlockNumber, UnixSeconds
+from bounty_protocol.wire.deployment import IndexPosition
 from flask import Flask, Response, current_app, request
 from werkzeug.http import parse_etags
 
+from service_common.db.hub_reads import Head
 from service_common.recent import Recent
 from service_common.web.edge import KEPT, ROUTE, Answer, Edge
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
-MAX_ENTRIES: Final = 1_024
-MAX_BYTES: Final = 16 * 1024 * 1024
+MAX_ENTRIES: Final = 64
+"""The longest answers have 250 KB."""
 REVALIDATE: Final = "no-cache"
 FINALIZED: Final = "public, max-age=60"
 DOCUMENT: Final = "public, max-age=300"
-
-
-@dataclass(frozen=True, slots=True)
-class ReadPosition:
-    """How far the index was of which an answer was made: its newest block, and that block's time."""
-
-    block_number: BlockNumber
-    block_time: UnixSeconds
-
-    def headers(self) -> list[tuple[str, str]]:
-        """As the answer states it."""
-        return [("X-Index-Block", str(self.block_number)), ("X-Index-Time", str(self.block_time))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +42,8 @@ class Version:
     media_type: str = "application/json"
     link: str | None = None
     """Where the next page is (RFC 8288)."""
-    position: ReadPosition | None = None
-    """Of what the index shows; the ETag is of the bytes alone, so that they are known again wherever they come from."""
+    at: Head | IndexPosition | None = None
+    """How far the index was; the ETag is of the bytes alone, so that they are known again wherever they come from."""
     headers: tuple[tuple[str, str], ...] = ()
     """Further headers of its answer."""
 
@@ -63,17 +52,22 @@ def json_version(
     value: object,
     cache_control: str = REVALIDATE,
     link: str | None = None,
-    position: ReadPosition | None = None,
+    at: Head | IndexPosition | None = None,
 ) -> Version:
     """The version of a JSON document; keys are sorted, so equal documents are equal bytes."""
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
-    return Version(body, _etag(body), cache_control, link=link, position=position)
+    return Version(body, _etag(body), cache_control, link=link, at=at)
 
 
 def text_version(value: str, media_type: str, cache_control: str) -> Version:
     """The version of a text."""
     body = value.encode()
     return Version(body, _etag(body), cache_control, f"{media_type}; charset=utf-8")
+
+
+def index_headers(at: Head | IndexPosition) -> list[tuple[str, str]]:
+    """How far the index was of which an answer was made: its newest block, and that block's time."""
+    return [("X-Index-Block", str(at.block_number)), ("X-Index-Time", str(at.block_time))]
 
 
 def _etag(body: bytes) -> str:
@@ -86,13 +80,7 @@ VersionCache = Recent[str, Version]
 
 def version_cache(clock: Clock) -> VersionCache:
     """One for a process: what is shown is at most ``MAX_STALENESS_SECONDS`` old."""
-    return Recent(
-        MAX_STALENESS_SECONDS / 2,
-        MAX_ENTRIES,
-        clock,
-        weigh=lambda version: len(version.body),
-        most_weight=MAX_BYTES,
-    )
+    return Recent(MAX_STALENESS_SECONDS / 2, MAX_ENTRIES, clock)
 
 
 def install_versions(app: Flask, clock: Clock) -> None:
@@ -143,8 +131,8 @@ def _answer(version: Version, known: str | None) -> Answer:
     headers = [("ETag", version.etag), ("Cache-Control", version.cache_control), *version.headers]
     if version.link is not None:
         headers.append(("Link", version.link))
-    if version.position is not None:
-        headers += version.position.headers()
+    if version.at is not None:
+        headers += index_headers(version.at)
     if known is not None and _is_known(known, version.etag):
         return "304 NOT MODIFIED", headers, b""
     headers += [("Content-Type", version.media_type), ("Content-Length", str(len(version.body)))]

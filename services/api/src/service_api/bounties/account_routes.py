@@ -32,4 +32,4 @@ def get_account(account_address: str) -> Response:
 
 def _record(account: Address) -> Version:
     found = show_account(provided(FactSource), account)
-    return json_version(to_json(found.value), position=found.position)
+    return json_version(to_json(found.value), at=found.head)

@@ -34,8 +34,6 @@ class KeptRecord:
 
     content: bytes
     block_hash: Bytes32
-    rebuilds: int
-    """Of which of the copies that followed each other it was derived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ def _page_of_row(row: RowMapping) -> IndexedBounty:
         roster = Roster(terms.roster_version, Bytes32(row["roster_hash"]), row["roster_quorum"], members)
     record = None
     if row["record_content"] is not None:
-        record = KeptRecord(bytes(row["record_content"]), Bytes32(row["record_block_hash"]), row["record_rebuilds"])
+        record = KeptRecord(bytes(row["record_content"]), Bytes32(row["record_block_hash"]))
     return IndexedBounty(
         bounty,
         roster,
@@ -117,7 +115,6 @@ _STATEMENT: Final = (
         app.challenge_pages.c.content.label("page_content"),
         app.verification_records.c.content.label("record_content"),
         app.verification_records.c.block_hash.label("record_block_hash"),
-        app.verification_records.c.rebuilds.label("record_rebuilds"),
         page_notice(_B.spec_commitment, _B.poster).label("withheld"),
     )
     .select_from(

@@ -37,7 +37,7 @@ def _page(query: BountyQuery) -> Version:
     found = list_bounties(provided(FactSource), query)
     following = found.value.next_cursor
     link = None if following is None else link_to_next("cursor", following)
-    return json_version(to_json(found.value), link=link, position=found.position)
+    return json_version(to_json(found.value), link=link, at=found.head)
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
@@ -57,7 +57,7 @@ def _detail(bounty_id: BountyId) -> Version:
     found = show_bounty(provided(Records), bounty_id)
     shown = found.value
     is_whole = shown.verification_record is not None and shown.challenge is not None
-    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, position=found.position)
+    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, at=found.head)
 
 
 @routes.route("/<bounty_id>/challenge", methods=["GET"])

@@ -9,7 +9,7 @@ from service_common.web.authentication import public, read_query
 from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
-from service_common.web.versions import ReadPosition, Version, json_version, link_to_next, versioned
+from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.deployment.list_changes import list_changes
 from service_api.deployment.show_status import show_status
@@ -28,8 +28,7 @@ def get_status() -> Response:
 
 def _status() -> Version:
     found = show_status(provided(FactSource))
-    at = found.position
-    return json_version(to_json(found), position=None if at is None else ReadPosition(at.block_number, at.block_time))
+    return json_version(to_json(found), at=found.position)
 
 
 @routes.route("/changes", methods=["GET"])
@@ -46,4 +45,4 @@ def _page(query: ChangeQuery) -> Version:
     found = list_changes(provided(FactSource), query)
     page = found.value
     link = link_to_next("after", str(page.next_after)) if page.has_more else None
-    return json_version(to_json(page), link=link, position=found.position)
+    return json_version(to_json(page), link=link, at=found.head)

@@ -1,7 +1,7 @@
 """How this deployment does, for anyone to see: how far its index is, whether its chain makes blocks, and what all
 bounties come to."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib import metadata
 from typing import Final
 
@@ -38,57 +38,31 @@ from service_api.storage.missing import count_missing
 VERSION: Final = metadata.version("service-api")
 
 
-@dataclass(frozen=True, slots=True)
-class _Moment:
-    """What one moment of the database shows."""
-
-    head: Head | None
-    totals: DeploymentTotals | None
-    announced: Announcements | None
-    since_look: float
-    """Seconds since the index looked at the chain."""
-    lost: int
-    """Recorded Submissions whose envelope or bytes are not here."""
-
-
 def show_status(source: FactSource) -> DeploymentStatus:
     """The body of ``GET /api/status``, also while there is no index to read."""
+    nothing = DeploymentStatus(
+        IndexState.UNAVAILABLE, source.chain_id, source.hub_address, VERSION, position=None, totals=None, announced=None
+    )
     try:
-        found = _read(source)
-    except (DatabaseUnavailable, ServiceError):
-        return _status(source, IndexState.UNAVAILABLE, None, None, None, None)
-    head, totals, announced = found.head, found.totals, found.announced
-    if head is None:
-        return _status(source, IndexState.STARTING, None, None, None, None)
-    lag = max(0, source.clock.now() - head.block_time)
-    state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
-    state = state if head.halted is None else IndexState.HALTED
-    is_shown = head.shows_tip(found.since_look)
-    newest = ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None
-    status = _status(source, state, _position(head, lag), totals, announced, newest)
-    return replace(status, lost_submission_count=found.lost)
-
-
-def _read(source: FactSource) -> _Moment:
-    with reading(source.engine) as connection:
-        head = read_head(connection, source.chain_id)
-        if head is not None:
+        with reading(source.engine) as connection:
+            head = read_head(connection, source.chain_id)
+            if head is None:
+                return replace(nothing, state=IndexState.STARTING)
             source.require_hub(head)
-        totals = None if head is None else _totals(connection, head.block_time)
-        announced = None if head is None else _announced(connection, head.block_time)
-        since_look = read_seconds_since_look(connection, source.chain_id)
-        return _Moment(head, totals, announced, since_look, count_missing(connection))
-
-
-def _status(
-    source: FactSource,
-    state: IndexState,
-    position: IndexPosition | None,
-    totals: DeploymentTotals | None,
-    announced: Announcements | None,
-    newest: ChainHead | None,
-) -> DeploymentStatus:
-    return DeploymentStatus(state, source.chain_id, source.hub_address, VERSION, position, totals, announced, newest)
+            lag = max(0, source.clock.now() - head.block_time)
+            state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
+            is_shown = head.shows_tip(read_seconds_since_look(connection, source.chain_id))
+            return replace(
+                nothing,
+                state=state if head.halted is None else IndexState.HALTED,
+                position=_position(head, lag),
+                totals=_totals(connection, head.block_time),
+                announced=_announced(connection, head.block_time),
+                chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None,
+                lost_submission_count=count_missing(connection),
+            )
+    except (DatabaseUnavailable, ServiceError):
+        return nothing
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:

@@ -1,10 +1,9 @@
 """The operator's decisions: withhold a text, or show it again; ``service-api withhold`` and ``show-again``.
 
-Each decision is a row that stays, with who decided it and why. Writing one reads the index and changes nothing in it.
-The commands need the database alone; what cannot be done ends with exit code 1 and one sentence.
+Each decision is a row that stays, with its reason. Writing one reads the index and changes nothing in it. The commands
+need the database alone; what cannot be done ends with exit code 1 and one sentence.
 """
 
-import getpass
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,57 +23,54 @@ from sqlalchemy import Connection, Engine, Row, Text, cast, func, insert, select
 
 from service_api.moderation.texts import COUNTS
 
-MAX_NAME: Final = 100
 _LOCK: Final = 0x5EC0_717E
 _W: Final = app.withholdings
 _C: Final = _W.c
+_KINDS: Final = ", ".join(WithheldKind)
 
 
-def _withhold(
-    environment: Environment, kind: str, subject: str, reason: str | None, until: str | None, by: str | None
-) -> None:
+def _withhold(environment: Environment, kind: str, subject: str, reason: str | None, until: str | None) -> None:
     """Withhold a text. A decision on what is withheld already replaces the former one, and the text counts as withheld
     since that."""
-    ends = None if until is None else _moment(until)
-    found, why, who = _kind(kind), _line("--reason", reason, MAX_REASON), _name(by)
+    try:
+        found, ends = WithheldKind(kind), None if until is None else datetime.fromisoformat(until)
+    except ValueError:
+        sys.exit(f"KIND must be one of {_KINDS}, --until a date such as 2027-01-31 or 2027-01-31T12:00Z; UTC")
+    why = readable_line(reason or "")
+    if not 1 <= len(why) <= MAX_REASON:
+        sys.exit(f"--reason must have 1 to {MAX_REASON} characters")
+    if ends is not None and ends.tzinfo is None:
+        ends = ends.replace(tzinfo=UTC)
     with _deciding(environment) as connection:
+        if ends is not None and ends <= connection.execute(select(func.now())).scalar_one():
+            sys.exit("--until is in the past; show-again ends what is withheld")
         commitment, bounty_id = _subject(connection, found, subject)
         of_it = (_C.kind == found.value) & (_C.subject == commitment)
         former = connection.execute(select(_W).where(COUNTS, of_it)).first()
-        if former is not None and (former.reason, former.until) == (why, ends):
-            print(f"{kind} {subject}: was withheld for this reason already; nothing changed")  # noqa: T201
-            return
-        if ends is not None and ends <= connection.execute(select(func.now())).scalar_one():
-            sys.exit("--until is in the past; show-again ends what is withheld")
-        over = update(_W).where(_C.ended_at.is_(None), of_it)
-        connection.execute(over.values(ended_at=func.now(), ended_by=who, ended_why="another decision"))
+        connection.execute(update(_W).where(_C.ended_at.is_(None), of_it).values(ended_at=func.now()))
         head = t.head.c
         newest = select(func.greatest(head.block_number, head.tip_number)).scalar_subquery()
         row = {
             "kind": found.value,
             "subject": commitment,
-            "bounty_id": bounty_id if former is None else former.bounty_id,
+            "bounty_id": bounty_id,
             "reason": why,
             "until": ends,
-            "decided_by": who,
             "since": func.now() if former is None else former.since,
             "since_block": newest if former is None else former.since_block,
         }
         connection.execute(insert(_W).values(row))
-    log.get_logger(__name__).warning(
-        "text is withheld", kind=kind, subject=commitment, reason=why, until=until, decided_by=who
-    )
+    log.get_logger(__name__).warning("text is withheld", kind=kind, subject=commitment, reason=why, until=until)
     print(f"{kind} {subject}: withheld")  # noqa: T201
 
 
-def _show_again(environment: Environment, kind: str, subject: str, reason: str | None, by: str | None) -> None:
-    found, why, who = _kind(kind), _line("--reason", reason, MAX_REASON), _name(by)
-    named = cast(_C.bounty_id if found is WithheldKind.BOUNTY else _C.subject, Text) == subject.lower()
+def _show_again(environment: Environment, kind: str, subject: str) -> None:
+    named = cast(_C.bounty_id if kind == WithheldKind.BOUNTY else _C.subject, Text) == subject.lower()
     with _deciding(environment) as connection:
-        ended = update(_W).where(COUNTS, _C.kind == found.value, named)
-        if not connection.execute(ended.values(ended_at=func.now(), ended_by=who, ended_why=why)).rowcount:
+        ended = update(_W).where(COUNTS, _C.kind == kind, named).values(ended_at=func.now())
+        if not connection.execute(ended).rowcount:
             sys.exit(f"{kind} {subject} is not withheld by a decision of its own; see /api/withheld")
-    log.get_logger(__name__).warning("text is shown again", kind=kind, subject=subject, reason=why, decided_by=who)
+    log.get_logger(__name__).warning("text is shown again", kind=kind, subject=subject)
     print(f"{kind} {subject}: shown again")  # noqa: T201
 
 
@@ -119,40 +115,10 @@ def _subject(connection: Connection, kind: WithheldKind, given: str) -> tuple[st
         sys.exit(f"{kind} {given}: must be {error}")
 
 
-def _kind(given: str) -> WithheldKind:
-    try:
-        return WithheldKind(given)
-    except ValueError:
-        sys.exit(f"{given} is none of {', '.join(WithheldKind)}")
-
-
-def _line(option: str, given: str | None, most: int) -> str:
-    line = readable_line(given or "")
-    if not 1 <= len(line) <= most:
-        sys.exit(f"{option} must have 1 to {most} characters")
-    return line
-
-
-def _name(given: str | None) -> str:
-    try:
-        return _line("--by", getpass.getuser() if given is None else given, MAX_NAME)
-    except (KeyError, OSError):
-        sys.exit("--by is needed: this machine has no name for its user")
-
-
-def _moment(given: str) -> datetime:
-    try:
-        found = datetime.fromisoformat(given)
-    except ValueError:
-        sys.exit("--until must be a date such as 2027-01-31 or 2027-01-31T12:00Z; UTC")
-    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
-
-
 _SUBJECT: Final = {
     "kind": "bounty (its page), verdict (a written Verdict), or account (all its pages and written Verdicts)",
     "subject": "the number of the bounty, the report_commitment of the Verdict, or the address of the account",
 }
-_BY: Final = "who decides it, for the log; this machine's user where it is left out"
 WITHHOLD: Final = Process(
     "do not show a text of others here, visibly and until a time; facts of the chain stay as they are",
     _withhold,
@@ -160,12 +126,9 @@ WITHHOLD: Final = Process(
     | {
         "--reason": "why, for anyone who would have seen the text",
         "--until": "a date, or a time in ISO 8601, UTC, from which on it is shown again; without it until show-again",
-        "--by": _BY,
     },
 )
-SHOW_AGAIN: Final = Process(
-    "show a text again that was withheld", _show_again, _SUBJECT | {"--reason": "why, for the log", "--by": _BY}
-)
+SHOW_AGAIN: Final = Process("show a text again that was withheld", _show_again, _SUBJECT)
 
 
 def list_withheld(connection: Connection, query: WithheldQuery, report_address: str | None) -> WithheldList:

@@ -136,12 +136,12 @@ def _process_once(engine: Engine, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
     values = {
         "approval_digest": request.approval_digest,
-        "signer": request.signer,
+        "poster": request.signer,
         "block_number": request.block_number,
     }
     with writing(engine) as connection:
         statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
-        first = connection.execute(statement.returning(t.processed_approvals.c.signer)).first()
+        first = connection.execute(statement.returning(t.processed_approvals.c.poster)).first()
     if first is None:
         raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
 

@@ -298,7 +298,6 @@ def _info(blob: Any) -> ObjectInfo:
         byte_length=int(blob.size),
         created_at=UnixSeconds(int(blob.time_created.timestamp())),
         encoded=blob.content_encoding not in {None, ""},
-        checksum=None if blob.crc32c is None else str(blob.crc32c),
     )
 
 

@@ -11,11 +11,11 @@ from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import FactSource
+from service_common.db.hub_reads import is_newest
 from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
-from service_api.storage.pending import is_active
 from service_api.storage.port import ObjectStore
 
 AT_A_TIME: Final = 1_000
@@ -63,7 +63,7 @@ def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
     some = (
         select(*of_work)
         .outerjoin_from(h.submissions, t.submission_envelopes, same)
-        .where(is_active(h.submissions), s.block_number <= final)
+        .where(is_newest(h.submissions, "solver"), s.block_number <= final)
         .order_by(s.block_number, s.log_index)
         .limit(AT_A_TIME)
     )

@@ -16,8 +16,9 @@ from bounty_protocol.types import Address
 from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
+from service_common.db.hub_reads import is_newest
 from service_common.recent import Recent
-from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, update
 
 RETRY_SECONDS: Final = 3_600
 COUNTED_SECONDS: Final = 30.0
@@ -112,16 +113,11 @@ def is_recorded() -> ColumnElement[bool]:
     )
 
 
-def is_active(table: Table) -> ColumnElement[bool]:
-    """Whether the Submission that a row of a table names is its Solver's newest one."""
-    of, s, later = table.c, h.submissions.c, h.submissions.alias("later")
-    replaced = exists().where(
-        later.c.bounty_id == s.bounty_id,
-        later.c.solver == s.solver,
-        tuple_(later.c.block_number, later.c.log_index) > tuple_(s.block_number, s.log_index),
-    )
-    named = (s.bounty_id == of.bounty_id) & (s.solver == of.solver)
-    return exists().where(named, s.submission_commitment == of.submission_commitment, ~replaced)
+def is_active() -> ColumnElement[bool]:
+    """Whether the Submission of an envelope is its Solver's newest one."""
+    e, s = t.submission_envelopes.c, h.submissions.c
+    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
+    return exists().where(same, is_newest(h.submissions, "solver"))
 
 
 def _is_funded() -> ColumnElement[bool]:

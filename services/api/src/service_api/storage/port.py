@@ -36,8 +36,7 @@ class DownloadTarget:
 
 @dataclass(frozen=True, slots=True)
 class ObjectInfo:
-    """One stored object as it is now. ``generation`` names these very bytes, ``checksum`` is the storage's own of them
-    (CRC-32C), None where it has none.
+    """One stored object as it is now. ``generation`` names these very bytes.
 
     ``encoded`` means that the uploader declared a content encoding, so that a download might be transformed on its
     way: such an object is never the ciphertext it claims to be.
@@ -48,7 +47,6 @@ class ObjectInfo:
     byte_length: int
     created_at: UnixSeconds
     encoded: bool = False
-    checksum: str | None = None
 
 
 class ObjectGone(ServiceError):

@@ -1,5 +1,6 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
+from threading import BoundedSemaphore
 from typing import Final
 
 import orjson
@@ -12,23 +13,30 @@ from bounty_protocol.wire.subgraph import (
     GraphqlRequest,
 )
 from flask import Response
-from graphql import print_schema
+from graphql import GraphQLError, execute_sync, print_schema
 from service_common.db.hub_facts import FactSource
-from service_common.web.authentication import public, public_json, read_query
+from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
 from service_common.web.provided import provided
+from service_common.web.versions import index_headers
 
 from service_api.config import ApiConfig
-from service_api.subgraph.execute import WAIT_SECONDS, execute_request
-from service_api.subgraph.request import MAX_REQUEST_BYTES
+from service_api.places import place_at
+from service_api.read_answer import ReadAnswer
+from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
+from service_api.subgraph.rows import Reads, overloaded, resolve
 from service_api.subgraph.schema import make_schema
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
 """The answer to a refused query, by media type."""
 QUERY_SECONDS: Final = 0.02
 """Processor time of a query that counts as one."""
+AT_A_TIME: Final = 4
+"""Requests of one process, so that their rows fit its memory."""
+WAIT_SECONDS: Final = 2.0
+_places = BoundedSemaphore(AT_A_TIME)
 
 routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
 
@@ -44,7 +52,7 @@ routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQ
     },
     refusals=REFUSALS,
 )
-@public_json(MAX_REQUEST_BYTES)
+@public_body("application/json", MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
     """GraphQL over the indexed Hub log: `query`, `variables`, `operationName`."""
     callers, config = provided(Callers), provided(ApiConfig)
@@ -56,7 +64,7 @@ def post_subgraph(body: bytes) -> Response:
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
         found = execute_request(provided(FactSource), body)
         text = orjson.dumps(to_json(found.value))
-        return Response(text, headers=found.position.headers(), mimetype=negotiated(REFUSALS))
+        return Response(text, headers=index_headers(found.head), mimetype=negotiated(REFUSALS))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
@@ -66,3 +74,24 @@ def get_subgraph_schema() -> Response:
     """The schema of `/subgraph` as SDL, for code generators."""
     read_query(allowed=frozenset())
     return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")
+
+
+def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer]:
+    """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
+    with place_at(_places, overloaded("Too many GraphQL requests run at the moment."), WAIT_SECONDS):
+        document, request = read_request(body)
+        with source.open() as facts:
+            result = execute_sync(
+                make_schema(),
+                document,
+                context_value=Reads(facts.connection, facts.head),
+                variable_values=request.variables or {},
+                operation_name=request.operationName or None,
+                field_resolver=resolve,
+            )
+            for error in result.errors or ():
+                cause = error.original_error
+                if error.path is None or cause is None or isinstance(cause, GraphQLError):
+                    refuse(error.message)
+                raise cause
+            return ReadAnswer(GraphqlAnswer(result.data), facts.head)

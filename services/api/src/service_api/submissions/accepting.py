@@ -4,7 +4,6 @@ from functools import partial
 
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.envelope import parse_envelope
-from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
 from bounty_protocol.errors import ServiceError, state_refusal
 from bounty_protocol.types import Address
 from service_common.db import app as t
@@ -28,36 +27,30 @@ def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator
     accepts = _accepting(facts, bounty)
     # A recorded one that is not final yet keeps nobody from replacing it.
     find = partial(read_submission, facts.connection) if accepts else facts.active_submission
-    is_recorded = _is_of(facts, find(bounty.bounty_id, solver), locator, byte_length)
-    if not (is_recorded or accepts):
+    submission, e = find(bounty.bounty_id, solver), t.submission_envelopes.c
+    if (
+        submission is not None
+        and (
+            content := facts.connection.execute(
+                select(e.content).where(
+                    e.bounty_id == bounty.bounty_id,
+                    e.solver == solver,
+                    e.submission_commitment == submission.event.submission_commitment,
+                )
+            ).scalar()
+        )
+        is not None
+    ):
+        ciphertext = parse_envelope(bytes(content)).ciphertext
+        if (ciphertext.storage_locator, ciphertext.byte_length) == (locator, byte_length):
+            return True
+    if not accepts:
         raise _closed()
-    return is_recorded
+    return False
 
 
 def _accepting(facts: HubFacts, bounty: Bounty) -> bool:
     return bounty.terms.schedule.accepting(bounty.status, facts.head.block_time)
-
-
-def _is_of(facts: HubFacts, submission: Logged[SubmissionRecorded] | None, locator: str, byte_length: int) -> bool:
-    """Whether a Submission refers to exactly these bytes."""
-    if submission is None:
-        return False
-    recorded, e = submission.event, t.submission_envelopes.c
-    stored = facts.connection.execute(
-        select(e.content).where(
-            e.bounty_id == recorded.bounty_id,
-            e.solver == recorded.solver,
-            e.submission_commitment == recorded.submission_commitment,
-        )
-    ).scalar()
-    if stored is None:
-        return False
-    try:
-        envelope = parse_envelope(bytes(stored))
-    except ServiceError:
-        return False
-    same = (envelope.ciphertext.storage_locator, envelope.ciphertext.byte_length) == (locator, byte_length)
-    return same and envelope.commitment() == recorded.submission_commitment
 
 
 def _closed() -> ServiceError:

@@ -11,8 +11,6 @@ and the caller gets 503 ``storage_verification_pending`` and comes back.
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
 from threading import BoundedSemaphore
 from typing import Final
 
@@ -24,7 +22,7 @@ from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.jobs import JobKind, QueueName, enqueue, is_running, message
 from service_common.log import get_logger
-from sqlalchemy import Engine, delete, exists, select, update
+from sqlalchemy import Engine, delete, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
@@ -40,7 +38,6 @@ VERIFY: Final = JobKind(
     QueueName.ARTIFACTS,
     "service_api.jobs.verify_artifact",
     run_seconds=3_600,
-    retries=(10, 60),  # the storage may be away for a moment
     at_front=True,  # a person waits for it
 )
 _WRONG_SECONDS: Final = 3_600
@@ -50,16 +47,6 @@ _USUAL_SPEED: Final = 50_000_000
 """Bytes in a second: only to estimate when to try again."""
 
 log = get_logger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class HashedObject:
-    """A generation that was hashed: what it was found to be and when, and the storage's own checksum of it, where it is
-    kept."""
-
-    reference: CiphertextReference
-    checksum: str | None
-    verified_at: datetime
 
 
 class Ciphertexts:
@@ -95,7 +82,7 @@ class Ciphertexts:
         if found is None or (not found.encoded and found.byte_length == wanted.byte_length):
             return
         if (known := self.known_good(found)) is not None:
-            message = f"must be {known.reference.byte_length}: that ciphertext is in place already"
+            message = f"must be {known.byte_length}: that ciphertext is in place already"
             issue = Issue("ciphertext_byte_length", message)
             raise ServiceError("invalid_solver_submission", "The digest belongs to another length.", issues=[issue])
         self.store.empty(wanted.storage_locator, generation=found.generation)
@@ -155,19 +142,15 @@ class Ciphertexts:
                     self.redis.set(_wrong_key(info), 1, ex=_WRONG_SECONDS)
         return result
 
-    def known_good(self, info: ObjectInfo) -> HashedObject | None:
+    def known_good(self, info: ObjectInfo) -> CiphertextReference | None:
         """The result of hashing this very generation; None where it never was."""
         v = t.verified_objects.c
+        found = select(v.sha256, v.byte_length).where(
+            v.storage_locator == info.locator, v.generation == info.generation
+        )
         with reading(self.engine) as connection:
-            row = connection.execute(
-                select(v.sha256, v.byte_length, v.checksum, v.verified_at).where(
-                    v.storage_locator == info.locator, v.generation == info.generation
-                )
-            ).first()
-        if row is None:
-            return None
-        reference = CiphertextReference(row.sha256, row.byte_length, info.locator)
-        return HashedObject(reference, row.checksum, row.verified_at)
+            row = connection.execute(found).first()
+        return None if row is None else CiphertextReference(row.sha256, row.byte_length, info.locator)
 
     def _is_announced(
         self, info: ObjectInfo, wanted: CiphertextReference, *, may_hash: bool = True, by_solver: bool = False
@@ -175,7 +158,7 @@ class Ciphertexts:
         """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed,
         of recorded work where its Solver asks."""
         if (known := self.known_good(info)) is not None:
-            return known.reference == wanted
+            return known == wanted
         if not by_solver and self._is_noted(_wrong_key(info)):
             return False
         result = self._verify_now(info, wanted, by_solver=by_solver) if may_hash else Verification.UNFINISHED
@@ -215,28 +198,18 @@ class Ciphertexts:
 
 
 def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """Keep that this generation is these bytes, and the checksum where none is kept yet; whether it was not known."""
-    row = {
-        "storage_locator": info.locator,
-        "generation": info.generation,
-        "sha256": wanted.sha256,
-        "byte_length": wanted.byte_length,
-        "checksum": info.checksum,
-    }
+    """Keep that this generation is these bytes; whether it was not known."""
     v = t.verified_objects
-    kept = v.c.storage_locator == info.locator, v.c.generation == info.generation
+    row = {"sha256": wanted.sha256, "byte_length": wanted.byte_length}
+    kept = insert(v).values(storage_locator=info.locator, generation=info.generation, **row)
     with writing(engine) as connection:
-        statement = insert(v).values(row).on_conflict_do_nothing().returning(v.c.generation)
-        is_first = connection.execute(statement).first() is not None
-        if not is_first:
-            connection.execute(update(v).where(*kept, v.c.checksum.is_(None)).values(checksum=info.checksum))
-    return is_first
+        return connection.execute(kept.on_conflict_do_nothing().returning(v.c.generation)).first() is not None
 
 
 def _note_lost(engine: Engine, locator: str) -> bool:
     """Note the active work that names this place as lost; whether any recorded one does."""
     e = t.submission_envelopes.c
-    columns = e.bounty_id, e.solver, e.submission_commitment, is_active(t.submission_envelopes).label("active")
+    columns = e.bounty_id, e.solver, e.submission_commitment, is_active().label("active")
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
     with writing(engine) as connection:
         works = connection.execute(named).mappings().all()

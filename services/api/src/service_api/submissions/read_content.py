@@ -111,12 +111,7 @@ class Contents:
                 readers, bounty = _require_reader(facts, request, bounty_id)
                 stored = _stored(facts, bounty, commitment)
             ciphertext = stored.envelope.ciphertext
-            try:
-                target = self._download(ciphertext, may_hash=True)
-            except ServiceError as error:
-                if (kept := self._kept(ciphertext, error)) is None:
-                    raise
-                target = kept
+            target = self._download(ciphertext, may_hash=True)
             return _KeptContent(readers, json.dumps(to_json(stored.content(target)), sort_keys=True).encode())
 
         kept = self._contents.get((bounty_id, commitment), look_up)
@@ -138,7 +133,7 @@ class Contents:
         return SubmissionContents(tuple(self._with_downloads(stored)))
 
     def _with_downloads(self, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
-        """The storage is asked until it is silent once, or its time is over; then what is kept has to do."""
+        """The storage is asked until it is silent once, or its time is over."""
         clock = self._source.clock
         ends, is_away = clock.monotonic() + CONTENTS_SECONDS, False
         for each in found:
@@ -152,11 +147,9 @@ class Contents:
                 target = self._download(ciphertext, may_hash=False)
             except ServiceError as error:
                 is_away = is_away or error.code == "storage_unavailable"
-                if (kept := self._kept(ciphertext, error)) is None:
-                    yield _refused(each.commitment, error)
-                    continue
-                target = kept
-            yield ContentOrError(each.commitment, each.content(target))
+                yield _refused(each.commitment, error)
+            else:
+                yield ContentOrError(each.commitment, each.content(target))
 
     def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
         """The kept URL, if the storage still has what it names; else a new one."""
@@ -170,13 +163,6 @@ class Contents:
 
         kept = self._downloads.get(locator, sign)
         return (kept if kept.generation == generation else sign()).target
-
-    def _kept(self, ciphertext: CiphertextReference, error: ServiceError) -> DownloadTarget | None:
-        """A young URL, where the storage did not answer."""
-        if error.code != "storage_unavailable":
-            return None
-        kept = self._downloads.young(ciphertext.storage_locator)
-        return None if kept is None else kept.target
 
 
 def _require_reader(
