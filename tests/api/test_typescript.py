@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from beacon.server import BeaconServer
 from bounty_protocol.clock import SystemClock
-from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
+from bounty_protocol.types import BountyId, UnixSeconds
 from demo.examples import EXAMPLES
 from local_stack.contract import Wallet
 from local_stack.ports import HOST
@@ -15,8 +15,7 @@ from local_stack.ports import HOST
 from tests.api.conftest import Service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
-from tests.api.test_list import created
-from tests.clients.package import AtWork, node_at_work, programs, run_node, write_settings
+from tests.clients.package import programs, run_node, write_settings
 from tests.serving import serving
 
 pytestmark = pytest.mark.nightly
@@ -87,41 +86,6 @@ def test_programs__of_the_examples__fund_submit_and_open(service: Service, folde
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, opened)
     with pytest.raises(AssertionError, match="does not record this Submission"):
         open_as_guardian(service, folder, bounty_id, solver, "0x" + "11" * 32, tmp_path / "other")
-
-
-def line_after_claims(bot: AtWork, but: str = "") -> str:
-    """What it says after the claims of what other tests let it win."""
-    while (line := bot.line()).startswith("claimed ") and line != but:
-        pass
-    return line
-
-
-def test_bot__of_the_examples__watches_submits_and_claims_and_does_nothing_twice(
-    service: Service, folder: Path, tmp_path: Path
-) -> None:
-    world, solver, other = service.world, service.world.solver(1), service.world.solver(2)
-    variables = {"SERVICE_SOLVER_PRIVATE_KEY": solver.private_key, "TMPDIR": str(tmp_path), "BOT_SECONDS": "0.3"}
-    arguments = ("bot-tag", EXAMPLES / "artifact" / "NOTES.md")
-    bounty_id = created(service, "For the bot", seconds=10_000, language="en\ntags: [bot-tag]")
-    created(service, "For others", seconds=10_000, language="en\ntags: [other-tag]")
-    world.finalize()
-    with node_at_work(folder / "bot.js", *arguments, variables=variables) as bot:
-        assert line_after_claims(bot) == f"submitted {bounty_id}"
-        solver.forget_nonce()
-        recorded = "0x" + world.contract.call("getSubmission", bounty_id, solver.address).hex()
-        world.submit(bounty_id, other)
-        world.advance_to(world.reveal_at(bounty_id))
-        for number in (1, 2):
-            world.award(bounty_id, world.guardian(number), solver, Bytes32(recorded))
-        world.finalize()
-        assert line_after_claims(bot, but=f"claimed {bounty_id}") == f"claimed {bounty_id}"
-    assert world.contract.call("claimable", bounty_id, solver.address) == 0
-    world.finalize()
-    with node_at_work(folder / "bot.js", *arguments, variables=variables) as bot:
-        again = created(service, "Once more", seconds=10_000, language="en\ntags: [bot-tag]")
-        world.finalize()
-        assert line_after_claims(bot) == f"submitted {again}", "what it did before is on the chain"
-    solver.forget_nonce()
 
 
 def open_as_guardian(

@@ -6,12 +6,9 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from threading import Timer
 from typing import Final
 
 from bounty_protocol.crypto.beacon_info import BeaconInfo
@@ -46,38 +43,6 @@ def start_node(
         cwd=PACKAGE,
         env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **(variables or {})},
     )
-
-
-@dataclass
-class AtWork:
-    """A script that goes on."""
-
-    process: "subprocess.Popen[str]"
-
-    def line(self) -> str:
-        """The next that it prints; what it failed with where it ended."""
-        assert self.process.stdout is not None
-        found = self.process.stdout.readline().strip()
-        assert found, self.process.stderr and self.process.stderr.read()
-        return found
-
-
-@contextmanager
-def node_at_work(*arguments: object, variables: Mapping[str, str], timeout: float = 90) -> Iterator[AtWork]:
-    """A script that runs until the block ends, and at most this long."""
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), **variables}
-    process = subprocess.Popen(
-        [_node(), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=PACKAGE,
-        env=environment,
-    )  # fmt: skip
-    ends = Timer(timeout, process.kill)
-    ends.start()
-    try:
-        yield AtWork(process)
-    finally:
-        ends.cancel()
-        process.kill()
-        process.communicate()
 
 
 def _node() -> str:

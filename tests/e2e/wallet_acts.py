@@ -141,8 +141,8 @@ class Bounties:
         bounty, work = self._revealed()
         for guardian in ("guardian-1", "guardian-2"):
             self.cast.award(bounty, guardian, work, "Every criterion holds.\n", opened=False)
-        self.cast.person("guardian-1").run("guardian:deliver-key", bounty.bounty_id)
         self._finalize()
+        self.cast.person("guardian-1").run("guardian:deliver-key", bounty.bounty_id)
         return bounty, work
 
     def _expired(self) -> tuple[Funded, None]:

@@ -148,9 +148,6 @@ class Page:
     def fill(self, label: str, value: str) -> None:
         self.do("fill", label=label, value=value)
 
-    def choose(self, label: str, option: str) -> None:
-        self.do("choose", label=label, option=option)
-
     def upload(self, label: str, *paths: Path) -> None:
         self.do("upload", label=label, paths=[str(path) for path in paths])
 

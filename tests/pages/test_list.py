@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import replace
-from html import unescape
 from urllib.parse import quote
 
 import pytest
@@ -131,15 +130,3 @@ def test_token__with_decimals_that_no_token_has__costs_nothing(pages: Pages) -> 
     pages.constants["hub"] = replace(hub, token=replace(hub.token, decimals=900_000_000))
     assert titles(pages, "/?min_award=25&max_award=25000000") == ["A fast parser"]
     assert "Not everything was understood" not in pages.text("/?min_award=25&max_award=25000000")
-
-
-def test_filters__in_use__are_words_that_can_be_removed_one_by_one(pages: Pages) -> None:
-    html = pages.get("/?search=parser&min_award=5&sort=award").get_data(as_text=True)
-    (shown,) = re.findall(r'<ul class="set".*?</ul>', html, re.DOTALL)
-    found = re.findall(r'href="([^"]*)"><span class="unseen">Remove:</span> ([^<]*)', shown)
-    assert [(unescape(address), name.rstrip(": ")) for address, name in found] == [
-        ("/?min_award=5&sort=award", "Search"),
-        ("/?search=parser&sort=award", "Award at least"),
-        ("/?search=parser&min_award=5", "Highest award first"),
-    ]
-    assert "Remove:" not in pages.text("/")

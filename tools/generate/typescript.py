@@ -16,7 +16,6 @@ from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.crypto.unassigned import RUNS
-from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
 from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
@@ -147,8 +146,6 @@ def _witnesses() -> str:
     return (
         f"{_MADE}/** What an act rests on, in words, and the code when two who vouch for it differ. */\n"
         f"export const FACTS = {{\n{facts}}} as const;\n\n"
-        f"/** A chain whose newest block is older stands still, in seconds. */\n"
-        f"export const STANDS_STILL_SECONDS = {STANDS_STILL_SECONDS}n;\n"
         f"/** How far a clock and the newest block may be apart, in seconds. */\n"
         f"export const CLOCK_SECONDS = {CLOCK_SECONDS}n;\n"
         f"/** How long an authorization is good at most, in seconds. */\n"

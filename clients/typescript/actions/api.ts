@@ -88,7 +88,7 @@ export async function signed<Value>(
       return stage.until(send);
     };
     try {
-      return await stage.attempt(title, [...why, ...shown], [t`Sign with the wallet`], sending, isExplained && why.length === 0);
+      return await stage.attempt(title, [...why, ...shown], t`Sign with the wallet`, sending, isExplained && why.length === 0);
     } catch (error) {
       if (!(error instanceof ServiceError) || !REPEATABLE.has(error.code)) throw error;
       if (error.code === "unauthorized" && (wasted += 1) === MOST_SIGNATURES) throw error;

@@ -168,7 +168,7 @@ export async function authorized(
   await journal.put(name, funding); // before it is signed: the same terms for good
   const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, funding.terms, validBefore);
   stage.say("");
-  const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), [t`Sign with the wallet`], () => {
+  const signature = await stage.attempt(t`Sign the escrow`, factsOf(context, job, funding), t`Sign with the wallet`, () => {
     stage.say(t`The wallet is asked to sign the transfer.`);
     return stage.until(() => wallet.signTypedData(typedData));
   });

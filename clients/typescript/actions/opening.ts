@@ -245,7 +245,7 @@ async function contentKey(
 }
 
 /** Offers the opened work, and says so where the note that it was opened could not be made. */
-export async function save(
+async function save(
   stage: Stage,
   bounty: Bounty,
   named: Recorded,

@@ -4,27 +4,18 @@ const KEY = "bounty-escrow-wallet";
 
 /** The wallet's own name for itself (EIP-6963); undefined where none was connected, or the browser keeps nothing. */
 export function rememberedWallet(): string | undefined {
-  try {
-    return localStorage.getItem(KEY) ?? undefined;
-  } catch {
-    return undefined;
-  }
+  return kept((storage) => storage.getItem(KEY)) ?? undefined;
 }
 
-/** Keeps which wallet it was; nothing of its account. */
-export function rememberWallet(id: string): void {
-  try {
-    localStorage.setItem(KEY, id);
-  } catch {
-    // a browser that keeps nothing asks again
-  }
+/** Keeps which wallet it was, and nothing of its account; from now on without one, a page connects only when it is asked to. */
+export function rememberWallet(id: string | undefined): void {
+  kept((storage) => (id === undefined ? storage.removeItem(KEY) : storage.setItem(KEY, id)));
 }
 
-/** From now on a page connects only when it is asked to. */
-export function forgetWallet(): void {
+function kept<Value>(work: (storage: Storage) => Value): Value | undefined {
   try {
-    localStorage.removeItem(KEY);
+    return work(localStorage);
   } catch {
-    // then nothing is kept
+    return undefined; // a browser that keeps nothing asks again
   }
 }

@@ -50,41 +50,33 @@ export class Stage {
 
   /** Shows facts and waits for one of the buttons, whose text is returned; "Not now" raises `cancelled`. */
   confirm(title: string, facts: readonly Fact[], ...buttons: readonly string[]): Promise<string> {
-    return this.#confirmed(title, facts, buttons.map((text) => [text, text]));
+    return this.#confirmed(title, facts, buttons, false);
   }
 
   /**
-   * Explains a step and does what was pressed. Declined in the wallet, the step stays, and its button says "Try again".
-   * What `isExplained` already, with the step before, begins with its first button.
+   * Explains a step and does it. Declined in the wallet, the step stays, and its button says "Try again". What `isExplained`
+   * already, with the step before, begins at once.
    */
   async attempt<Value>(
     title: string,
     facts: readonly Fact[],
-    buttons: readonly string[],
-    work: (pressed: string) => Promise<Value>,
+    button: string,
+    work: () => Promise<Value>,
     isExplained = false,
   ): Promise<Value> {
-    for (let declined: string | undefined; ; ) {
-      const again = (text: string) => [text === declined ? t`Try again` : text, text] as const;
-      const [first = ""] = buttons;
-      const isKnown = isExplained && declined === undefined;
-      const pressed = isKnown ? first : await this.#confirmed(title, facts, buttons.map(again), declined !== undefined);
+    for (let isDeclined = false; ; isDeclined = true) {
+      const text = isDeclined ? t`Try again` : button;
+      if (isDeclined || !isExplained) await this.#confirmed(title, facts, [text], isDeclined);
       try {
-        return await work(pressed);
+        return await work();
       } catch (error) {
         if (!(error instanceof ServiceError) || error.code !== "declined") throw error;
-        declined = pressed;
         this.say("");
       }
     }
   }
 
-  #confirmed(
-    title: string,
-    facts: readonly Fact[],
-    buttons: readonly (readonly [label: string, text: string])[],
-    isDeclined = false,
-  ): Promise<string> {
+  #confirmed(title: string, facts: readonly Fact[], buttons: readonly string[], isDeclined: boolean): Promise<string> {
     const warnings = facts.filter(([, , kind]) => kind === "warning");
     const plain = facts.filter(([, , kind]) => kind === undefined);
     const shown = plain.slice(0, plain.length > MOST_UNFOLDED ? 3 : MOST_UNFOLDED);
@@ -99,7 +91,7 @@ export class Stage {
       element(
         "p",
         { class: "buttons" },
-        ...buttons.map(([label, text]) => button(label, () => resolve(text))),
+        ...buttons.map((text) => button(text, () => resolve(text))),
         quiet(t`Not now`, reject),
       ),
     ]);

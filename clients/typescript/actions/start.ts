@@ -11,7 +11,7 @@ import type { Context } from "./context.js";
 import { deliveredOf, openingOffers } from "./opening.js";
 import { pause } from "./paced.js";
 import { publishOffer, showForm } from "./publish.js";
-import { forgetWallet, rememberWallet, rememberedWallet } from "./remembered.js";
+import { rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
 import { notice } from "./stage.js";
@@ -167,7 +167,7 @@ export class Session {
 
   /** Ends connecting by itself, and shows nothing of the account any more. */
   async #disconnect(): Promise<void> {
-    forgetWallet();
+    rememberWallet(undefined);
     await this.#left();
   }
 

@@ -100,7 +100,7 @@ async function sent(context: Context, stage: Stage, step: Step, again: string | 
   await node.simulate(account, step.call);
   const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
   stage.say("");
-  return stage.attempt(step.title, factsOf(context, step, readied, again), [t`Send with the wallet`], async () => {
+  return stage.attempt(step.title, factsOf(context, step, readied, again), t`Send with the wallet`, async () => {
     const since = earlier?.fromBlock ?? step.since;
     const found = since === undefined ? undefined : await node.find(step.expected, since); // while its facts were read
     return found ?? begun(context, stage, step, earlier, since);

@@ -18,7 +18,6 @@ import { listingOf, submissionName, unlistedNote, WorkTable } from "./submission
 import type { Listing, Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { perform, stepOf, tolerated } from "./transactions.js";
-import { hasPassed } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
@@ -37,8 +36,7 @@ interface Decision {
 
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
-  const { now, judgingDeadline, guardians, quorum } = bounty;
-  if (guardians.includes(context.account) && now >= judgingDeadline) void forgetDraft(context, bounty);
+  const { judgingDeadline, guardians, quorum } = bounty;
   if (!canJudge(context.account, bounty)) return [];
   return [
     {
@@ -139,14 +137,6 @@ export function replaced(now: Held, before: Held, own: Held): Fact[] {
   const earlier: Fact = [t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"];
   if (isSame(now, before) || isSame(now, own)) return [earlier];
   return [earlier, [t`Recorded meanwhile`, t`if not by you, somebody else has the key of your account`, "warning"]];
-}
-
-/** Forgets what was written once no Verdict can be recorded any more; until then a reorg may take the one that is there. */
-async function forgetDraft(context: Context, bounty: Bounty): Promise<void> {
-  const forget = async () => {
-    if (await hasPassed(context, bounty.judgingDeadline)) await context.journal.forgetWritten(draftName(bounty, context.account));
-  };
-  await forget().catch(() => undefined); // a later visit does
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */

@@ -34,7 +34,6 @@ export type { ReadContent } from "./contents.js";
 export { REFUSALS, REFUSED_TIMES } from "./generated/refusals.js";
 export { AGE_KEY, KEY_FORMS } from "./generated/secrets.js";
 export { FUNDED_QUERY, MOST_LISTED, RECENT_SECONDS, TOLERATED_SECONDS } from "./generated/witnesses.js";
-export { STANDS_STILL_SECONDS } from "./generated/witnesses.js";
 export type { ApiCode } from "./generated/codes.js";
 export { ServiceError, hasCode } from "./errors.js";
 export type { ClientCode, ErrorCode, ErrorDetails, Failure, Issue } from "./errors.js";

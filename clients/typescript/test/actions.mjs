@@ -5,8 +5,6 @@ import test from "node:test";
 import { buildSync } from "esbuild";
 import { decodeFunctionData, encodeErrorResult, encodeEventTopics, encodeFunctionResult, multicall3Abi, parseSignature, serializeCompactSignature, signatureToCompactSignature } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import artifacts from "../../../tests/vectors/age_artifact.json" with { type: "json" };
-import archives from "../../../tests/vectors/archive.json" with { type: "json" };
 import formats from "../../../tests/pages/formats.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
@@ -208,7 +206,7 @@ async function played(t, ends) {
   const seen = { why: [], attempts: 0 };
   const stage = {
     say() {},
-    attempt: async (_title, facts, _buttons, work) => work(seen.why.push(new Map(facts).get("Why again"))),
+    attempt: async (_title, facts, _button, work) => work(seen.why.push(new Map(facts).get("Why again"))),
     until: (work) => work(new AbortController().signal),
   };
   const send = async () => {
@@ -299,7 +297,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
       if (pressed === undefined) throw new actions.ServiceError("cancelled", "");
       return pressed;
     },
-    attempt: async (title, facts, buttons, work) => work(await stage.confirm(title, facts, ...buttons)),
+    attempt: async (title, facts, button, work) => (await stage.confirm(title, facts, button), work()),
   };
   const settings = { deployment };
   const asked = { requireReady: async () => {}, requireChain: async () => {}, ...wallet };
@@ -676,25 +674,6 @@ test("what the wallet has sent is waited for where the browser cannot note its h
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
 });
 
-test("work that was opened is offered where the browser cannot note that it was", async (t) => {
-  const { stage } = scene(t, {});
-  t.mock.timers.reset();
-  const { identity, content_public_key, artifact } = artifacts;
-  const [, chainId, hub_address, bounty_id, solver_address] = archives.binding.match(/=(\S+) .*=(\S+) .*=(\S+) .*=(\S+)/);
-  const sealed = Buffer.from(artifact, "base64");
-  const digest = Buffer.from(await crypto.subtle.digest("SHA-256", sealed)).toString("hex");
-  const envelope = {
-    ...{ version: 2, chain_id: Number(chainId), hub_address, bounty_id, solver_address, content_public_key },
-    ciphertext: { sha256: `0x${digest}`, byte_length: sealed.length },
-  };
-  t.mock.method(globalThis, "fetch", async () => new Response(sealed));
-  stage.done = (...told) => (stage.told = told);
-  await actions.save(stage, { id: 7n }, named, { envelope, downloadUrl: "https://storage.example/" }, identity, full);
-  const shown = stage.told.flatMap(textsOf);
-  assert.ok(shown.includes("Save the work"));
-  assert.match(shown.at(-1), UNNOTED);
-});
-
 for (const [what, listings, expected, asks] of [
   ["lists it after a moment", [[], [`0x${"01".repeat(32)}`], [SENT]], SENT, 3],
   ["never lists it", [[]], "read_model_mismatch", 4],
@@ -809,19 +788,6 @@ for (const [what, before, now, fact, isNew] of [
     const [told, warning] = actions.replaced(now, before, OWN);
     assert.match(String(told?.[1]), fact);
     assert.equal(warning !== undefined, isNew);
-  });
-}
-
-for (const [what, timestamp, left] of [["may be recorded anew", 1n, [`verdict-draft 7 ${ADDRESS}`]], ["is over for good", 2n, []]]) {
-  test(`the reasons of a Verdict that ${what} are ${left.length ? "kept" : "forgotten"}, and no other Guardian's`, async (t) => {
-    const { seen, context } = scene(t, { node: { getFinalizedBlock: async () => ({ timestamp }) } });
-    Object.assign(context, { settings: { deployment, hasMovedTime: true } });
-    context.journal.forgetWritten = context.journal.remove;
-    const others = `verdict-draft 7 ${`0x${"bb".repeat(20)}`}`;
-    for (const name of [others, `verdict-draft 7 ${ADDRESS}`]) seen.store.set(name, "# Reasons");
-    actions.verdictOffers(context, { id: 7n, isOpen: false, now: 3n, judgingDeadline: 2n, guardians: [ADDRESS] });
-    for (let turn = 0; turn < 9; turn += 1) await new Promise(setImmediate);
-    assert.deepEqual([...seen.store.keys()], [others, ...left]);
   });
 }
 

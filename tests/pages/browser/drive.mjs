@@ -386,10 +386,6 @@ const commands = {
     const named = await found.page.waitForSelector(`label[title="${title}"]`, { timeout: 60_000 });
     return named.evaluate((each) => document.getElementById(each.htmlFor).click());
   },
-  /** The title of the first such element. */
-  async title({ found, selector }) {
-    return found.page.$eval(selector, (each) => each.title);
-  },
   async text({ found, selector = 'body' }) {
     return found.page.$eval(selector, (each) => each.innerText);
   },
@@ -399,9 +395,6 @@ const commands = {
   /** What is in the field with this label. */
   async value({ found, label }) {
     return (await fieldOf(found.page, label)).evaluate((field) => field.value);
-  },
-  async choose({ found, label, option }) {
-    await put(found.page, label, { option });
   },
   async upload({ found, label, paths }) {
     await (await fieldOf(found.page, label)).uploadFile(...paths);

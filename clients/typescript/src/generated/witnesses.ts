@@ -15,8 +15,6 @@ export const FACTS = {
   done: ["what an earlier run reported as done", "sources_disagree"],
 } as const;
 
-/** A chain whose newest block is older stands still, in seconds. */
-export const STANDS_STILL_SECONDS = 120n;
 /** How far a clock and the newest block may be apart, in seconds. */
 export const CLOCK_SECONDS = 600n;
 /** How long an authorization is good at most, in seconds. */

@@ -1,15 +1,11 @@
 """Atom feeds for reader programs."""
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
-from bounty_protocol.domain.lifecycle import BountyStatus
-from bounty_protocol.domain.readable import readable_line
-from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, UnixSeconds
-from bounty_protocol.wire.bounties import MAX_LIMIT, BountyQuery
+from bounty_protocol.types import UnixSeconds
 from feedgenerator import Atom1Feed
 from flask import Blueprint, Response
 from markupsafe import escape
@@ -19,8 +15,7 @@ from service_common.web.versions import REVALIDATE, Version, text_version
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
-from service_api.bounties.list_bounties import list_bounties
-from service_api.pages import filters, formatting
+from service_api.pages import formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, newest
 from service_api.pages.person import read_lost, read_person
@@ -53,36 +48,27 @@ _NOTHING_YET: Final = datetime.fromtimestamp(0, UTC)
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """One feed. ``path`` is the page that shows the same; ``query`` is that of a search."""
+    """One feed. ``path`` is the page that shows the same."""
 
     title: str
     path: str
     entries: tuple[Entry, ...]
-    query: str = ""
 
     @property
     def address(self) -> str:
-        """Its own path and query."""
-        return f"{self.path.partition('?')[0].rstrip('/')}/feed.atom{self.query}"
+        """Its own path."""
+        return f"{self.path.rstrip('/')}/feed.atom"
 
 
 @routes.get("/feed.atom")
 @public
 def get_feed() -> Response:
-    """What happened last: of all bounties, or those of a search, tag, award, deadlines, Poster or Guardian."""
-    values = read_query(allowed=filters.FOLLOWED)
+    """What happened last in all bounties."""
+    read_query(allowed=frozenset())
 
     def make(deps: PageSources) -> Feed:
-        search = filters.read_search({**values, "show": filters.Filter.ALL}, deps.constants.token())
-        if search.problems:
-            raise ServiceError("invalid_request", " ".join(search.problems.values()))
-        followed = _followed(deps, search.query) if search.texts else None
         with deps.facts.open() as facts:
-            found = _recent(facts.connection) if followed is None else _among(facts.connection, followed)
-            entries = _entries(deps, facts.connection, found)
-        title = ", ".join([gettext("Bounties"), *(f"{each.name}: {readable_line(each.text)}" for each in search.set)])
-        _, question_mark, query = (search.feed() or "").partition("?")
-        return Feed(title, search.address(), entries, question_mark + query)
+            return Feed(gettext("Bounties"), "/", _entries(deps, facts.connection, _recent(facts.connection)))
 
     return _answer(make)
 
@@ -152,23 +138,6 @@ def _recent(connection: Connection) -> Happened:
         ended=read_bounties(connection, IS_DECIDED, most=FEED_LENGTH, order=ended_last),
         judged=read_rows(connection, VerdictRow, most=FEED_LENGTH),
         claimed=read_rows(connection, ClaimRow, most=FEED_LENGTH),
-    )
-
-
-def _followed(deps: PageSources, query: BountyQuery) -> frozenset[BountyId]:
-    """The newest open and final bounties that match."""
-    lists = [list_bounties(deps.facts, replace(query, status=each, limit=MAX_LIMIT)).value for each in BountyStatus]
-    return frozenset(item.bounty_id for found in lists for item in found.items)
-
-
-def _among(connection: Connection, ids: Collection[BountyId]) -> Happened:
-    """These bounties and what happened in them, the latest first."""
-    if not ids:
-        return Happened()
-    return Happened(
-        created=tuple(read_bounties_by_id(connection, ids).values()),
-        judged=read_rows(connection, VerdictRow, VERDICT.bounty_id.in_(ids), most=MAX_LIMIT),
-        claimed=read_rows(connection, ClaimRow, CLAIM.bounty_id.in_(ids), most=MAX_LIMIT),
     )
 
 

@@ -61,30 +61,9 @@ SORTS: Final = {
     BountySort.AWARD: marked("Highest award first"),
 }
 ACCOUNTS: Final = {"poster": marked("Poster"), "solver": marked("Solver"), "guardian": marked("Guardian")}
-NAMES: Final = {
-    "search": marked("Search"),
-    "tag": marked("Tag"),
-    "min_award": marked("Award at least"),
-    "max_award": marked("Award at most"),
-    "from": marked("Closes from"),
-    "until": marked("Closes until"),
-    **ACCOUNTS,
-}
-"""The fields, as what is set in them is named above the list."""
-FIELDS: Final = tuple(NAMES)
-FOLLOWED: Final = frozenset(FIELDS) - {"solver"}
-"""Those that a bounty's terms and page decide when it is created: what a feed follows."""
+FIELDS: Final = ("search", "tag", "min_award", "max_award", "from", "until", *ACCOUNTS)
 PARAMETERS: Final = frozenset({"show", "sort", "cursor", *FIELDS})
 _EVERYTHING: Final = BountyQuery(limit=PAGE_LENGTH)
-
-
-@dataclass(frozen=True, slots=True)
-class Set:
-    """Something that narrows or orders the list. ``text`` is empty where the name says it all."""
-
-    name: str
-    text: str
-    without: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +81,6 @@ class Search:
     problems: Mapping[str, str]
     query: BountyQuery = _EVERYTHING
 
-    @property
-    def set(self) -> tuple["Set", ...]:
-        """The filters that are set, each with the address without it."""
-        texts = [Set(gettext(NAMES[name]), text, self._without(name)) for name, text in self.texts.items()]
-        if self.sort is BountySort.NEWEST:
-            return tuple(texts)
-        plain = Search(self.chosen, BountySort.NEWEST, None, self.texts, {})
-        return (*texts, Set(gettext(SORTS[self.sort]), "", plain.address()))
-
-    def _without(self, name: str) -> str:
-        texts = {each: text for each, text in self.texts.items() if each != name}
-        return Search(self.chosen, self.sort, None, texts, {}).address()
-
     def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
         """The one address of this state, or of its neighbour with other bounties or another page."""
         shown = chosen or self.chosen
@@ -123,11 +89,6 @@ class Search:
         values |= {} if self.sort is BountySort.NEWEST else {"sort": self.sort.value}
         values |= {} if cursor is None else {"cursor": cursor}
         return f"/?{urlencode(values)}" if values else "/"
-
-    def feed(self) -> str | None:
-        """The address of the feed that follows this search; None where nothing is set that one could follow."""
-        followed = {each: text for each, text in self.texts.items() if each in FOLLOWED and each not in self.problems}
-        return f"/feed.atom?{urlencode(followed)}" if followed else None
 
     def cleared(self) -> str:
         """The address without the fields."""

@@ -1,1 +1,0 @@
-var e="bounty-escrow-wallet";function r(){try{return localStorage.getItem(e)??void 0}catch{return}}function o(t){try{localStorage.setItem(e,t)}catch{}}function n(){try{localStorage.removeItem(e)}catch{}}export{r as a,o as b,n as c};

@@ -1,0 +1,1 @@
+var n="bounty-escrow-wallet";function u(){return r(e=>e.getItem(n))??void 0}function d(e){r(t=>e===void 0?t.removeItem(n):t.setItem(n,e))}function r(e){try{return e(localStorage)}catch{return}}export{u as a,d as b};
