@@ -53,13 +53,13 @@ def test_record__of_a_poster__counts_each_ending(service: Service) -> None:
     }  # fmt: skip
 
 
-def test_record__of_a_solver__counts_bounties_and_not_each_submission(service: Service) -> None:
+def test_record_of_a_solver_counts_bounties(service: Service) -> None:
     first, second = (record(service, service.world.solver(number).address)["solver"] for number in (1, 2))
     assert first == {"submitted": 3, "open": 0, "won": 0, "awards": "0"}
     assert second == {"submitted": 1, "open": 0, "won": 1, "awards": "24000000"}
 
 
-def test_record__of_a_guardian__counts_what_was_due_and_what_the_roster_did(service: Service) -> None:
+def test_record_of_a_guardian_counts_what_was_due(service: Service) -> None:
     diligent, silent = (record(service, service.world.guardian(number).address)["guardian"] for number in (1, 2))
     for found, recorded in ((diligent, 3), (silent, 2)):
         assert 100 <= found.pop("median_seconds_to_verdict") <= 120
@@ -69,7 +69,7 @@ def test_record__of_a_guardian__counts_what_was_due_and_what_the_roster_did(serv
         }  # fmt: skip
 
 
-def test_record__of_a_long_history__is_of_the_newest_alone(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_is_of_the_newest_bounties(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.bounties.show_account.MOST_COUNTED", 2)
     found = record(service, service.world.people.poster.address)["poster"]
     assert (found["posted"], found["open"], found["without_submissions"]) == (2, 1, 1)

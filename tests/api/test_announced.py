@@ -142,9 +142,7 @@ OF_A_HELD_DOCUMENT = {"forbidden", "bounty_not_found"}
 
 @pytest.mark.spec(132, 133, 163, 164, 165, 317, 318, 372, 373, 374, 375)
 @pytest.mark.parametrize("code", PROVOKED)
-def test_code__that_is_provoked_everywhere__is_answered_by_those_that_announce_it(
-    service: Service, sealed: Sealed, code: str
-) -> None:
+def test_provoked_codes_are_those_announced(service: Service, sealed: Sealed, code: str) -> None:
     plant, change = PROVOKED[code]
     there = replace(service, client=checked_client(make_app(plant(service.resources))))
     asked = [each for each in operations() if code in OF_DELIVERY_TOO or "deliver" not in each.path]

@@ -29,7 +29,7 @@ def error_code(answer: TestResponse) -> str:
     return str(answer.get_json()["error"]["code"])
 
 
-def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endpoint(service: Service) -> None:
+def test_client_env_is_coherent_and_has_no_endpoint(service: Service) -> None:
     answer = service.get("/api/deployment/client.env")
     assert (answer.status_code, answer.mimetype) == (200, "text/plain")
     values = dotenv_values(stream=StringIO(answer.text), interpolate=False)
@@ -50,7 +50,7 @@ def test_client_settings__of_a_deployment__are_one_coherent_file_without_an_endp
 
 
 @pytest.mark.attack
-def test_signature__for_another_hub_or_host__is_unauthorized_although_the_number_exists(service: Service) -> None:
+def test_signature_for_another_hub_is_unauthorized(service: Service) -> None:
     poster = service.world.people.poster
     service.world.create()  # so that there is a bounty 1, whatever ran before
     service.world.finalize()
@@ -69,7 +69,7 @@ def test_signature__for_another_hub_or_host__is_unauthorized_although_the_number
 
 
 @pytest.mark.attack
-def test_database__of_another_hub__is_not_served_as_this_ones(service: Service) -> None:
+def test_database_of_another_hub_is_not_served(service: Service) -> None:
     """Two deployments on one server have the same roles: one name in an address is all that tells them apart."""
     assert service.get("/api/bounties").status_code == 200
     config = service.resources.config

@@ -14,7 +14,7 @@ from tests.api.pages import JUDGING, page_for
 
 
 @pytest.mark.spec(41, 42, 43, 44, 52, 92, 111, 114, 125, 328)
-def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service: Service) -> None:
+def test_detail_shows_everything_the_chain_says(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Shown whole")
     assert service.publish(page).status_code == 200
@@ -43,7 +43,7 @@ def test_detail__of_a_published_bounty__shows_everything_the_chain_says(service:
 
 
 @pytest.mark.spec(45, 46, 367, 379)
-def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_the_error(service: Service) -> None:
+def test_altered_challenge_is_null_with_the_error(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Altered later")
     assert service.publish(page).status_code == 200
@@ -61,7 +61,7 @@ def test_detail__with_altered_or_missing_challenge_bytes__is_200_with_null_and_t
 
 
 @pytest.mark.spec(21, 47, 48, 49, 73, 74, 75, 79, 93, 332)
-def test_detail__while_and_after_a_bounty_ends__has_record_or_reason_never_both(service: Service) -> None:
+def test_ended_bounty_has_record_or_reason(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     commitment = world.submit(bounty_id, world.solver(1))
@@ -90,7 +90,7 @@ def test_detail__while_and_after_a_bounty_ends__has_record_or_reason_never_both(
 
 
 @pytest.mark.spec(111, 327)
-def test_list__paged_and_filtered__shows_each_bounty_once(service: Service) -> None:
+def test_list_shows_each_bounty_once(service: Service) -> None:
     world = service.world
     ids = [world.create() for _ in range(5)]
     solver = f"/api/bounties?solver_address={world.solver(3).address}"

@@ -101,9 +101,7 @@ def test_network_is_what_one_subscriber_has(address: str, network: str, site: st
         ("", 1, None),
     ],
 )
-def test_client_address__behind_proxies__is_what_the_outermost_of_ours_saw(
-    forwarded: str, hops: int, seen: str | None
-) -> None:
+def test_client_address_is_what_our_first_proxy_saw(forwarded: str, hops: int, seen: str | None) -> None:
     assert client_address("10.0.0.1", forwarded, hops) == seen
 
 
@@ -141,9 +139,7 @@ def behind_an_address(own: Budget, shared: Budget, cost: int = 1) -> ParameterSe
         behind_an_address(USUAL.envelopes, USUAL.envelopes_of_address),
     ],
 )
-def test_accounts_behind_an_address_pass_no_bound_together(
-    service: Service, own: Budget, shared: Budget, cost: int
-) -> None:
+def test_accounts_of_an_address_pass_no_bound(service: Service, own: Budget, shared: Budget, cost: int) -> None:
     """A thousand accounts are no way around the address's budget."""
     mine, ours = (replace(budget, shared=False) for budget in (own, shared))
     assert granted(service, mine, ours, 1, cost) == mine.amount
@@ -160,7 +156,7 @@ def of_an_address(budget: Budget) -> ParameterSet:
     "budget",
     [of_an_address(each) for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.page_checks)],
 )
-def test_networks_of_a_site_share_sixteen_times_a_budget(service: Service, budget: Budget) -> None:
+def test_site_has_sixteen_times_a_budget(service: Service, budget: Budget) -> None:
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1)
     budget, app, taken = replace(budget, shared=False), make_app(service.resources), list[str]()
     for network in range(32):
@@ -187,7 +183,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.mark.attack(f"a public read counts as one for each {READ_SECONDS * 1000:.0f} ms of a processor")
-def test_read_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
+def test_read_counts_by_its_processor_time(service: Service, busy: list[float]) -> None:
     budget = Budget("reads", 10, 60)
     with behind_a_proxy(service, ApiBudgets(reads=budget)) as client:
 
@@ -206,7 +202,7 @@ def test_read_counts_by_the_processor_time_that_it_takes(service: Service, busy:
 
 @pytest.mark.attack(f"a query counts as one for each {QUERY_SECONDS * 1000:.0f} ms of a processor")
 @pytest.mark.usefixtures("redis")
-def test_query_counts_by_the_processor_time_that_it_takes(service: Service, busy: list[float]) -> None:
+def test_query_counts_by_its_processor_time(service: Service, busy: list[float]) -> None:
     query = {"query": "{ _meta { block { number } } }"}
     with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 10, 60, shared=True))) as client:
         busy[0] = 0.1001
@@ -228,7 +224,7 @@ def test_windows_that_meet_hold_twice_the_budget() -> None:
 
 @pytest.mark.attack
 @pytest.mark.usefixtures("redis")
-def test_upload_urls_are_counted_by_the_bytes_they_are_for(service: Service) -> None:
+def test_upload_urls_count_by_their_bytes(service: Service) -> None:
     bounty_id, solver = open_bounty(service), service.world.solver(1)
     path = f"/api/bounties/{bounty_id}/submissions/{solver.address}/artifact-upload-url"
     with behind_a_proxy(service, ApiBudgets(upload_mebibytes=Budget("upload-mebibytes", 1_026, HOUR))) as client:
@@ -244,7 +240,7 @@ def test_upload_urls_are_counted_by_the_bytes_they_are_for(service: Service) -> 
 
 @pytest.mark.attack
 @pytest.mark.usefixtures("redis")
-def test_reviews_of_an_address_are_few_however_many_accounts_it_has(service: Service) -> None:
+def test_reviews_of_an_address_are_few(service: Service) -> None:
     path = "/api/bounty-challenge-specs/prepare-publication"
     budget = Budget("reviews-of-address", 2, 24 * HOUR)
     with behind_a_proxy(service, ApiBudgets(reviews_of_address=budget)) as client:
@@ -264,7 +260,7 @@ def test_reviews_of_an_address_are_few_however_many_accounts_it_has(service: Ser
 
 @pytest.mark.attack
 @pytest.mark.usefixtures("redis")
-def test_review_that_another_request_paid_for__counts_for_the_address_that_starts_it(service: Service) -> None:
+def test_paid_review_counts_for_who_starts_it(service: Service) -> None:
     """Of two requests for one page the first pays for its Poster; the second may be the one that starts the review."""
     path, key, page = "/api/bounty-challenge-specs/prepare-publication", new_key(), page_for(service.world)
     poster = Address(key.address.lower())
@@ -283,7 +279,7 @@ def test_review_that_another_request_paid_for__counts_for_the_address_that_start
 
 
 @pytest.mark.usefixtures("redis")
-def test_upload_url__beyond_the_budget__is_429_and_a_stranger_uses_up_nothing(service: Service) -> None:
+def test_upload_url_beyond_the_budget_is_429(service: Service) -> None:
     bounty_id, solver = open_bounty(service), service.world.solver(1)
     own, shared = uploads(2, 100)
     path, began = f"/api/bounties/{bounty_id}/submissions/{solver.address}/artifact-upload-url", time.time()
@@ -306,7 +302,7 @@ def test_upload_url__beyond_the_budget__is_429_and_a_stranger_uses_up_nothing(se
     assert wait <= HOUR
 
 
-def test_public_read__beyond_its_addresss_budget__is_429_for_that_address_alone(service: Service) -> None:
+def test_read_beyond_the_budget_is_429(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 2, 60))) as client:
         answers = [client.get("/api/readiness-rubric", headers=from_(HOME)) for _ in range(3)]
         assert [each.status_code for each in answers] == [200, 200, 429]
@@ -317,7 +313,7 @@ def test_public_read__beyond_its_addresss_budget__is_429_for_that_address_alone(
         assert [client.get("/healthz", headers=from_(HOME)).status_code for _ in range(5)] == [200] * 5
 
 
-def test_request__from_inside_the_deployment__has_no_budget_of_a_single_caller(service: Service) -> None:
+def test_inner_request_has_no_budget_of_a_caller(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
         answers = [client.get("/api/readiness-rubric") for _ in range(3)]
     assert [each.status_code for each in answers] == [200] * 3
@@ -330,13 +326,13 @@ def test_read__that_is_kept__is_free(service: Service) -> None:
 
 
 @pytest.mark.usefixtures("redis")
-def test_query__beyond_its_addresss_budget__is_429_before_it_is_read(service: Service) -> None:
+def test_query_beyond_the_budget_is_429_unread(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(subgraph=Budget("subgraph", 1, 60, shared=True))) as client:
         asked = [client.post("/subgraph", json={"query": "{"}, headers=from_(HOME)) for _ in range(2)]
     assert [each.status_code for each in asked] == [400, 429]
 
 
-def test_signed_requests__of_an_account__beyond_its_budget_are_429_after_their_proof(service: Service) -> None:
+def test_signed_beyond_the_budget_is_429_once_proven(service: Service) -> None:
     path = "/api/bounties/999999/submissions/0x" + "11" * 32 + "/content"
     budgets = ApiBudgets(account=Budget("account", 1, 60), address=Budget("address", 3, 60))
     with behind_a_proxy(service, budgets) as client:
@@ -400,7 +396,7 @@ def test_one_site_takes_no_more_places_than_an_address(service: Service, monkeyp
 
 
 @pytest.mark.attack
-def test_answers__for_which_nothing_was_attempted__drown_no_outage(service: Service) -> None:
+def test_refused_unread_drowns_no_outage(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
         path, before, lost = "/api/bounties?limit=9", answered(), failed()
         assert client.get(path, headers=from_(HOME)).status_code == 200

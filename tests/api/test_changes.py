@@ -29,7 +29,7 @@ def changes(service: Service, after: int = 0, limit: int = 500) -> dict[str, Any
     return page
 
 
-def test_changes__from_the_beginning__are_every_event_in_order_page_by_page(service: Service) -> None:
+def test_changes_are_every_event_in_order(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     commitment = world.submit(bounty_id, world.solver(1))
@@ -57,7 +57,7 @@ def test_changes__from_the_beginning__are_every_event_in_order_page_by_page(serv
     assert (again["items"], again["next_after"], again["has_more"]) == ([], last, False)
 
 
-def test_changes__of_a_reorg__retract_what_it_took_out_and_go_on(service: Service) -> None:
+def test_changes_of_a_reorg_retract_and_go_on(service: Service) -> None:
     world = service.world
     world.finalize()
     known = changes(service)["next_after"]
@@ -80,13 +80,13 @@ def test_changes__of_a_malformed_query__are_refused(service: Service, query: str
     assert service.get(f"/api/changes?{query}").status_code == 400
 
 
-def test_changes__after_a_number_of_another_index__are_refused(service: Service) -> None:
+def test_number_of_another_index_is_refused(service: Service) -> None:
     response = service.get("/api/changes?after=1000000")
     assert response.status_code == 400
     assert response.get_json()["error"]["issues"][0]["path"] == "after"
 
 
-def test_status__of_a_deployment__shows_how_far_it_is_and_what_it_holds(service: Service) -> None:
+def test_status_shows_how_far_and_what_it_holds(service: Service) -> None:
     world = service.world
     before = service.get("/api/status").get_json()["totals"]
     ended, _, waiting = (world.create() for _ in range(3))
@@ -127,7 +127,7 @@ def head_put_back(service: Service) -> Iterator[Connection]:
             connection.commit()
 
 
-def test_status__of_what_the_owner_announced__shows_it_until_it_is_in_effect(service: Service) -> None:
+def test_status_shows_announcements_until_in_effect(service: Service) -> None:
     world = service.world
     owner, heir = world.people.owner.wallet, world.solver(2)
 
@@ -162,7 +162,7 @@ def test_status__of_what_the_owner_announced__shows_it_until_it_is_in_effect(ser
     assert announced() == {"guardian_roster": None, "delivery_key": None, "new_owner": None}
 
 
-def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: Service) -> None:
+def test_status_of_a_late_index_says_so(service: Service) -> None:
     world = service.world
     world.advance_to(world.time() + 10_000)
     assert (service.get("/api/status").json or {})["state"] == "behind"
@@ -181,7 +181,7 @@ def test_status__of_an_index_that_is_behind_or_halted_or_gone__says_so(service: 
 
 @pytest.mark.spec(118)
 @pytest.mark.attack
-def test_bounty__that_a_late_index_lacks__is_never_said_not_to_exist(service: Service) -> None:
+def test_late_index_never_says_a_bounty_is_not_there(service: Service) -> None:
     """Seconds behind, the status says following; what was funded meanwhile may be there."""
     world = service.world
     world.finalize()

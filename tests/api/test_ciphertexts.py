@@ -61,9 +61,7 @@ def forget_jobs(service: Service) -> None:
         service.resources.redis.delete(f"rq:job:{job_id}")
 
 
-def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_kept(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_long_verification_ends_in_the_queue(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1), size=9 * 2**20)
     assert sealed.upload() == 200
     before = failed()
@@ -89,7 +87,7 @@ def test_long_verification__beyond_the_requests_bound__ends_in_the_queue_and_is_
 
 
 @pytest.mark.attack
-def test_verification__that_a_request_could_not_end__is_left_to_the_queue(
+def test_unfinished_verification_is_the_queues(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each retry would read as much of a slow storage in vain, and keep others from being verified."""
@@ -105,7 +103,7 @@ def test_verification__that_a_request_could_not_end__is_left_to_the_queue(
 
 
 @pytest.mark.attack
-def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_what_it_is_called(
+def test_forged_message_removes_nothing_right(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jobs, "_resources", lambda: nullcontext(service.resources))
@@ -126,9 +124,7 @@ def test_verification__that_a_forged_message_asks_for__removes_nothing_that_is_w
 
 
 @pytest.mark.attack
-def test_recorded_ciphertext__replaced_by_other_bytes__is_never_served_and_no_reader_has_it_removed(
-    service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replaced_ciphertext_is_never_served(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What reads them wrong might be between."""
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     record(sealed)
@@ -178,7 +174,7 @@ def queued(service: Service) -> dict[str, object]:
 
 
 @pytest.mark.attack
-def test_recorded_ciphertext__replaced_by_other_bytes__is_uploaded_again(service: Service, tmp_path: Path) -> None:
+def test_replaced_ciphertext_is_uploaded_again(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     record(sealed)
     assert sealed.upload() == 412, "they are in place, and stay there"
@@ -192,7 +188,7 @@ def test_recorded_ciphertext__replaced_by_other_bytes__is_uploaded_again(service
     assert urllib3.request("GET", content["download_url"]).data == sealed.file.read_bytes()
 
 
-def test_verified_ciphertext__with_another_length_announced__stays(service: Service, tmp_path: Path) -> None:
+def test_other_announced_length_leaves_it(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
     sealed.prepare()
@@ -208,7 +204,7 @@ def test_verified_ciphertext__with_another_length_announced__stays(service: Serv
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000])
-def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_nothing_else(
+def test_orphans_go_a_day_after_the_deadline(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
     """However few of a bounty's objects are held together: anybody may upload more than fit into memory."""
@@ -255,9 +251,7 @@ def test_orphans__a_day_after_the_deadline_by_the_final_chain__are_deleted_and_n
 
 
 @pytest.mark.attack(f"uploads of a Solver whose recorded envelope nobody has: {ENVELOPE_DAYS} days after the judging")
-def test_orphans__of_a_solver_whose_recorded_envelope_nobody_has__are_not_kept_for_ever(
-    service: Service, tmp_path: Path
-) -> None:
+def test_orphans_of_a_lost_envelope_go_in_the_end(service: Service, tmp_path: Path) -> None:
     world, bounty = service.world, open_bounty(service)
     sealed = seal(service, tmp_path, bounty, world.solver(1))
     assert sealed.upload() == 200
@@ -272,9 +266,7 @@ def test_orphans__of_a_solver_whose_recorded_envelope_nobody_has__are_not_kept_f
 
 
 @pytest.mark.attack
-def test_orphans__of_a_solver_whose_recorded_envelope_is_lost__are_kept_until_it_is_here_again(
-    service: Service, tmp_path: Path
-) -> None:
+def test_orphans_of_a_lost_envelope_wait_for_it(service: Service, tmp_path: Path) -> None:
     """As after a restore of a dump that is older than the envelope, or where somebody deletes its row."""
     world, deps, bounty = service.world, service.resources, open_bounty(service)
     solvers = {"recorded": 1, "beside it": 1, "whole": 2, "beside the whole": 2, "no submission": 3}
@@ -307,7 +299,7 @@ def test_orphans__of_a_solver_whose_recorded_envelope_is_lost__are_kept_until_it
 
 @pytest.mark.spec(97, 150)
 @pytest.mark.attack
-def test_upload_after_the_deadline_with_an_earlier_url_is_no_submission(service: Service, tmp_path: Path) -> None:
+def test_late_upload_by_an_earlier_url_is_none(service: Service, tmp_path: Path) -> None:
     world, bounty = service.world, open_bounty(service)
     late = seal(service, tmp_path, bounty, world.solver(2))
     target = late.upload_url().json
@@ -324,9 +316,7 @@ def test_upload_after_the_deadline_with_an_earlier_url_is_no_submission(service:
     assert stored(late) is None
 
 
-def test_recorded_ciphertext__lost_after_the_deadline__is_uploaded_again_by_its_solver_alone(
-    service: Service, tmp_path: Path
-) -> None:
+def test_lost_ciphertext_is_uploaded_by_its_solver(service: Service, tmp_path: Path) -> None:
     world, folders = service.world, [tmp_path / name for name in ("recorded", "other", "unrecorded")]
     for folder in folders:
         folder.mkdir()

@@ -11,7 +11,7 @@ DECIMALS = "0x313ce567"
 
 
 @pytest.mark.attack
-def test_constants_of_one_endpoint_of_several_are_refused(service: Service) -> None:
+def test_constants_of_one_of_several_are_refused(service: Service) -> None:
     world = service.world
     honest = read_agreed_constants(world.rpc, world.hub_address, world.chain_id)
     with endpoint_before(world.node.url) as other:

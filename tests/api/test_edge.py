@@ -22,9 +22,7 @@ SIGNED = [
 
 @pytest.mark.spec(17, 110, 132, 163, 317)
 @pytest.mark.parametrize(("method", "path", "media_type"), SIGNED)
-def test_signed_route__without_or_with_a_forged_signature__is_unauthorized(
-    service: Service, method: str, path: str, media_type: str | None
-) -> None:
+def test_missing_or_forged_signature_is_401(service: Service, method: str, path: str, media_type: str | None) -> None:
     headers = {"Content-Type": media_type} if media_type else {}
     body = b"{}" if media_type else None
     for extra in ({}, {"Authorization": "Service-Approval Zm9yZ2Vk"}, {"Authorization": "Bearer x"}):
@@ -35,7 +33,7 @@ def test_signed_route__without_or_with_a_forged_signature__is_unauthorized(
 
 @pytest.mark.spec(91, 119, 139, 143, 166)
 @pytest.mark.parametrize(("method", "path", "media_type"), [row for row in SIGNED if row[2]])
-def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_before_the_signature(
+def test_media_type_and_size_come_before_the_signature(
     service: Service, method: str, path: str, media_type: str
 ) -> None:
     for wrong in ("text/plain", media_type + "; charset=latin-1", ""):
@@ -86,9 +84,7 @@ def test_signed_route__with_a_wrong_media_type_or_too_large_a_body__is_refused_b
         ("/api/written-verdicts/0x12", 400, "invalid_request"),
     ],
 )
-def test_public_route__with_bad_input__answers_its_code(
-    service: Service, path: str, status: int, code: str | None
-) -> None:
+def test_bad_input_has_its_code(service: Service, path: str, status: int, code: str | None) -> None:
     if code is None:
         service.world.create()
         service.world.finalize()
@@ -99,7 +95,7 @@ def test_public_route__with_bad_input__answers_its_code(
 
 
 @pytest.mark.spec(113)
-def test_other_methods_and_bodies__where_none_belong__are_refused(service: Service) -> None:
+def test_other_methods_and_bodies_are_refused(service: Service) -> None:
     deleted = service.client.delete("/api/bounties")
     assert (deleted.status_code, error_of(deleted)["code"]) == (405, "method_not_allowed")
     assert "GET" in deleted.headers["Allow"]
@@ -108,7 +104,7 @@ def test_other_methods_and_bodies__where_none_belong__are_refused(service: Servi
 
 
 @pytest.mark.spec(17)
-def test_answer__of_any_kind__sets_no_cookie_and_takes_none(service: Service) -> None:
+def test_no_answer_sets_or_takes_a_cookie(service: Service) -> None:
     asked = [("GET", "/api/bounties"), ("GET", "/api/bounties/4711"), *((method, path) for method, path, _ in SIGNED)]
     for method, path in asked:
         response = service.client.open(path, method=method, headers={"Cookie": "session=1"})
@@ -117,7 +113,7 @@ def test_answer__of_any_kind__sets_no_cookie_and_takes_none(service: Service) ->
 
 
 @pytest.mark.spec(348, 349, 350, 353)
-def test_error__of_any_status__has_code_message_issues_and_next_action(service: Service) -> None:
+def test_every_error_has_its_four_parts(service: Service) -> None:
     for path in ("/api/bounties/0", "/api/bounties/4711", "/api/nothing", SIGNED[3][1]):
         error = error_of(service.get(path))
         assert set(error) == {"code", "message", "issues", "next_action"}
@@ -129,7 +125,7 @@ def test_error__of_any_status__has_code_message_issues_and_next_action(service: 
 
 
 @pytest.mark.spec(17)
-def test_any_origin__asking_beforehand__is_allowed_without_credentials(service: Service) -> None:
+def test_any_origin_is_allowed_without_credentials(service: Service) -> None:
     response = service.client.open("/api/bounties", method="OPTIONS", headers={"Origin": "https://elsewhere.example"})
     assert response.status_code == 204
     assert response.headers["Access-Control-Allow-Origin"] == "*"
@@ -152,7 +148,7 @@ def test_another_host_header__gains_nothing(service: Service) -> None:
 
 
 @pytest.mark.spec(117, 374, 380)
-def test_broken_dependency__under_a_route__shows_none_of_its_words(service: Service, caplog: object) -> None:
+def test_broken_dependency_shows_none_of_its_words(service: Service, caplog: object) -> None:
     from dataclasses import replace
 
     from service_api.app import make_app

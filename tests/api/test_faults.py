@@ -97,7 +97,7 @@ def requests_of(service: Service) -> list[tuple[str, str, str, bytes, str | None
 @pytest.mark.spec(380)
 @pytest.mark.parametrize("fault", ERRORS)
 @pytest.mark.parametrize("place", PLANT)
-def test_fault__planted_in_a_dependency__shows_none_of_its_words(service: Service, place: str, fault: str) -> None:
+def test_planted_fault_shows_none_of_its_words(service: Service, place: str, fault: str) -> None:
     world = service.world
     if not world.open_bounties:
         world.create()

@@ -36,7 +36,7 @@ def run(program: str, *arguments: object, **variables: str) -> str:
     return done.stdout.strip()
 
 
-def test_example__of_the_published_vectors__makes_every_header(node_program: str) -> None:
+def test_javascript_example_makes_every_vector(node_program: str) -> None:
     script = Path(__file__).parent / "ethers_vectors.mjs"
     assert run(node_program, script, EXAMPLE.as_uri(), TOP / "tests/vectors") == "done 4"
 

@@ -41,7 +41,7 @@ def age(service: Service, table: Table, column: str, days: float) -> None:
         connection.execute(update(table).values({column: moment - timedelta(days=days)}))
 
 
-def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was(service: Service) -> None:
+def test_unfunded_page_goes_a_week_later(service: Service) -> None:
     world = service.world
     funded = open_bounty(service)
     funded_page = "0x" + world.contract.call("getBounty", funded)[2].hex()
@@ -73,7 +73,7 @@ def test_page__that_can_be_funded_no_more__is_deleted_a_week_later_unless_it_was
 
 
 @pytest.mark.attack
-def test_approval__stays_until_its_block_is_long_past_for_every_node(service: Service) -> None:
+def test_approval_stays_until_its_block_is_long_past(service: Service) -> None:
     """Else a recorded request counts again where the api's node stands still, and is answered with a new secret."""
     world = service.world
     assert service.publish(page_for(world, title="Approved")).status_code == 200
@@ -108,9 +108,7 @@ def test_charge__that_no_quota_counts__is_deleted(service: Service) -> None:
     assert identifier not in keys(service, t.review_charges)
 
 
-def test_envelope__that_was_never_submitted__is_deleted_with_what_is_known_of_its_bytes(
-    service: Service, tmp_path: Path
-) -> None:
+def test_unsubmitted_envelope_goes_with_its_bytes(service: Service, tmp_path: Path) -> None:
     world, folders = service.world, [tmp_path / name for name in ("recorded", "prepared")]
     for folder in folders:
         folder.mkdir()
@@ -140,7 +138,7 @@ def test_envelope__that_was_never_submitted__is_deleted_with_what_is_known_of_it
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
 
-def test_verdict__that_the_hub_does_not_hold__is_deleted_a_week_after_the_judging(service: Service) -> None:
+def test_unrecorded_verdict_goes_a_week_later(service: Service) -> None:
     world, bounty = service.world, open_bounty(service)
     guardian, commitment = world.guardian(1).address, "0x" + secrets.token_hex(32)
     put(service, t.written_verdicts, report_commitment=commitment, content=b"x", bounty_id=bounty, guardian=guardian)

@@ -50,7 +50,7 @@ def word() -> str:
     return f"w{secrets.token_hex(6)}"
 
 
-def test_items__of_pages_that_are_here__have_their_title_and_summary(service: Service) -> None:
+def test_items_have_title_and_summary(service: Service) -> None:
     world = service.world
     shown, unknown = published(service, "Tile set, halved"), world.create()
     world.finalize()
@@ -97,13 +97,13 @@ def test_search__in_any_script__finds_parts_of_words(
 
 
 @pytest.mark.parametrize("search", ["", "x" * 201, "a\x00b", "a\nb"])
-def test_search__of_nothing_too_much_or_controls__is_refused(service: Service, search: str) -> None:
+def test_bad_search_is_refused(service: Service, search: str) -> None:
     response = service.get(f"/api/bounties?search={quote(search)}")
     assert response.status_code == 400
     assert response.get_json()["error"]["issues"][0]["path"] == "search"
 
 
-def test_filters__by_award_and_deadline__hold_at_their_bounds(service: Service, word: str) -> None:
+def test_filters_hold_at_their_bounds(service: Service, word: str) -> None:
     world, search = service.world, f"&search={word}"
     small = published(service, f"Small {word}", escrow=10_000_000)
     large = published(service, f"Large {word}", seconds=5_000)
@@ -128,7 +128,7 @@ def test_filters__by_award_and_deadline__hold_at_their_bounds(service: Service, 
         assert service.get(f"/api/bounties?{wrong}").status_code == 400
 
 
-def test_orders__page_by_page__show_each_bounty_once_in_order(service: Service, word: str) -> None:
+def test_orders_show_each_bounty_once(service: Service, word: str) -> None:
     made = [published(service, f"Number {n} {word}", seconds=s, escrow=e) for n, (s, e) in enumerate(
         [(900, 11_000_000), (3_000, 12_000_000), (1_500, 12_000_000), (3_000, 30_000_000)]
     )]  # fmt: skip
@@ -160,9 +160,7 @@ def test_cursor__of_another_order__is_refused(service: Service) -> None:
     assert response.get_json()["error"]["issues"][0]["path"] == "cursor"
 
 
-def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
-    service: Service, word: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_count_is_over_all_pages(service: Service, word: str, monkeypatch: pytest.MonkeyPatch) -> None:
     world = service.world
 
     def counts() -> list[int]:
@@ -185,7 +183,7 @@ def test_count__of_all_of_a_status_and_of_a_filter__is_over_all_pages(
 
 
 @pytest.mark.attack
-def test_title__that_is_hostile__is_data_as_it_was_written_for_programs_and_in_no_message(service: Service) -> None:
+def test_hostile_title_is_data_and_in_no_message(service: Service) -> None:
     hostile = [HOSTILE[name].strip() for name in ("Thai marks", "right to left", "blank letters", "tags")]
     titles = [*hostile, 'x"}]}</script><script>alert(1)</script>\u2028&\u0085']
     for title in titles:

@@ -21,7 +21,7 @@ def lost(service: Service) -> int:
         return len(connection.execute(t.defects.select()).all())
 
 
-def test_missing_work_is_counted_until_it_is_here_again(service: Service, tmp_path: Path) -> None:
+def test_missing_work_is_counted_until_it_is_here(service: Service, tmp_path: Path) -> None:
     world, store, engine = service.world, service.resources.store, service.resources.engine
     bounty_id = open_bounty(service)
     works = []

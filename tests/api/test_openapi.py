@@ -17,7 +17,7 @@ from tests.api.contract import NOWHERE, Operation, openapi_document, operations,
 REFERENCE = re.compile(r"#/components/(\w+)/([\w-]+)")
 
 
-def test_document__as_served__is_the_one_that_tests_check(service: Service) -> None:
+def test_served_document_is_the_checked_one(service: Service) -> None:
     served = service.get("/api/openapi.json")
     assert served.json == openapi_document()
     assert served.headers["ETag"]
@@ -30,7 +30,7 @@ def test_document__of_this_interface__is_valid_openapi() -> None:
 
 
 @pytest.mark.spec(110, 111)
-def test_document__of_the_routes__has_each_of_them_with_its_access(service: Service) -> None:
+def test_document_has_each_route_with_its_access(service: Service) -> None:
     app = service.client.application
     routed = {}
     for rule in app.url_map.iter_rules():
@@ -57,7 +57,7 @@ def test_document__every_reference_and_code__exists() -> None:
 
 
 @pytest.mark.parametrize("each", operations(), ids=str)
-def test_example__of_an_operation__has_the_shape_it_shows(each: Operation) -> None:
+def test_example_has_the_shape_it_shows(each: Operation) -> None:
     contents = [each.described["responses"]["200"].get("content", {}), each.described.get("requestBody", {})]
     for content in (contents[0], contents[1].get("content", {})):
         for shown in content.values():
@@ -66,7 +66,7 @@ def test_example__of_an_operation__has_the_shape_it_shows(each: Operation) -> No
         assert "example" in each.body or each.path.endswith("/prepare"), "the envelope is shown in docs/formats.md"
 
 
-def test_page__of_the_interface__shows_everything_and_loads_nothing(service: Service) -> None:
+def test_docs_page_shows_everything_and_loads_nothing(service: Service) -> None:
     response = service.get("/api/docs")
     text = response.get_data(as_text=True)
     assert response.headers["Content-Security-Policy"].startswith("default-src 'none'")
@@ -83,7 +83,7 @@ ENVELOPE = VECTORS["accepted"][0]["envelope"]
 OTHERS: list[object] = [None, True, 7, -1, 1.5, "", "x", [], {}, "0x" + "AB" * 20, "0x" + "cd" * 31]
 
 
-def test_envelope__that_the_document_refuses__is_refused_by_its_parser() -> None:
+def test_refused_envelope_is_refused_by_the_parser() -> None:
     """The parser is the protocol's, and not made of the schema."""
     document = openapi_document()
     schema = {"$ref": "#/components/schemas/Envelope", "components": document["components"]}
@@ -115,7 +115,7 @@ ANSWERED_HERE = [
 
 
 @pytest.mark.parametrize("each", ANSWERED_HERE, ids=str)
-def test_query__that_the_document_does_not_have__is_refused(service: Service, each: Operation) -> None:
+def test_unknown_query_is_refused(service: Service, each: Operation) -> None:
     """A name that is unknown, and one of its own with a value that no parameter of the document takes."""
     path = re.sub(r"{(\w+)}", lambda found: "1" if found[1] == "bounty_id" else "0x" + "00" * 32, each.path)
     own = [parameter["name"] for parameter in each.parameters if parameter["in"] == "query"]

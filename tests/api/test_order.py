@@ -118,7 +118,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("make", "wrong", "code"), CASES)
-def test_signed_route__of_several_mistakes__answers_the_first(
+def test_first_of_several_mistakes_is_answered(
     service: Service, make: Callable[[Service, Wrong], Sent], wrong: Wrong, code: str
 ) -> None:
     assert error_of(send(service, make(service, wrong), wrong))["code"] == code

@@ -73,7 +73,7 @@ def with_body(page: bytes, text: str) -> bytes:
     return page + f"\n\n{text}\n".encode()
 
 
-def test_check__of_a_ready_page__finds_nothing_by_the_rubric_that_reviews_apply(checking: Checking) -> None:
+def test_ready_page_has_no_finding(checking: Checking) -> None:
     rubric = current_rubric()
     assert fields_of(checking.check(page_for(checking.service.world))) == {
         "rubric_version": rubric.version,
@@ -83,7 +83,7 @@ def test_check__of_a_ready_page__finds_nothing_by_the_rubric_that_reviews_apply(
     }
 
 
-def test_check__of_a_page_that_is_not_ready__finds_what_the_rules_find(checking: Checking) -> None:
+def test_unready_page_has_the_rules_findings(checking: Checking) -> None:
     service = checking.service
     page = with_body(page_for(service.world), "TODO: say more. The winner gets 999,999 USDC. Pay by 2020-01-01.")
     hub = used_by(service.client, Constants).hub
@@ -95,7 +95,7 @@ def test_check__of_a_page_that_is_not_ready__finds_what_the_rules_find(checking:
     assert fields_of(checking.check(page))["issues"] == expected
 
 
-def test_check__of_terms_that_the_hub_refuses__finds_those_beside_what_the_rules_find(checking: Checking) -> None:
+def test_refused_terms_come_beside_the_rules(checking: Checking) -> None:
     page = with_body(page_for(checking.service.world, escrow_amount="1"), "TODO: say more.")
     paths = [issue["path"] for issue in fields_of(checking.check(page))["issues"]]
     assert paths[0] == "escrow_amount"
@@ -135,7 +135,7 @@ def answering(status: int, body: bytes) -> Iterator[str]:
         (503, SECRET.encode(), "service_overloaded"),
     ],
 )
-def test_answer_of_a_reviewer__that_cannot_be_used__is_503_and_quoted_nowhere(
+def test_unusable_reviewer_is_503_and_not_quoted(
     checking: Checking, capfd: pytest.CaptureFixture[str], status: int, body: bytes, code: str
 ) -> None:
     log.configure("api", logging.DEBUG)
@@ -148,9 +148,7 @@ def test_answer_of_a_reviewer__that_cannot_be_used__is_503_and_quoted_nowhere(
     assert SECRET not in "".join(capfd.readouterr()) + refused.text
 
 
-def test_page_that_is_checked__leaves_no_row_no_job_and_no_line(
-    checking: Checking, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_checked_page_leaves_no_trace(checking: Checking, capfd: pytest.CaptureFixture[str]) -> None:
     service = checking.service
     page = with_body(page_for(service.world), f"TODO: {SECRET}.")
     rows, keys = _kept(service)
@@ -193,7 +191,7 @@ def redis(service: Service) -> Iterator[Redis]:
     f"{AtOnce().page_checks} at a time in each process"
 )
 @pytest.mark.usefixtures("redis")
-def test_checks__a_thousand_of_one_caller__are_answered_as_its_budget_has_them(checking: Checking) -> None:
+def test_thousand_checks_keep_to_the_budget(checking: Checking) -> None:
     web = replace(checking.service.resources.config.web, forwarded_hops=1)
     with answering(200, b"{}") as url:
         client = checking.client(url, budgets=USUAL, web=web)

@@ -62,7 +62,7 @@ def stored(deps: Resources, sealed: Sealed) -> int:
 
 
 @pytest.mark.attack(f"envelopes of a Solver in a bounty that the Hub does not record: {MAX_UNRECORDED}")
-def test_one_uploaded_byte_is_in_eight_envelopes_of_a_solver_at_most(service: Service, tmp_path: Path) -> None:
+def test_a_byte_is_in_eight_envelopes_at_most(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
     envelopes = [another(sealed) for _ in range(MAX_UNRECORDED + 1)]
@@ -81,7 +81,7 @@ def test_one_uploaded_byte_is_in_eight_envelopes_of_a_solver_at_most(service: Se
     f"all envelopes that the Hub does not record: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the "
     "chain does not know"
 )
-def test_envelopes_of_strangers_take_half_of_what_is_kept(service: Service, tmp_path: Path) -> None:
+def test_envelopes_of_strangers_take_half(service: Service, tmp_path: Path) -> None:
     bounty_id, sealed = open_bounty(service), list[Sealed]()
     for solver in (Wallet(), Wallet(), service.world.solver(2)):  # the chain knows nothing of the first two
         folder = tmp_path / solver.address
@@ -118,7 +118,7 @@ def test_what_the_chain_records_is_counted_no_more(service: Service, tmp_path: P
 @pytest.mark.attack(
     f"pages that nobody funded: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the chain does not know"
 )
-def test_pages_that_nobody_funds_are_kept_within_a_bound(service: Service) -> None:
+def test_unfunded_pages_are_bounded(service: Service) -> None:
     page = page_for(service.world, title="First")
     roomy = with_room_for(service, len(page))
     assert roomy.publish(page).status_code == 200

@@ -163,9 +163,7 @@ UNFUNDED = f"""
 
 
 @pytest.mark.parametrize("query", LISTS)
-def test_list__by_each_filter_and_order__is_read_no_further_than_it_shows(
-    client: FlaskClient, statements: Statements, query: str
-) -> None:
+def test_list_reads_no_further_than_it_shows(client: FlaskClient, statements: Statements, query: str) -> None:
     address = f"/api/bounties?limit=20&{query}"
     for _ in range(3):
         with statements.listening():
@@ -194,9 +192,7 @@ def test_pages_that_nobody_funds_make_no_word_frequent(client: FlaskClient, stat
      f"/api/changes?after={BOUNTIES * 2}", "/api/deployment", "/api/written-verdicts/0x" + "ab" * 32,
      f"/api/accounts/{large.POSTER}", "/api/withheld"],
 )  # fmt: skip
-def test_route__that_anyone_may_ask__reads_what_it_shows(
-    client: FlaskClient, statements: Statements, path: str
-) -> None:
+def test_public_route_reads_what_it_shows(client: FlaskClient, statements: Statements, path: str) -> None:
     with statements.listening():
         assert client.get(path).status_code in {200, 404}
     assert statements.sent
@@ -209,9 +205,7 @@ def asked(client: FlaskClient, query: str, variables: dict[str, object]) -> None
     assert "errors" not in (response.json or {}), response.text
 
 
-def test_reads__that_authorize_judge_and_settle__are_of_one_bounty(
-    deployment: tuple[Resources, Statements], statements: Statements
-) -> None:
+def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statements], statements: Statements) -> None:
     chain = deployment[0].config.chain
     facts = FactSource(statements.engine, chain.chain_id, chain.hub_address, SystemClock())
     with statements.listening(), facts.open() as moment:

@@ -19,7 +19,7 @@ from tests.api.pages import page_for
 
 
 @pytest.mark.spec(1, 13, 50, 51, 122, 126, 127, 128)
-def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service: Service) -> None:
+def test_ready_page_has_terms_bound_to_its_bytes(service: Service) -> None:
     page = page_for(service.world, title="Ready")
     answer = service.publish(page).json
     assert answer is not None
@@ -40,7 +40,7 @@ def test_publication__of_a_ready_page__returns_terms_bound_to_its_bytes(service:
 
 
 @pytest.mark.attack
-def test_page__at_a_hub_that_is_left__is_neither_checked_nor_published(service: Service) -> None:
+def test_page_at_a_left_hub_is_not_published(service: Service) -> None:
     """Nobody reviews there: each page would wait in Redis, and each check be an error that pages the operator."""
     config = replace(service.resources.config, takes_publications=False)
     left = replace(service, client=checked_client(make_app(replace(service.resources, config=config))))
@@ -53,7 +53,7 @@ def test_page__at_a_hub_that_is_left__is_neither_checked_nor_published(service: 
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar() == 0
 
 
-def test_publication__while_another_roster_is_announced__prepares_what_ends_when_that_takes_effect(
+def test_publication_ends_with_the_announced_roster(
     service: Service,
 ) -> None:
     world = service.world
@@ -78,7 +78,7 @@ def test_publication__while_another_roster_is_announced__prepares_what_ends_when
 
 
 @pytest.mark.spec(124, 130, 350, 354, 358)
-def test_publication__of_an_unready_page__lists_every_issue(service: Service) -> None:
+def test_unready_page_lists_every_issue(service: Service) -> None:
     page = page_for(service.world, title="TBD", summary="Good quality work, see the attachment.")
     response = service.publish(page)
     assert response.status_code == 400
@@ -89,7 +89,7 @@ def test_publication__of_an_unready_page__lists_every_issue(service: Service) ->
 
 
 @pytest.mark.spec(88, 123, 131, 359)
-def test_publication__of_a_malformed_page__is_refused_before_any_review(service: Service) -> None:
+def test_malformed_page_is_refused_unreviewed(service: Service) -> None:
     page = page_for(service.world, escrow_amount="2.5e7", title="Malformed")
     page = re.sub(rb"(?m)^language: en$", b"reward: high", page)
     error = error_of(service.publish(page))
@@ -97,7 +97,7 @@ def test_publication__of_a_malformed_page__is_refused_before_any_review(service:
     assert {issue["path"] for issue in error["issues"]} == {"escrow_amount", "reward"}  # type: ignore[attr-defined]
 
 
-def test_publication__of_a_page_with_thousands_of_faults__names_fifty_and_how_many_more(service: Service) -> None:
+def test_thousands_of_faults_name_fifty(service: Service) -> None:
     page = page_for(service.world, title="Faulty")
     page = page.replace(b"---\n", b"---\n" + b"".join(b"x%d: y\n" % n for n in range(900)), 1)
     issues = error_of(service.publish(page))["issues"]
@@ -106,7 +106,7 @@ def test_publication__of_a_page_with_thousands_of_faults__names_fifty_and_how_ma
     assert issues[-1] == {"path": "more", "message": "850 more like these are not shown; correct these first"}
 
 
-def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: Service) -> None:
+def test_terms_the_hub_would_refuse_are_all_named(service: Service) -> None:
     page = page_for(service.world, deadline=1_000, escrow_amount="1", judging_window_seconds="1")
     error = error_of(service.publish(page))
     assert error["code"] == "invalid_bounty_challenge"
@@ -118,7 +118,7 @@ def test_publication__with_terms_the_hub_would_refuse__names_them_all(service: S
 
 
 @pytest.mark.spec(121, 133, 321, 364)
-def test_publication__by_another_wallet_than_declared__is_forbidden(service: Service) -> None:
+def test_other_wallet_than_declared_is_forbidden(service: Service) -> None:
     page = page_for(service.world)
     response = service.signed(
         service.world.solver(1).private_key,
@@ -132,7 +132,7 @@ def test_publication__by_another_wallet_than_declared__is_forbidden(service: Ser
 
 
 @pytest.mark.spec(15, 129)
-def test_publication__once_prepared__is_sent_by_nobody_but_its_poster(service: Service) -> None:
+def test_prepared_page_is_sent_by_its_poster_alone(service: Service) -> None:
     newest = header_at(service.world.rpc, "latest")
     answer = service.publish(page_for(service.world, title="Not sent"))
     assert answer.status_code == 200
@@ -141,7 +141,7 @@ def test_publication__once_prepared__is_sent_by_nobody_but_its_poster(service: S
 
 @pytest.mark.spec(120)
 @pytest.mark.parametrize("names", [(), ("poster_address", "poster_address"), ("poster_address", "more")])
-def test_publication__that_does_not_name_one_poster__is_refused(service: Service, names: tuple[str, ...]) -> None:
+def test_publication_names_exactly_one_poster(service: Service, names: tuple[str, ...]) -> None:
     poster = service.world.people.poster.wallet
     response = service.signed(
         poster.private_key,
@@ -155,7 +155,7 @@ def test_publication__that_does_not_name_one_poster__is_refused(service: Service
 
 
 @pytest.mark.spec(134, 334, 365)
-def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature(service: Service) -> None:
+def test_publication_resent_is_409_and_can_be_joined(service: Service) -> None:
     page = page_for(service.world, title="Sent twice")
     first = service.publish(page)
     assert first.status_code == 200
@@ -174,7 +174,7 @@ def test_publication__resent_identically__is_409_and_joined_by_a_fresh_signature
     assert joined.json["review"] == first.json["review"]
 
 
-def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(service: Service) -> None:
+def test_refused_page_leaves_nothing(service: Service) -> None:
     page = page_for(service.world, title="No terms", escrow_amount="1")
     first = service.publish(page)
     again = service.client.post(
@@ -191,7 +191,7 @@ def test_publication__refused_for_its_page__leaves_nothing_and_is_refused_again(
 
 
 @pytest.mark.spec(38, 135, 366, 376, 377)
-def test_quota__reached_by_new_pages__is_429_and_spares_pages_already_reviewed(service: Service) -> None:
+def test_quota_is_429_and_spares_reviewed_pages(service: Service) -> None:
     pages = [page_for(service.world, title=f"Quota {number}") for number in range(5)]
     assert [service.publish(page).status_code for page in pages[:4]] == [200] * 4
     refused = service.publish(pages[4])

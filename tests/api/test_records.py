@@ -83,7 +83,7 @@ def kept(world: World) -> list[tuple[bytes, str]]:
 
 
 @pytest.mark.spec(47, 79)
-def test_record__before_and_after_finality__is_kept_once_and_the_same_bytes_from_then_on(world: World) -> None:
+def test_record_is_the_same_bytes_once_final(world: World) -> None:
     bounty_id = awarded(world)
     assert error(detail(world, bounty_id)) == "not_finalized"
     assert error(detail(world, bounty_id, late=True)) == "index_behind"
@@ -136,7 +136,7 @@ def test_record_kept_but_damaged(world: World) -> None:
 
 
 @pytest.mark.spec(22)
-def test_record_of_a_block_that_is_gone_is_derived_anew(world: World) -> None:
+def test_record_of_a_gone_block_is_derived_anew(world: World) -> None:
     bounty_id = awarded(world)
     world.finalize()
     detail(world, bounty_id)

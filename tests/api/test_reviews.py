@@ -139,7 +139,7 @@ def poster() -> Key:
         ([Reply(401)], 503, "orchestrator_unconfigured", "600"),
     ],
 )
-def test_publication__whose_review_comes_to_nothing__has_its_code_and_is_not_charged(
+def test_review_without_result_is_not_charged(
     reviewing: Reviewing, poster: Key, script: list[Reply], status: int, code: str, wait: str | None
 ) -> None:
     page = reviewing.page()
@@ -159,9 +159,7 @@ def test_publication__whose_review_comes_to_nothing__has_its_code_and_is_not_cha
 
 
 @pytest.mark.spec(124, 354)
-def test_publication__that_the_model_refuses__lists_its_issues_and_is_charged(
-    reviewing: Reviewing, poster: Key
-) -> None:
+def test_refusing_model_lists_issues_and_is_charged(reviewing: Reviewing, poster: Key) -> None:
     reviewing.twin.script = [says(not_ready("summary", "Say for whom."))]
     reviewed = rises_of(reviewing.worker.metrics, "service_reviews_total", "outcome")
     response = reviewing.publish(reviewing.page(), poster)
@@ -171,9 +169,7 @@ def test_publication__that_the_model_refuses__lists_its_issues_and_is_charged(
     wait_until(lambda: reviewed().get("not_ready") == 1)  # a job of an earlier test may end now, too
 
 
-def test_review__that_outlasts_the_request__is_502_and_joined_without_another_charge(
-    reviewing: Reviewing, poster: Key
-) -> None:
+def test_long_review_is_502_and_joined_uncharged(reviewing: Reviewing, poster: Key) -> None:
     page = reviewing.page()
     reviewing.wait(1)
     reviewing.twin.released.clear()
@@ -190,7 +186,7 @@ def test_review__that_outlasts_the_request__is_502_and_joined_without_another_ch
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-def test_identical_request__after_redis_lost_everything__is_still_409(reviewing: Reviewing, poster: Key) -> None:
+def test_repeated_request_after_redis_is_empty_is_409(reviewing: Reviewing, poster: Key) -> None:
     page = reviewing.page()
     reviewing.service.world.node.mine(1)
     authorization = reviewing.sign(page, poster)
@@ -203,9 +199,7 @@ def test_identical_request__after_redis_lost_everything__is_still_409(reviewing:
     assert len(reviewing.twin.requests) == 1
 
 
-def test_redis__that_dies_in_the_middle_of_a_review__loses_neither_result_nor_request(
-    reviewing: Reviewing, poster: Key
-) -> None:
+def test_dying_redis_loses_no_review(reviewing: Reviewing, poster: Key) -> None:
     page = reviewing.page()
     reviewing.twin.released.clear()
     with ThreadPoolExecutor(1) as pool:
@@ -220,7 +214,7 @@ def test_redis__that_dies_in_the_middle_of_a_review__loses_neither_result_nor_re
 
 
 @pytest.mark.attack
-def test_page__that_no_worker_reviews__leaves_redis_and_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
+def test_page_no_worker_reviews_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
     page, redis = reviewing.page(), reviewing.service.resources.redis
     reviewing.wait(1)
     reviewing.kill_worker()
@@ -248,9 +242,7 @@ def used_up(reviewing: Reviewing) -> Iterator[datetime]:
 
 
 @pytest.mark.spec(376, 377, 384)
-def test_paid_reviews__of_the_day_used_up__are_429_with_the_moment_and_not_charged(
-    reviewing: Reviewing, poster: Key, used_up: datetime
-) -> None:
+def test_used_up_paid_reviews_are_429(reviewing: Reviewing, poster: Key, used_up: datetime) -> None:
     reviewed = rises_of(reviewing.worker.metrics, "service_reviews_total", "outcome")
     response = reviewing.publish(reviewing.page(), poster)
     error = error_of(response)
@@ -270,9 +262,7 @@ def admitted(answers: Sequence[TestResponse]) -> list[int]:
 
 
 @pytest.mark.spec(134, 365)
-def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the_rest(
-    reviewing: Reviewing, poster: Key
-) -> None:
+def test_identical_publications_are_one_review(reviewing: Reviewing, poster: Key) -> None:
     page = reviewing.page()
     reviewing.service.world.node.mine(1)
     authorization = reviewing.sign(page, poster)
@@ -283,7 +273,7 @@ def test_publications__identical_and_all_at_once__are_one_review_and_409_for_the
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-def test_charges__taken_by_many_at_the_same_moment__are_as_many_as_the_quota(reviewing: Reviewing, poster: Key) -> None:
+def test_simultaneous_charges_keep_the_quota(reviewing: Reviewing, poster: Key) -> None:
     deps, start = reviewing.service.resources, threading.Barrier(16)
     quota = deps.config.review_quota
 

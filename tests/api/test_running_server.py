@@ -35,7 +35,7 @@ def ask(service: Service, api: RunningApi, target: str = CONTENT, **changes: str
     return api.request("GET", target, ("Authorization", authorization))
 
 
-def test_refusals__of_each_check__are_counted_by_their_reason(service: Service, running_api: RunningApi) -> None:
+def test_refusals_are_counted_by_their_reason(service: Service, running_api: RunningApi) -> None:
     """Told by the internal port, which is another process than the one that counted; nobody is named."""
     people, publication = service.world.people, "/api/bounty-challenge-specs/prepare-publication"
     good = service.authorization(people.poster.wallet.private_key, "GET", CONTENT)
@@ -64,7 +64,7 @@ def test_authorization__twice__is_unauthorized(service: Service, running_api: Ru
     assert running_api.request("GET", CONTENT, ("authorization", good)).status == 404
 
 
-def test_path__in_percent_encoded_twins__is_the_same_path_or_none(service: Service, running_api: RunningApi) -> None:
+def test_encoded_path_is_the_same_or_none(service: Service, running_api: RunningApi) -> None:
     """RFC 3986: an encoded unreserved character is that character. The signature names the decoded path."""
     assert ask(service, running_api, CONTENT.replace("bounties", "%62ounties")).status == 404
     secret = service.world.people.poster.wallet.private_key
@@ -88,7 +88,7 @@ def test_path__in_percent_encoded_twins__is_the_same_path_or_none(service: Servi
     assert ask(service, running_api, CONTENT.replace("/api", "/x/../api")).status == 404
 
 
-def test_header__of_10_mebibytes_or_not_ascii__never_reaches_a_route(running_api: RunningApi) -> None:
+def test_huge_header_never_reaches_a_route(running_api: RunningApi) -> None:
     large = running_api.request("GET", CONTENT, ("Authorization", "Service-Approval " + "A" * (10 << 20)))
     assert large.status in {0, 400, 431}
     for value in ("Service-Approval é", "Service-Approval " + "A" * 20_000, "Service-Approval ~~~"):
@@ -132,9 +132,7 @@ def test_head_states_the_length_of_get(running_api: RunningApi) -> None:
         assert stated.body == b""
 
 
-def test_body__that_is_not_as_long_as_its_content_length_says__is_refused(
-    service: Service, running_api: RunningApi
-) -> None:
+def test_body_of_another_length_is_refused(service: Service, running_api: RunningApi) -> None:
     poster = service.world.people.poster
     path, query, body = "/api/bounty-challenge-specs/prepare-publication", f"poster_address={poster.address}", b"page"
     before = rows(service)
@@ -195,7 +193,7 @@ def test_http2_by_prior_knowledge_is_refused(running_api: RunningApi) -> None:
     assert running_api.request("GET", "/api/nothing").status == 404
 
 
-def test_correlation_id__given_or_not__is_always_answered(running_api: RunningApi) -> None:
+def test_correlation_id_is_always_answered(running_api: RunningApi) -> None:
     given = secrets.token_hex(16)
     assert running_api.request("GET", "/api/nothing", ("X-Correlation-Id", given)).headers["x-correlation-id"] == given
     for bad in ("short", "x" * 100, "with space", "é" * 10):

@@ -32,7 +32,7 @@ def data(response: TestResponse) -> dict[str, list[dict[str, object]]]:
 
 
 @pytest.mark.spec(36, 37, 61)
-def test_query__for_bounties_with_children__shows_current_ones(service: Service) -> None:
+def test_bounties_with_children_are_current(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
@@ -49,7 +49,7 @@ def test_query__for_bounties_with_children__shows_current_ones(service: Service)
     assert bounty["verdicts"] == []
 
 
-def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Service) -> None:
+def test_filters_and_paging_are_the_graphs(service: Service) -> None:
     for _ in range(3):
         service.world.create()
     service.world.finalize()
@@ -66,7 +66,7 @@ def test_query__with_filters_order_and_paging__is_the_graphs_dialect(service: Se
     assert meta["data"]["_meta"]["block"]["number"] - meta["data"]["_meta"]["finalized_block_number"] == 2
 
 
-def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_say_to_page_by_a_key(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     service.world.create()
     service.world.finalize()
     monkeypatch.setattr(routes, "Reads", partial(Reads, rows=1))
@@ -101,7 +101,7 @@ def test_query__for_too_many_rows__is_told_to_page_by_a_key(service: Service, mo
         "{" + " bounties { id }" * 600 + "}",
     ],
 )
-def test_query__that_is_malformed_or_too_much__is_refused_in_plain_words(service: Service, query: str) -> None:
+def test_malformed_query_is_refused_plainly(service: Service, query: str) -> None:
     response = ask(service, query)
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
     said = response.get_data(as_text=True)
@@ -127,7 +127,7 @@ def test_query__that_is_malformed_or_too_much__is_refused_in_plain_words(service
         ("[]", "String"),
     ],
 )
-def test_variables__of_another_type_or_range__are_refused(service: Service, variables: str, kind: str) -> None:
+def test_variable_out_of_range_is_refused(service: Service, variables: str, kind: str) -> None:
     field = {"B": "escrow_amount", "I": "block_number", "S": "status"}[kind[0]]
     query = f"query ($x: {kind}) {{ bounties(where: {{{field}: $x}}) {{ id }} }}"
     body = f'{{"query": {json.dumps(query)}, "variables": {variables}}}'
@@ -135,7 +135,7 @@ def test_variables__of_another_type_or_range__are_refused(service: Service, vari
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
 
 
-def test_null__for_a_number_or_a_plain_filter__is_the_default_or_is_null(service: Service) -> None:
+def test_null_is_the_default(service: Service) -> None:
     bounty_id = str(service.world.create())
     service.world.finalize()
     assert data(ask(service, "{ bounties(first: null, skip: null) { id } }"))["bounties"]
@@ -147,7 +147,7 @@ def test_null__for_a_number_or_a_plain_filter__is_the_default_or_is_null(service
 
 
 @pytest.mark.parametrize("extensions", [{}, {"clientLibrary": {"name": "@apollo/client", "version": "4.0.0"}}, None])
-def test_extensions__as_clients_send_them__change_nothing(service: Service, extensions: object) -> None:
+def test_extensions_change_nothing(service: Service, extensions: object) -> None:
     body = {"query": "{ _meta { block { number } } }", "operationName": None, "extensions": extensions}
     assert service.client.post("/subgraph", json=body).status_code == 200
 
@@ -162,7 +162,7 @@ def test_fragments_and_directives__are_applied(service: Service) -> None:
     assert answer.json == {"data": {"one": {"id": bounty_id, "submissions": [], "status": "open"}}}
 
 
-def test_children__under_two_names__each_have_their_own_filter_and_page(service: Service) -> None:
+def test_aliased_children_have_their_own_filter(service: Service) -> None:
     world = service.world
     many, few = world.create(), world.create()
     solvers = [world.solver(number) for number in (1, 2, 3)]
@@ -181,7 +181,7 @@ def test_children__under_two_names__each_have_their_own_filter_and_page(service:
     assert found == [{"page": [{"solver_address": solvers[1].address}], "own": own}, {"page": [], "own": own}]
 
 
-def test_schema__by_introspection_and_as_a_document__is_the_same(service: Service) -> None:
+def test_introspection_and_document_agree(service: Service) -> None:
     introspected = ask(service, get_introspection_query()).json
     assert introspected is not None
     document = service.client.get("/subgraph/schema.graphql")
@@ -209,9 +209,7 @@ WIDE = " ".join(f"a{number}: status" for number in range(280))
         "{ " + "bounties { submissions { " * 6 + "id" + " }}" * 6 + " }",
     ],
 )
-def test_costly_query__is_refused_before_it_is_validated(
-    service: Service, query: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_costly_query_is_refused_unvalidated(service: Service, query: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.subgraph.request.MAX_TOKENS", 100_000)
     validated: list[object] = []
     monkeypatch.setattr("service_api.subgraph.request.validate", lambda *_, **__: validated.append(1))
@@ -220,9 +218,7 @@ def test_costly_query__is_refused_before_it_is_validated(
     assert not validated
 
 
-def test_answer__too_large_for_its_fields_or_names__is_refused(
-    service: Service, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_large_answer_is_refused(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(4):
         service.world.create()
     service.world.finalize()
@@ -234,7 +230,7 @@ def test_answer__too_large_for_its_fields_or_names__is_refused(
     assert (refused.status_code, error_of(refused)["code"]) == (400, "invalid_request")
 
 
-def test_query_that_takes_too_long_is_overload_and_no_fault(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_query_is_overload_and_no_fault(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.subgraph.rows.STATEMENT_SECONDS", 0.05)
     with psycopg.connect(service.world.database.url()) as other:
         other.execute("LOCK TABLE hub_index.bounties")
@@ -245,7 +241,7 @@ def test_query_that_takes_too_long_is_overload_and_no_fault(service: Service, mo
 
 
 @pytest.mark.spec(68)
-def test_verdict__of_the_subgraph__has_its_report_commitment(service: Service) -> None:
+def test_verdict_has_its_report_commitment(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
@@ -259,7 +255,7 @@ def test_verdict__of_the_subgraph__has_its_report_commitment(service: Service) -
     assert bounty["verdicts"] == [{"report_commitment": "0x" + report.hex()}]
 
 
-def test_verdict_replacements__of_a_guardian_that_changed_its_mind__name_both_verdicts(service: Service) -> None:
+def test_replacement_names_both_verdicts(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     solver = world.solver(1)
@@ -293,7 +289,7 @@ def test_verdict_replacements__of_a_guardian_that_changed_its_mind__name_both_ve
 
 
 @pytest.mark.attack
-def test_latest_replacements__while_a_thief_replaces_a_verdict_again_and_again__are_one_of_each_guardian(
+def test_latest_replacements_are_one_of_each_guardian(
     service: Service,
 ) -> None:
     world = service.world
@@ -337,16 +333,14 @@ GRAPHQL = "application/graphql-response+json"
         (f"application/json, {GRAPHQL};q=0", "application/json"),
     ],
 )
-def test_media_type__of_an_answer_or_a_refusal__is_the_one_that_was_asked_for(
-    service: Service, accept: str | None, media_type: str
-) -> None:
+def test_media_type_is_the_one_asked_for(service: Service, accept: str | None, media_type: str) -> None:
     headers = {} if accept is None else {"Accept": accept}
     for query, status in ((QUERY, 200), (WRONG, 400)):
         answer = service.client.post("/subgraph", json=query, headers=headers)
         assert (answer.status_code, answer.mimetype) == (status, media_type)
 
 
-def test_refusal__of_each_media_type__has_the_error_that_graphql_clients_show(service: Service) -> None:
+def test_refusal_is_what_graphql_clients_show(service: Service) -> None:
     plain = service.client.post("/subgraph", json=WRONG).json
     graphql = service.client.post("/subgraph", json=WRONG, headers={"Accept": GRAPHQL}).json
     assert plain is not None
@@ -358,7 +352,7 @@ def test_refusal__of_each_media_type__has_the_error_that_graphql_clients_show(se
     assert error["extensions"] == known
 
 
-def test_filter__of_values_that_are_not_meant__leaves_them_out(service: Service) -> None:
+def test_filter_of_values_leaves_others_out(service: Service) -> None:
     first, second, third = (service.world.create() for _ in range(3))
     service.world.finalize()
     newest = "orderBy: bounty_id, orderDirection: desc"
@@ -371,7 +365,7 @@ def test_filter__of_values_that_are_not_meant__leaves_them_out(service: Service)
     assert str(first) not in {bounty["id"] for bounty in by_id}
 
 
-def test_row__of_a_bounty__has_that_bounty_with_its_plain_fields(service: Service) -> None:
+def test_row_has_its_bounty_with_plain_fields(service: Service) -> None:
     world = service.world
     one, other = world.create(), world.create()
     for bounty_id, solver in ((one, 1), (one, 2), (other, 1)):
@@ -395,9 +389,7 @@ def test_row__of_a_bounty__has_that_bounty_with_its_plain_fields(service: Servic
         "{ claims { ... on Claim { bounty { ...F } } } } fragment F on Bounty { verdicts { id } }",
     ],
 )
-def test_lists__below_the_bounty_of_a_row__are_refused_before_the_database_is_asked(
-    service: Service, query: str
-) -> None:
+def test_lists_below_a_rows_bounty_are_refused(service: Service, query: str) -> None:
     response = ask(service, query)
     assert (response.status_code, error_of(response)["code"]) == (400, "invalid_request")
     assert "asks for lists below the bounty of a row" in response.get_data(as_text=True)
@@ -424,7 +416,7 @@ def test_bounty_that_many_rows_repeat_counts_for_each(service: Service, monkeypa
     assert ask(service, query).status_code == 200
 
 
-def test_query__from_a_block_on__waits_for_it_and_answers_then(service: Service) -> None:
+def test_query_from_a_block_waits_for_it(service: Service) -> None:
     newest = ask(service, "{ _meta { block { number } } }").json
     assert newest is not None
     head = newest["data"]["_meta"]["block"]["number"]

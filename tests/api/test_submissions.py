@@ -128,9 +128,7 @@ def open_bounty(service: Service) -> BountyId:
 
 
 @pytest.mark.spec(13, 14, 15, 20, 64, 141, 144, 151, 156, 157, 159, 160, 162, 164, 320, 322, 323)
-def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guardians_only(
-    service: Service, tmp_path: Path
-) -> None:
+def test_submission_is_served_to_its_parties_only(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     assert sealed.upload() == 200
@@ -165,9 +163,7 @@ def test_submission__sealed_uploaded_and_prepared__is_served_to_poster_and_guard
 
 
 @pytest.mark.spec(61, 96)
-def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served(
-    service: Service, tmp_path: Path
-) -> None:
+def test_replaced_submission_ends_once_final(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     sealed.upload()
@@ -185,7 +181,7 @@ def test_replaced_submission__once_the_replacement_is_final__is_no_longer_served
 
 @pytest.mark.spec(53)
 @pytest.mark.parametrize("first", ["copier", "author"])
-def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
+def test_copied_commitment_hides_and_gains_nothing(first: str, service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     commitment = sealed.envelope.commitment()
@@ -206,9 +202,7 @@ def test_copied_commitment__hides_nothing_and_gains_nothing(first: str, service:
 
 
 @pytest.mark.spec(55, 87, 90, 144, 145, 146, 147, 148, 152, 356)
-def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
-    service: Service, tmp_path: Path
-) -> None:
+def test_prepare_that_does_not_fit_stores_nothing(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(2))
     missing = sealed.prepare()
@@ -237,9 +231,7 @@ def test_prepare__with_anything_that_does_not_fit__stores_nothing_and_says_what(
 
 
 @pytest.mark.spec(59, 149)
-def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_removes_nothing(
-    service: Service, tmp_path: Path
-) -> None:
+def test_prepare_with_another_length_says_so(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(2))
     sealed.upload()
     assert sealed.prepare().status_code == 201
@@ -253,7 +245,7 @@ def test_prepare__stating_another_length_than_verified_bytes_have__says_so_and_r
 
 
 @pytest.mark.spec(149, 387)
-def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_be_repeated(
+def test_poisoned_upload_is_removed_and_repeated(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(3))
@@ -271,7 +263,7 @@ def test_poisoned_upload__of_other_bytes_of_the_same_length__is_removed_and_can_
 
 
 @pytest.mark.spec(62, 87, 97, 140, 152, 381)
-def test_upload_url__with_a_malformed_body_or_for_a_closed_bounty__is_refused(service: Service, tmp_path: Path) -> None:
+def test_upload_url_of_a_closed_bounty_is_refused(service: Service, tmp_path: Path) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     for changes in (
@@ -306,7 +298,7 @@ def test_another_solver__in_the_path__is_forbidden(service: Service, tmp_path: P
 
 @pytest.mark.spec(158, 165, 319, 373)
 @pytest.mark.parametrize("away", ["chain", "index", "database, once the facts are read"])
-def test_content__while_the_chain_or_the_index_is_away__has_one_code(
+def test_content_has_one_code_while_chain_is_away(
     service: Service, tmp_path: Path, away: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     world, broken = service.world, service.resources
@@ -328,7 +320,7 @@ def test_content__while_the_chain_or_the_index_is_away__has_one_code(
 
 
 @pytest.mark.spec(108, 109, 165)
-def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: Service, tmp_path: Path) -> None:
+def test_content_of_an_unfinal_bounty_has_the_code(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     young = service.world.create()
     service.world.index()
@@ -339,9 +331,7 @@ def test_content__of_a_bounty_that_is_not_final_yet__has_the_same_code(service: 
 
 @pytest.mark.spec(153, 368)
 @pytest.mark.parametrize("content", ["of another envelope", "nothing that parses"])
-def test_stored_envelope__that_was_altered__is_never_served_and_healed_by_preparing_it_again(
-    service: Service, tmp_path: Path, content: str
-) -> None:
+def test_altered_envelope_is_healed_by_preparing(service: Service, tmp_path: Path, content: str) -> None:
     world = service.world
     sealed = seal(service, tmp_path, open_bounty(service), world.solver(1))
     sealed.upload()
@@ -412,7 +402,7 @@ def two_recorded(service: Service, folder: Path) -> tuple[Sealed, Bytes32, Seale
     return one, Bytes32(str(first)), two, Bytes32(str(second))
 
 
-def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Service, tmp_path: Path) -> None:
+def test_contents_answer_each_as_if_alone(service: Service, tmp_path: Path) -> None:
     one, first, two, second = two_recorded(service, tmp_path)
     for reader in (service.world.people.poster.wallet, service.world.guardian(2)):
         key = reader.private_key
@@ -440,9 +430,7 @@ def test_contents__of_many__answers_each_as_if_it_was_read_alone(service: Servic
         "0x" + "77" * 32,
     ],
 )
-def test_contents__of_none_too_many_or_the_same_twice__is_refused(
-    service: Service, tmp_path: Path, names: list[str] | str
-) -> None:
+def test_contents_of_none_or_too_many_are_refused(service: Service, tmp_path: Path, names: list[str] | str) -> None:
     path = f"/api/bounties/{open_bounty(service)}/submissions/contents"
     key = service.world.guardian(1).private_key
     body = json.dumps({"submission_commitments": names}).encode()
@@ -453,9 +441,7 @@ def test_contents__of_none_too_many_or_the_same_twice__is_refused(
 
 
 @pytest.mark.attack(f"Submissions that one signed request reads: {MAX_CONTENTS}, each of which counts as one request")
-def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_reads_are(
-    service: Service, tmp_path: Path
-) -> None:
+def test_contents_count_as_single_reads(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     deps = one.service.resources
     limits = replace(deps.config.budgets, account=Budget("account", 6, 60), address=Budget("address", 100, 60))
@@ -472,7 +458,7 @@ def test_contents__of_an_account_beyond_its_budget__is_429_as_so_many_single_rea
 
 
 @pytest.mark.attack
-def test_contents__of_bytes_that_nobody_hashed__leaves_them_to_the_queue(service: Service, tmp_path: Path) -> None:
+def test_unhashed_bytes_are_left_to_the_queue(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     of_it = t.verified_objects.c.storage_locator == one.envelope.ciphertext.storage_locator
     with writing(service.resources.engine) as connection:
@@ -502,7 +488,7 @@ def behind(one: Sealed, **changed: Any) -> Sealed:
 
 
 @pytest.mark.attack
-def test_contents__while_the_storage_is_silent__asks_it_once(service: Service, tmp_path: Path) -> None:
+def test_silent_storage_is_asked_once(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     store = SilentStore()
     items = items_of(behind(one, store=store).contents(service.world.guardian(1).private_key, first, UNKNOWN, second))

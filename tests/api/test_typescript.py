@@ -58,7 +58,7 @@ def name_deployment(folder: Path, service: Service, api: RunningApi, relay: str)
         file.write(f"Date.now = () => {service.world.time() * 1_000};\n")
 
 
-def test_programs__of_the_examples__fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
+def test_examples_fund_submit_and_open(service: Service, folder: Path, tmp_path: Path) -> None:
     world, poster, solver = service.world, service.world.people.poster.wallet, service.world.solver(2)
     (page := tmp_path / "page.md").write_bytes(page_for(world, deadline=world.time() + 100_000))
     bounty_id = run(folder, "fund.js", page, SERVICE_POSTER_PRIVATE_KEY=poster.private_key)

@@ -24,7 +24,7 @@ READS = ("/api/bounties", "/api/bounties?limit=1", "/api/deployment", "/api/read
 
 
 @pytest.mark.parametrize("path", [*READS, "/api/schemas/bounty-challenge.json", "/api/openapi.json"])
-def test_read__with_the_etag_it_was_given__is_304_without_a_body(service: Service, path: str) -> None:
+def test_known_etag_is_304_without_a_body(service: Service, path: str) -> None:
     first = service.get(path)
     etag = first.headers["ETag"]
     for known in (etag, f'"other", {etag}', f"W/{etag}", "*"):
@@ -37,7 +37,7 @@ def test_read__with_the_etag_it_was_given__is_304_without_a_body(service: Servic
     assert (other.status_code, other.data) == (200, first.data)
 
 
-def test_detail__as_it_changes__has_another_etag_and_is_kept_by_others_only_when_final(service: Service) -> None:
+def test_changed_detail_has_another_etag(service: Service) -> None:
     world = service.world
     page = page_for(world, title="Kept by others")
     restore(service, page)
@@ -93,7 +93,7 @@ def all_at_once(call: Callable[[int], R], begun: Semaphore, release: Event) -> l
         return [each.result() for each in calls]
 
 
-def test_read__that_many_want_at_once_and_nobody_made__queries_once(service: Service) -> None:
+def test_read_wanted_by_many_is_made_once(service: Service) -> None:
     client = make_app(replace(service.resources, clock=HandClock())).test_client
     statements: list[str] = []
     begun, release = Semaphore(0), Event()

@@ -100,7 +100,7 @@ def without_texts(value: Any) -> Any:
     return [without_texts(each) for each in value] if isinstance(value, list) else value
 
 
-def test_page__that_is_withheld__is_nowhere_and_each_place_says_so(case: Case) -> None:
+def test_withheld_page_is_nowhere_and_said_so(case: Case) -> None:
     case.withhold("bounty", case.bounty_id, "--until", "2999-01-31")
     detail = case.get(f"/api/bounties/{case.bounty_id}").json
     assert (detail["challenge"], detail["error"]["code"]) == (None, "bounty_challenge_withheld")
@@ -122,7 +122,7 @@ def test_page__that_is_withheld__is_nowhere_and_each_place_says_so(case: Case) -
 
 
 @pytest.mark.parametrize("kind", ["bounty", "account"])
-def test_facts__of_a_bounty_whose_text_is_withheld__are_the_same(case: Case, kind: str) -> None:
+def test_facts_of_a_withheld_text_are_the_same(case: Case, kind: str) -> None:
     def answers() -> list[Any]:
         paths = (
             f"/api/bounties/{case.bounty_id}",
@@ -142,7 +142,7 @@ def test_facts__of_a_bounty_whose_text_is_withheld__are_the_same(case: Case, kin
     assert before[2:4] == after[2:4]
 
 
-def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: Case) -> None:
+def test_same_bytes_elsewhere_are_withheld_too(case: Case) -> None:
     world = case.service.world
     again = world.create(case.page, poster=world.solver(2))
     other = page_for(world, title="Another one")
@@ -154,7 +154,7 @@ def test_page__of_another_bounty_with_the_same_bytes__is_withheld_with_it(case: 
     assert case.get(f"/api/bounties/{beside}").json["challenge"] == other.decode()
 
 
-def test_account__that_is_withheld__is_all_its_pages_and_verdicts_and_nobody_elses(case: Case) -> None:
+def test_withheld_account_is_all_its_texts(case: Case) -> None:
     world = case.service.world
     again = world.create(case.page, poster=world.solver(2))
     world.finalize()
@@ -168,7 +168,7 @@ def test_account__that_is_withheld__is_all_its_pages_and_verdicts_and_nobody_els
     assert case.get(path).status_code == 451
 
 
-def test_verdict__that_is_withheld__is_451_with_its_reason(case: Case) -> None:
+def test_withheld_verdict_is_451_with_its_reason(case: Case) -> None:
     path = f"/api/written-verdicts/{case.commitment}"
     kept = case.get(path)
     assert (kept.status_code, kept.headers["Cache-Control"]) == (200, "public, max-age=60")
@@ -239,7 +239,7 @@ def test_decision_that_cannot_be_taken_changes_nothing(case: Case, arguments: tu
     assert case.get("/api/withheld").json["items"] == []
 
 
-def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: Case) -> None:
+def test_parties_alone_read_the_withheld_bytes(case: Case) -> None:
     world = case.service.world
     case.withhold("bounty", case.bounty_id)
     case.withhold("verdict", case.commitment)
@@ -262,7 +262,7 @@ def test_parties__read_the_bytes_by_their_signature_and_nobody_else_does(case: C
 
 
 @pytest.mark.attack
-def test_party__that_became_one_after_the_page_was_withheld__does_not_read_it(case: Case) -> None:
+def test_later_party_does_not_read_them(case: Case) -> None:
     world, service = case.service.world, case.service
     page = page_for(world, title="Once more", deadline=world.time() + 1_001)
     assert service.publish(page).status_code == 200

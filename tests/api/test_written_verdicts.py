@@ -67,7 +67,7 @@ def refused(response: TestResponse) -> str:
 
 
 @pytest.mark.spec(66, 70, 168, 170, 171, 324, 329)
-def test_verdict__of_a_pinned_guardian__is_stored_and_read_back(service: Service) -> None:
+def test_verdict_of_a_pinned_guardian_reads_back(service: Service) -> None:
     world = service.world
     bounty_id, submitted = judgeable(service)
     body = document(service, bounty_id, world.guardian(1), (world.solver(1), submitted))
@@ -109,7 +109,7 @@ def test_verdict__that_does_not_fit__says_what(service: Service) -> None:
 
 
 @pytest.mark.spec(61, 98, 169, 381)
-def test_verdict__for_a_replaced_submission_or_none__is_refused(service: Service) -> None:
+def test_verdict_for_a_replaced_submission_is_refused(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     replaced = world.submit(bounty_id, world.solver(1))
@@ -122,7 +122,7 @@ def test_verdict__for_a_replaced_submission_or_none__is_refused(service: Service
 
 
 @pytest.mark.spec(107, 381)
-def test_verdict__outside_the_judging_window__is_refused(service: Service) -> None:
+def test_verdict_outside_its_window_is_refused(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
@@ -135,7 +135,7 @@ def test_verdict__outside_the_judging_window__is_refused(service: Service) -> No
 
 
 @pytest.mark.spec(109, 375)
-def test_verdict__when_the_copy_is_a_block_behind_the_reveal_point__waits(service: Service) -> None:
+def test_verdict_before_a_late_reveal_point_waits(service: Service) -> None:
     world = service.world
     bounty_id = world.create()
     world.submit(bounty_id, world.solver(1))
@@ -163,7 +163,7 @@ class WatchedRpc(Rpc):
         return super().batch(calls)
 
 
-def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(service: Service) -> None:
+def test_recorded_verdict_hands_in_its_reasons_later(service: Service) -> None:
     world = service.world
     bounty_id, submitted = judgeable(service)
     bodies = {n: document(service, bounty_id, world.guardian(n), (world.solver(1), submitted)) for n in (1, 2)}
@@ -183,7 +183,7 @@ def test_verdict__recorded_without_the_service__can_hand_its_reasons_in_later(se
 
 
 @pytest.mark.spec(4, 168)
-def test_verdict__by_a_guardian_of_another_roster__is_forbidden(service: Service) -> None:
+def test_guardian_of_another_roster_is_forbidden(service: Service) -> None:
     world = service.world
     bounty_id, _ = judgeable(service)
     newcomer = Wallet()
@@ -213,7 +213,7 @@ def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
 @pytest.mark.attack(
     f"written Verdicts of a Guardian on a bounty that the Hub does not record: {MAX_UNRECORDED_VERDICTS}"
 )
-def test_verdicts__that_the_hub_does_not_record__are_eight_of_a_guardian_on_a_bounty(service: Service) -> None:
+def test_unrecorded_verdicts_are_eight_of_a_guardian(service: Service) -> None:
     world, guardian = service.world, service.world.guardian(1)
     bounty_id, elsewhere = world.create(), world.create()
     world.submit(bounty_id, world.solver(1))
@@ -248,7 +248,7 @@ def test_verdicts__that_the_hub_does_not_record__are_eight_of_a_guardian_on_a_bo
 
 
 @pytest.mark.attack
-def test_verdicts__stored_in_the_same_moment__do_not_pass_the_bound_together(service: Service) -> None:
+def test_simultaneous_verdicts_keep_the_bound(service: Service) -> None:
     engine, database, guardian = service.resources.engine, service.world.database, service.world.guardian(1)
     bounty_id, _ = judgeable(service)
     bodies = [

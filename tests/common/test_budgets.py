@@ -24,7 +24,7 @@ def redis() -> Iterator[Redis]:
         yield Redis.from_url(server.url())
 
 
-def test_budget__in_this_process__is_whole_again_after_its_window() -> None:
+def test_budget_is_whole_after_its_window() -> None:
     clock = StandingClock()
     counts = Budgets(clock)
     assert [counts.take(OWN, "one").granted for _ in range(4)] == [True, True, True, False]
@@ -43,7 +43,7 @@ def test_budget__that_is_looked_at__loses_nothing() -> None:
     assert not counts.look(OWN, "one").granted
 
 
-def test_counts__of_more_holders_than_are_kept__take_a_bounded_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_counts_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "MAX_COUNTS", 100)
     counts = Budgets(StandingClock())
     for number in range(1_000):
@@ -52,7 +52,7 @@ def test_counts__of_more_holders_than_are_kept__take_a_bounded_place(monkeypatch
     assert counts.look(OWN, "holder 999").left == 2
 
 
-def test_shared_budget__is_one_for_all_processes_and_counts_nothing_that_it_refused(redis: Redis) -> None:
+def test_shared_budget_is_one_for_all_processes(redis: Redis) -> None:
     redis.flushall()
     first, second = Budgets(SystemClock(), redis), Budgets(SystemClock(), redis)
     assert [each.take(SHARED, "one").granted for each in (first, second, first, second)] == [True, True, True, False]
@@ -61,14 +61,14 @@ def test_shared_budget__is_one_for_all_processes_and_counts_nothing_that_it_refu
     assert 0 < second.look(SHARED, "one").seconds <= 60
 
 
-def test_shared_budget__of_a_short_window__is_granted_again(redis: Redis) -> None:
+def test_shared_budget_is_granted_again(redis: Redis) -> None:
     counts, short = Budgets(SystemClock(), redis), Budget("short", 1, 1, shared=True)
     assert counts.take(short, "one").granted
     wait_until(lambda: not counts.take(short, "one").granted)
     wait_until(lambda: counts.take(short, "one").granted)
 
 
-def test_shared_budget__while_redis_is_away__is_counted_in_this_process_and_asked_for_again_later() -> None:
+def test_shared_budget_without_redis_is_counted_here() -> None:
     clock, asked = StandingClock(), list[float]()
 
     class Away(ConnectionPool):

@@ -37,7 +37,7 @@ INDEXER = {
         "postgresql+psycopg://a@b/c",
     ],
 )
-def test_database_url__of_another_kind__is_refused_unquoted(wrong: str) -> None:
+def test_bad_database_url_is_not_quoted(wrong: str) -> None:
     with pytest.raises(ValueError, match="an address such as postgresql://") as refused:
         parse_database_url(wrong)
     assert wrong not in str(refused.value)
@@ -46,7 +46,7 @@ def test_database_url__of_another_kind__is_refused_unquoted(wrong: str) -> None:
 @pytest.mark.parametrize(
     "wrong", ["http://[secret", "http://a:secret/", "http://a:0/secret", "ftp://a/secret", "secret"]
 )
-def test_rpc_urls__of_another_kind__are_refused_unquoted(wrong: str) -> None:
+def test_bad_rpc_url_is_not_quoted(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="SERVICE_RPC_URLS is malformed") as refused:
         read_config(INDEXER | {"SERVICE_RPC_URLS": wrong})
     assert wrong not in str(refused.value)
@@ -105,7 +105,7 @@ def test_required__set_in_both_ways__is_one_mistake(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["0x1234deadbeef", "no hex", "0x" + "00" * 32, "0x" + "ff" * 32])
-def test_settler_key__that_is_none__is_refused_before_anything_starts(wrong: str) -> None:
+def test_bad_settler_key_is_refused_at_start(wrong: str) -> None:
     assert read_config(INDEXER).settler_key is None
     good = Key(secrets.token_bytes(32)).secret.hex()
     assert read_config(INDEXER | {"SERVICE_SETTLER_PRIVATE_KEY": good}).settler_key == bytes.fromhex(good)
@@ -114,7 +114,7 @@ def test_settler_key__that_is_none__is_refused_before_anything_starts(wrong: str
     assert wrong not in str(refused.value)
 
 
-def test_service__told_several_things_wrongly__says_all_of_them_and_ends_with_2() -> None:
+def test_all_mistakes_are_said_at_once() -> None:
     wrong = {"SERVICE_DATABASE_URL": "postgres://a:secret@b/c", "SERVICE_REDIS_URL": "http://secret"}
     done = subprocess.run(
         [Path(sys.executable).parent / "service-indexer", "worker"],

@@ -44,7 +44,7 @@ def silent_server() -> Iterator[socket.socket]:
 
 
 @pytest.mark.parametrize(("service", "command"), COMMANDS)
-def test_command__that_waits_for_the_database__ends_on_sigterm(
+def test_waiting_command_ends_on_sigterm(
     silent_server: socket.socket, tmp_path: Path, service: str, command: str
 ) -> None:
     port = silent_server.getsockname()[1]
@@ -63,14 +63,14 @@ def test_command__that_waits_for_the_database__ends_on_sigterm(
     assert "Traceback" not in told
 
 
-def test_command__with_another_database__ends_with_one_sentence(database: Database, tmp_path: Path) -> None:
+def test_other_database_is_one_sentence(database: Database, tmp_path: Path) -> None:
     url = database.server.url("postgres", user=MIGRATOR, password=database.passwords[MIGRATOR])
     told = told_by("delivery", ["keys"], environment_of(url, 1, tmp_path))
     assert told.startswith("service-delivery: the database refused this: relation ")
     assert "another database" in told
 
 
-def test_command__without_its_database__ends_with_one_sentence(tmp_path: Path) -> None:
+def test_missing_database_is_one_sentence(tmp_path: Path) -> None:
     told = told_by("delivery", ["keys"], environment_of(NOWHERE, 1, tmp_path))
     assert told.startswith("service-delivery: the database did not answer: ")
 

@@ -65,13 +65,13 @@ def answering(
         server.server_close()
 
 
-def test_serving__before_every_dependency_answered_once__sends_no_work_here(dependency: Dependency) -> None:
+def test_no_work_before_every_dependency_answered(dependency: Dependency) -> None:
     dependency.fails = True
     with answering(dependency) as ask:
         assert (ask("/serving")[0], ask("/readyz")[0], ask("/healthz")[0]) == (503, 503, 200)
 
 
-def test_serving__in_an_outage_after_it_was_ready__goes_on(dependency: Dependency) -> None:
+def test_outage_after_readiness_goes_on(dependency: Dependency) -> None:
     readiness = Readiness({"database": dependency})
     assert readiness.serving()
     dependency.fails, readiness._checked_at = True, float("-inf")
@@ -79,7 +79,7 @@ def test_serving__in_an_outage_after_it_was_ready__goes_on(dependency: Dependenc
     assert readiness.serving()
 
 
-def test_serving__whose_own_port_is_silent__sends_no_work_here(dependency: Dependency) -> None:
+def test_silent_own_port_gets_no_work(dependency: Dependency) -> None:
     own = Dependency()
     with answering(dependency, own=own) as ask:
         assert ask("/serving")[0] == 200
@@ -88,7 +88,7 @@ def test_serving__whose_own_port_is_silent__sends_no_work_here(dependency: Depen
 
 
 @pytest.mark.usefixtures("_impatient")
-def test_readiness__of_a_dependency_that_hangs__is_answered_in_time_and_asks_it_once(dependency: Dependency) -> None:
+def test_hanging_dependency_is_asked_once(dependency: Dependency) -> None:
     dependency.hangs = True
     fine = Dependency()
     with answering(dependency, fine) as ask:
@@ -99,7 +99,7 @@ def test_readiness__of_a_dependency_that_hangs__is_answered_in_time_and_asks_it_
     assert dependency.calls == 1
 
 
-def test_metrics__of_a_process__name_its_release_and_what_answers_it(dependency: Dependency) -> None:
+def test_metrics_name_the_release(dependency: Dependency) -> None:
     dependency.fails = True
     with answering(Dependency(), dependency) as ask:
         figures = ask("/metrics")[1]
@@ -119,7 +119,7 @@ class Hanging(Collector):
         yield GaugeMetricFamily("service_thing", "A thing", 1)
 
 
-def test_metrics__of_a_dependency_that_hangs__tell_the_others_in_time(dependency: Dependency) -> None:
+def test_metrics_beside_a_hang_are_in_time(dependency: Dependency) -> None:
     registry, fine = CollectorRegistry(), Dependency()
     registry.register(BoundedCollector(Hanging(fine), 5.0))
     dependency.hangs = True

@@ -17,7 +17,7 @@ def read(environment: dict[str, str]) -> StorageSettings:
     return settings
 
 
-def test_storage_settings__bucket_alone__uses_workload_identity() -> None:
+def test_bucket_alone_uses_workload_identity() -> None:
     assert read({"SERVICE_STORAGE_BUCKET": "sealed-work"}) == StorageSettings("sealed-work")
 
 
@@ -52,7 +52,7 @@ def test_storage_settings__all_three__are_read(tmp_path: Path) -> None:
         ("SERVICE_STORAGE_CREDENTIALS_FILE", "/nowhere/key.json"),
     ],
 )
-def test_storage_settings__malformed__names_the_variable(name: str, value: str) -> None:
+def test_malformed_setting_names_its_variable(name: str, value: str) -> None:
     with pytest.raises(ConfigurationError) as refusal:
         read({"SERVICE_STORAGE_BUCKET": "sealed-work", name: value})
 

@@ -28,7 +28,7 @@ class Answers:
         return taken
 
 
-def test_refusal__of_a_node__reaches_the_caller_with_its_data() -> None:
+def test_refusal_reaches_the_caller_with_its_data() -> None:
     revert = keccak256(b"Reentered()")[:4]
     w3 = make_web3(Answers(RpcRefused(3, "execution reverted", revert)))
     with pytest.raises(RpcRefused) as refused:
@@ -36,14 +36,14 @@ def test_refusal__of_a_node__reaches_the_caller_with_its_data() -> None:
     assert explain(refused.value).code == "reentered"
 
 
-def test_refusal__that_names_an_address_to_fetch__is_a_refusal_like_any_other() -> None:
+def test_refusal_with_an_address_is_a_refusal() -> None:
     chain = Answers(RpcRefused(3, "execution reverted", OFFCHAIN_LOOKUP + bytes(320)))
     with pytest.raises(RpcRefused):
         hub_contract(make_web3(chain), HUB).functions.settle(7).call()
     assert len(chain.asked) == 1
 
 
-def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
+def test_silence_names_no_address() -> None:
     w3 = make_web3(Rpc(["http://127.0.0.1:1/v1/secret-key", "http://127.0.0.1:2/v1/secret-key"]).batch)
     with pytest.raises(ChainUnavailable) as silent:
         w3.eth.send_raw_transaction(b"\x02")
@@ -51,7 +51,7 @@ def test_silence__of_every_endpoint__names_none_of_their_addresses() -> None:
     assert silent.value.__context__ is None
 
 
-def test_answer__that_web3_cannot_read__is_no_usable_one() -> None:
+def test_answer_web3_cannot_read_is_unusable() -> None:
     w3 = make_web3(Answers(None))
     with pytest.raises(ChainUnavailable), usable_answers():
         w3.eth.get_transaction(w3.keccak(b""))
@@ -61,7 +61,7 @@ USERS = ("service_indexer.settling", "hub_operations.deploy", "local_stack.stack
 
 
 @pytest.mark.parametrize("module", USERS)
-def test_recursion_limit__after_the_library_is_loaded__is_pythons_own(module: str) -> None:
+def test_recursion_limit_is_pythons_own(module: str) -> None:
     program = f"import sys; import {module}; print('web3' in sys.modules, sys.getrecursionlimit())"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["True", "1000"]

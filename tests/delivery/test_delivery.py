@@ -73,7 +73,7 @@ def test_delivery_key__as_served__is_the_one_on_chain(delivery: Delivery) -> Non
 
 
 @pytest.mark.spec(20, 83, 84, 85, 94, 100, 102, 173, 174, 177, 178, 180, 182, 183, 184, 185, 186, 325, 326, 331)
-def test_winning_key__wrapped_by_a_guardian__reaches_the_poster_sealed_to_a_fresh_key(delivery: Delivery) -> None:
+def test_winning_key_reaches_the_poster(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     retrieve, fresh = f"/api/bounties/{bounty_id}/delivery/retrieve", Identity.generate()
@@ -102,7 +102,7 @@ def test_wrap__for_a_retired_key__still_opens(delivery: Delivery) -> None:
 
 
 @pytest.mark.spec(82, 83, 87, 173, 174, 176, 187, 357)
-def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delivery) -> None:
+def test_wrap_of_another_key_is_refused(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, loser = awarded(delivery)
     good = sealed_box.wrap(identity, world.delivery.public_key)
@@ -128,7 +128,7 @@ def test_wrap__that_does_not_hold_the_envelopes_key__is_refused(delivery: Delive
 
 
 @pytest.mark.parametrize("name", ["wrap", "retrieve"])
-def test_signed_route__of_several_mistakes__answers_the_first(delivery: Delivery, name: str) -> None:
+def test_first_of_several_mistakes_is_answered(delivery: Delivery, name: str) -> None:
     world, bounty_id = delivery.world, delivery.world.create()
     world.finalize()
     unknown, known = (f"/api/bounties/{each}/delivery/{name}" for each in (999_999, bounty_id))
@@ -139,7 +139,7 @@ def test_signed_route__of_several_mistakes__answers_the_first(delivery: Delivery
     assert refusal(delivery.call(own, known, [])) == (400, "invalid_winning_solution_delivery")
 
 
-def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -> None:
+def test_altered_envelope_is_not_trusted(delivery: Delivery) -> None:
     bounty_id, envelope, identity, loser = awarded(delivery)
     with delivery.world.engine("service_api").begin() as connection:
         rows = update(tables.submission_envelopes).where(
@@ -152,9 +152,7 @@ def test_stored_envelope__that_was_altered__is_not_trusted(delivery: Delivery) -
 
 
 @pytest.mark.attack
-def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers_again(
-    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     logged = list[dict[str, object]]()
     log = SimpleNamespace(error=lambda _, **fields: logged.append(fields))
     monkeypatch.setattr("service_delivery.wraps.log", log)
@@ -184,7 +182,7 @@ def test_stored_wrap__that_was_altered__is_not_delivered_and_a_guardian_delivers
 @pytest.mark.spec(14, 319)
 @pytest.mark.attack
 @pytest.mark.parametrize("altered", ["poster", "winner"])
-def test_retrieve__by_rows_that_the_hub_contradicts__gives_nobody_a_key(delivery: Delivery, altered: str) -> None:
+def test_rows_the_hub_contradicts_give_no_key(delivery: Delivery, altered: str) -> None:
     world, stranger = delivery.world, delivery.world.solver(3)
     bounty_id, envelope, identity, _ = awarded(delivery)
     body = body_for(envelope, sealed_box.wrap(identity, world.delivery.public_key))
@@ -203,7 +201,7 @@ def test_retrieve__by_rows_that_the_hub_contradicts__gives_nobody_a_key(delivery
 
 
 @pytest.mark.spec(85, 94, 102, 108, 109, 184, 326, 375)
-def test_retrieve__before_finality_or_with_a_bad_key__is_refused(delivery: Delivery) -> None:
+def test_retrieve_before_finality_is_refused(delivery: Delivery) -> None:
     world = delivery.world
     identity, bounty_id = Identity.generate(), world.create()
     envelope = delivery.submission(bounty_id, world.solver(1), identity)
@@ -231,7 +229,7 @@ def swept(delivery: Delivery) -> int:
     return sweep(read_config(delivery.variables), delivery.world.engine("service_delivery"))
 
 
-def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery) -> None:
+def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
     world = delivery.world
     first, second = Identity.generate(), Identity.generate()
     bounty_id = world.create()
@@ -252,9 +250,7 @@ def test_sweep__after_finality__deletes_only_losing_wraps(delivery: Delivery) ->
 
 
 @pytest.mark.attack
-def test_sweep__of_an_ending_that_the_hub_does_not_have__deletes_nothing(
-    delivery: Delivery, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where an endpoint invented it: the true winner's wrap would be gone."""
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()

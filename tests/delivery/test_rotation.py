@@ -54,7 +54,7 @@ def served(delivery: Delivery) -> object:
     return answer["delivery_public_key"]
 
 
-def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_never_serves_an_unpublished_key(
+def test_rotation_loses_no_wrap(
     delivery: Delivery,
 ) -> None:
     world, old, new = delivery.world, delivery.world.delivery, Identity.generate()
@@ -100,7 +100,7 @@ def test_rotation__from_the_new_key_to_the_old_one_s_end__loses_no_wrap_and_neve
     assert int(str(told["takes_wraps_until"])) - int(str(told["retired_at"])) == KEY_GRACE_SECONDS
 
 
-def test_rewrap__of_what_no_key_opens__leaves_it_and_says_so(
+def test_rewrap_leaves_what_no_key_opens(
     delivery: Delivery,
 ) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
@@ -150,7 +150,7 @@ def test_rewrap_command_counts_what_is_left(delivery: Delivery) -> None:
     assert command(delivery, "rewrap") == {"rewrapped": 0, "left": 1}
 
 
-def test_keys_command__as_an_operator_types_it__prints_one_line_a_key_and_no_secret(delivery: Delivery) -> None:
+def test_keys_command_prints_no_secret(delivery: Delivery) -> None:
     program = Path(sys.executable).parent / "service-delivery"
     environment = {**delivery.variables, "PATH": os.environ["PATH"]}
     done = subprocess.run([program, "keys"], env=environment, capture_output=True, text=True, timeout=60, check=True)
@@ -180,14 +180,14 @@ def variables(tmp_path: Path, text: str, mode: int = 0o600) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("mode", [0o604, 0o644, 0o666, 0o601])
-def test_key_file__that_every_user_can_read__is_refused(tmp_path: Path, mode: int) -> None:
+def test_readable_key_file_is_refused(tmp_path: Path, mode: int) -> None:
     keys = json.dumps([Identity.generate().to_text()])
     with pytest.raises(ConfigurationError, match="can be read by every user"):
         read_config(variables(tmp_path, keys, mode))
     read_config(variables(tmp_path, keys, 0o640))
 
 
-def test_keys__in_the_environment_or_malformed__are_refused_and_not_repeated(tmp_path: Path) -> None:
+def test_bad_keys_are_refused_and_not_repeated(tmp_path: Path) -> None:
     secret = Identity.generate().to_text()
     with pytest.raises(ConfigurationError) as refused:
         read_config(variables(tmp_path, "[]") | {"SERVICE_DELIVERY_PRIVATE_KEYS": f'["{secret}"]'})
@@ -198,7 +198,7 @@ def test_keys__in_the_environment_or_malformed__are_refused_and_not_repeated(tmp
         assert secret[20:] not in str(refused.value)
 
 
-def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
+def test_memory_with_keys_is_nobody_elses() -> None:
     program = (
         "import ctypes, resource; from service_common.memory import keep_memory_private; keep_memory_private();"
         "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])"
@@ -207,7 +207,7 @@ def test_memory__of_a_process_with_keys__is_nobody_else_s_to_read() -> None:
     assert done.stdout.split() == ["0", "0"]
 
 
-def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery: Delivery) -> None:
+def test_announced_key_takes_wraps_unserved(delivery: Delivery) -> None:
     old, new = delivery.world.delivery, Identity.generate()
     bounty_id, envelope, identity, _ = awarded(delivery)
     ready = delivery.restarted(new, old)
@@ -223,7 +223,7 @@ def test_key__announced__is_not_served_and_its_wraps_are_taken_at_once(delivery:
     assert described(delivery)[old.public_key]["state"] == "retired"
 
 
-def test_key__withdrawn__pauses_deliveries_until_the_next_takes_effect_and_takes_no_wrap_again(
+def test_withdrawn_key_pauses_deliveries(
     delivery: Delivery,
 ) -> None:
     old, new, world = delivery.world.delivery, Identity.generate(), delivery.world

@@ -31,7 +31,7 @@ MALFORMED: list[object] = [
 
 
 @pytest.mark.spec(85, 183, 187)
-def test_retrieve__with_a_hostile_or_malformed_fresh_key__seals_nothing(delivery: Delivery) -> None:
+def test_malformed_fresh_key_seals_nothing(delivery: Delivery) -> None:
     bounty_id, envelope, identity, _ = awarded(delivery)
     wrapped = sealed_box.wrap(identity, delivery.world.delivery.public_key)
     delivery.call(delivery.world.guardian(1), wrap_path(bounty_id), body_for(envelope, wrapped))
@@ -46,7 +46,7 @@ def test_retrieve__with_a_hostile_or_malformed_fresh_key__seals_nothing(delivery
 
 
 @pytest.mark.spec(102, 182, 326)
-def test_retrieve__by_the_poster_of_another_bounty__is_forbidden(delivery: Delivery) -> None:
+def test_other_poster_is_forbidden(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     other = world.people.solvers[2].wallet
@@ -62,7 +62,7 @@ def test_retrieve__by_the_poster_of_another_bounty__is_forbidden(delivery: Deliv
 
 
 @pytest.mark.spec(18, 289, 290, 304, 312)
-def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delivery: Delivery) -> None:
+def test_replayed_request_does_nothing_new(delivery: Delivery) -> None:
     world = delivery.world
     bounty_id, envelope, identity, _ = awarded(delivery)
     poster, fresh = world.people.poster.wallet, Identity.generate()
@@ -86,7 +86,7 @@ def test_signed_request__replayed__does_nothing_new_and_fits_nothing_else(delive
 
 
 @pytest.mark.spec(99, 175, 381)
-def test_wrap__for_what_the_hub_does_not_record__is_refused_and_not_stored(delivery: Delivery) -> None:
+def test_wrap_for_nothing_recorded_is_not_stored(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
     never = delivery.submission(bounty_id, world.solver(1), identity, recorded=False)
@@ -108,7 +108,7 @@ def test_wrap__for_what_the_hub_does_not_record__is_refused_and_not_stored(deliv
 
 
 @pytest.mark.spec(99, 108, 109, 325)
-def test_wrap__once_the_hub_changed_but_not_finally__waits(delivery: Delivery) -> None:
+def test_wrap_waits_for_a_final_change(delivery: Delivery) -> None:
     world, identity = delivery.world, Identity.generate()
     bounty_id = world.create()
     world.finalize()
@@ -132,7 +132,7 @@ class Recorder:
 
 
 @pytest.mark.spec(181, 278)
-def test_guardian_who_delivered__in_status_answers_logs_metrics_and_rows__is_not_to_be_found(
+def test_delivering_guardian_is_found_nowhere(
     delivery: Delivery, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []

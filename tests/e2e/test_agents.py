@@ -7,7 +7,7 @@ from demo.bounty import Cast
 pytestmark = pytest.mark.nightly
 
 
-def test_bounty__by_agents_alone__is_funded_judged_paid_and_opened(cast: Cast) -> None:
+def test_bounty_by_agents_alone(cast: Cast) -> None:
     steps: list[str] = []
 
     def verified(step: str, how: str, holds: bool) -> None:

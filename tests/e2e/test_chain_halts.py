@@ -39,7 +39,7 @@ def waiting_transactions(cast: Cast) -> int:
     return int(pool["pending"], 16)
 
 
-def test_bounties__while_the_chain_stands_still__keep_what_no_deadline_took(cast: Cast) -> None:
+def test_bounties_survive_a_standing_chain(cast: Cast) -> None:
     long = cast.fund(submission_seconds=LONG_SECONDS, judging_seconds=JUDGING_SECONDS, title="Outlives it")
     short = cast.fund(submission_seconds=SHORT_SECONDS, judging_seconds=JUDGING_SECONDS, title="Does not")
     assert not stands_still(cast)

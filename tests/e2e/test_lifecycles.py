@@ -118,7 +118,7 @@ def record_of(cast: Cast, bounty: Funded) -> dict[str, object]:
 
 
 @pytest.mark.spec(3, 5, 6, 7, 9, 10, 11, 12, 24, 235, 250, 251, 278, 285)
-def test_awarded_bounty__judged_by_a_quorum__pays_delivers_and_opens(cast: Cast, stage: Stage) -> None:
+def test_awarded_bounty_pays_delivers_and_opens(cast: Cast, stage: Stage) -> None:
     bounty, work = stage.awarded, stage.work
     earlier = {name: figures(cast, name) for name in ("api", "delivery")}
     listed = cast.person("guardian-1").run("guardian:judgeable", "--guardian-address", cast.address("guardian-1"))
@@ -213,7 +213,7 @@ def assert_secrets_stayed(cast: Cast, bounty: Funded, work: Submitted) -> None:
 
 
 @pytest.mark.spec(8, 12, 72, 95, 231, 266)
-def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(cast: Cast, stage: Stage) -> None:
+def test_refunded_bounty_returns_the_escrow(cast: Cast, stage: Stage) -> None:
     bounty = stage.refunded
     for guardian in ("guardian-2", "guardian-3"):
         recorded = cast.reject(bounty, guardian, "The second criterion fails.\n").event("guardian_verdict.recorded")
@@ -231,7 +231,7 @@ def test_refunded_bounty__judged_without_a_valid_submission__returns_the_escrow(
     audited(cast, bounty)
 
 
-def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_safe(cast: Cast, stage: Stage) -> None:
+def test_bounty_won_by_a_safe_pays_the_safe(cast: Cast, stage: Stage) -> None:
     bounty, work, safe = stage.contract, stage.contract_work, stage.safe
     opened = cast.person("guardian-3").run(
         "guardian:open", bounty.bounty_id, work.solver, work.commitment, "opened-of-the-safe"
@@ -253,9 +253,7 @@ def test_bounty_won_by_a_safe__submitted_opened_judged_and_claimed__pays_the_saf
 
 
 @pytest.mark.spec(8, 24, 95)
-def test_silent_roster__past_the_judging_deadline__is_settled_by_anyone_and_refunded_whole(
-    cast: Cast, stage: Stage
-) -> None:
+def test_silent_roster_is_settled_by_anyone(cast: Cast, stage: Stage) -> None:
     bounty = stage.silent
     early = cast.person("poster").run("claim", bounty.bounty_id, code=1)
     assert early.event("claim.refused").text("code") == "bounty_open"

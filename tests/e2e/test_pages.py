@@ -21,7 +21,7 @@ def getter(cast: Cast) -> Get:
     return get
 
 
-def test_pages__of_a_funded_bounty__are_made_of_what_its_people_did(cast: Cast) -> None:
+def test_pages_are_made_of_what_people_did(cast: Cast) -> None:
     get = getter(cast)
     bounty: Funded = cast.fund(submission_seconds=600, judging_seconds=600, title="Look at this page")
     submitted = cast.submit(bounty, "solver-2", note="to look at")

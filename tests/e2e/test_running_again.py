@@ -15,7 +15,7 @@ def test_publish_fund__run_again__funds_once(cast: Cast) -> None:
     assert cast.token_balance(poster_address) == before
 
 
-def test_submit__run_again__keeps_the_commitment_until_the_work_changes(cast: Cast) -> None:
+def test_submit_again_keeps_the_commitment(cast: Cast) -> None:
     bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Submitted twice")
     solver = cast.person("solver-2")
     work = artifact(solver.home / "twice")
@@ -29,7 +29,7 @@ def test_submit__run_again__keeps_the_commitment_until_the_work_changes(cast: Ca
     assert on_chain == changed.text("submission_commitment")
 
 
-def test_submit__by_the_poster_or_a_guardian__is_refused_before_anything_is_sealed(cast: Cast) -> None:
+def test_poster_or_guardian_seals_nothing(cast: Cast) -> None:
     bounty = cast.fund(submission_seconds=600, judging_seconds=60, title="Roles kept apart")
     for name, key, code in (
         ("poster", "SERVICE_POSTER_PRIVATE_KEY", "solver_is_poster"),

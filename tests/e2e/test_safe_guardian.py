@@ -47,7 +47,7 @@ def publish_roster(cast: Cast, members: Sequence[tuple[str, Identity | None]]) -
     cast.wait_for(cast.chain_time() + cast.stack.hub.terms.publication_delay + 1)
 
 
-def test_guardian__whose_account_is_a_safe__does_everything_on_the_pages(
+def test_safe_as_a_guardian_acts_on_the_pages(
     cast: Cast, browser: Browser, guardian: tuple[TestWallet, SafeWallet, Identity], tmp_path: Path
 ) -> None:
     wallet, safe, identity = guardian

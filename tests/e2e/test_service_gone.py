@@ -26,7 +26,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def test_bounty__whose_service_ends_after_the_reveal__is_judged_and_paid_by_its_solvers_bytes(doomed: Cast) -> None:
+def test_bounty_without_its_service_is_judged_and_paid(doomed: Cast) -> None:
     cast, began = doomed, time.monotonic()
     bounty = cast.fund(submission_seconds=WINDOW, judging_seconds=600, title="The last one")
     submitted = cast.submit(bounty, "solver-1")

@@ -26,7 +26,7 @@ def opened(cast: Cast, browser: Browser, *, fresh: bool) -> Page:
 
 
 @pytest.mark.nightly
-def test_form__of_a_wallet_that_is_connected_again__is_there_again(cast: Cast, browser: Browser) -> None:
+def test_form_is_there_again_with_its_wallet(cast: Cast, browser: Browser) -> None:
     """The form that was open was held for ever, as if by another tab, and only a reload ended that."""
     page = opened(cast, browser, fresh=True)
     page.fill("Title", "Kept over both")
@@ -61,7 +61,7 @@ def shot(page: Page, name: str) -> None:
         page.do("shot", path=f"{SHOTS}/{name}.png")
 
 
-def test_page__written_in_fields__is_checked_beside_them_and_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
+def test_page_of_fields_becomes_a_bounty(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, fresh=True)
     page.do("timezone", zone="UTC")
     deadline = cast.chain_time() // 60 * 60 + SECONDS
@@ -99,7 +99,7 @@ def test_page__written_in_fields__is_checked_beside_them_and_becomes_a_bounty(ca
     page.close()
 
 
-def test_page__half_written__is_there_after_a_reload_and_names_what_is_missing(cast: Cast, browser: Browser) -> None:
+def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, fresh=True)
     page.fill("Title", "Half of it")
     page.press(GO_ON)
@@ -123,7 +123,7 @@ def test_page__half_written__is_there_after_a_reload_and_names_what_is_missing(c
     page.close()
 
 
-def test_page__that_holds_a_private_key__sends_nothing_of_it(cast: Cast, browser: Browser) -> None:
+def test_page_with_a_private_key_sends_nothing(cast: Cast, browser: Browser) -> None:
     """It was sent while it was written, and then called unsent."""
     page = opened(cast, browser, fresh=True)
     page.fill("Page", "---\n---\n# public key: age1\nAGE-SECRET-KEY-1" + "Q" * 58)

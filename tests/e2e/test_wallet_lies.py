@@ -101,7 +101,7 @@ def wrong_after(honest: Seen, told: Seen, own: tuple[str, ...]) -> list[object]:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("make", ACTS if FULL else (publish, submit), ids=lambda each: each.__name__)
-def test_page__told_one_lie__asks_the_wallet_for_nothing_but_the_truth(
+def test_one_lie_asks_the_wallet_for_the_truth(
     stage: Stage, bounties: Bounties, make: Callable[[Bounties], Act]
 ) -> None:
     act, seen = make(bounties), dict[Lie, None]()
@@ -137,7 +137,7 @@ def test_page__told_one_lie__asks_the_wallet_for_nothing_but_the_truth(
         ("version()", 1, "authorization_typed_data.domain.version: the service states"),
     ],
 )
-def test_page__of_a_node_that_differs_from_the_service__says_where(
+def test_node_that_differs_from_the_service_is_named(
     stage: Stage, bounties: Bounties, function: str, word: int | None, text: str
 ) -> None:
     act = publish(bounties)

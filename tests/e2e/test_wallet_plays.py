@@ -344,9 +344,7 @@ def theatre(cast: Cast, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Th
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("part", range(min(PARTS, len(PLAYS))))
-def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_on_them(
-    theatre: Theatre, part: int
-) -> None:
+def test_forgeries_get_nothing_out_of_a_page(theatre: Theatre, part: int) -> None:
     wrong = [(str(play), found) for play in PLAYS[part::PARTS] if (found := theatre.perform(play))]
     assert not wrong, "\n".join(f"{play}\n  {found}" for play, found in wrong)
 
@@ -356,7 +354,7 @@ def test_page__played_against_forgeries__does_nothing_that_cannot_be_taken_back_
 
 @pytest.mark.nightly
 @pytest.mark.attack
-def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_is_not_asked(theatre: Theatre) -> None:
+def test_final_escrow_is_funded_again_by_nobody(theatre: Theatre) -> None:
     act, judge = theatre.publish()
     act = replace(act, ends=(FUNDED, "Funded as"))
     theatre.began, seen = theatre.cast.stack.anvil.w3.eth.block_number, Seen()
@@ -372,7 +370,7 @@ def test_page__whose_escrow_a_browser_saw_final__is_funded_again_by_nobody_who_i
 
 
 @pytest.mark.attack
-def test_page__that_forgot_an_escrow_which_node_and_api_hide__is_funded_again_by_nobody_who_is_not_asked(
+def test_forgotten_escrow_is_funded_again_by_nobody(
     theatre: Theatre,
 ) -> None:
     """Its data was deleted, and a new salt was drawn: the page was funded a second time."""
@@ -469,7 +467,7 @@ def submit_under(
 
 
 @pytest.mark.attack
-def test_page__that_forges_a_deadline_with_node_and_api__seals_for_the_delay_and_shows_until_when(
+def test_forged_deadline_seals_for_the_delay(
     theatre: Theatre,
 ) -> None:
     """Nobody else vouches for a deadline."""
@@ -482,7 +480,7 @@ def test_page__that_forges_a_deadline_with_node_and_api__seals_for_the_delay_and
 
 
 @pytest.mark.attack
-def test_page__that_forges_a_deadline_of_before_with_node_and_api__seals_nothing(theatre: Theatre) -> None:
+def test_forged_past_deadline_seals_nothing(theatre: Theatre) -> None:
     found = submit_under(theatre, Plot(int(time.time()) - 1, 600))
     assert "what is sealed now can be opened too soon" in found.ended
     assert not found.reveal_points
@@ -490,7 +488,7 @@ def test_page__that_forges_a_deadline_of_before_with_node_and_api__seals_nothing
 
 
 @pytest.mark.attack
-def test_page__whose_work_can_be_opened_once_it_is_uploaded__sends_no_envelope(theatre: Theatre) -> None:
+def test_work_that_would_open_sends_no_envelope(theatre: Theatre) -> None:
     """Sealing and uploading took longer than the delay, by the time of a block."""
 
     def later(method: str, params: Params, result: object) -> object:

@@ -28,7 +28,7 @@ NOT_THERE: Final = "An earlier attempt was begun here and is not on the chain."
 AGAIN: Final = "Have it sent again"
 
 
-def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: Cast, browser: Browser) -> None:
+def test_transaction_without_answer_is_found(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(forgets=True)
     page.press("Show that you are there")
@@ -47,7 +47,7 @@ def test_transaction__whose_answer_was_lost__is_found_and_not_sent_again(cast: C
     closed(page)
 
 
-def test_transaction__that_was_never_sent__is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
+def test_unsent_transaction_is_offered_with_a_warning(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-2", "/guardians")
     page.wallet(loses=True)
     page.press("Show that you are there")
@@ -75,7 +75,7 @@ def send_a_sign_of_life(page: Page) -> dict[str, str]:
     return transaction
 
 
-def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: Cast, browser: Browser) -> None:
+def test_cancelled_transaction_is_offered_again(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-2", "/guardians")
     with no_blocks(cast):
         send_a_sign_of_life(page)
@@ -91,7 +91,7 @@ def test_transaction__cancelled_while_the_page_was_away__is_offered_again(cast: 
     closed(page)
 
 
-def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+def test_silent_wallet_need_not_be_waited_for(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.wallet(silent=True)
     page.press("Show that you are there")
@@ -107,9 +107,7 @@ def test_wallet__that_shows_nothing__can_be_waited_for_no_longer(cast: Cast, bro
     closed(page)
 
 
-def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_transactions_place(
-    cast: Cast, browser: Browser
-) -> None:
+def test_late_answer_takes_no_newer_ones_place(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
     page.wallet(late=True)
@@ -133,7 +131,7 @@ def test_wallet__that_answers_after_the_step_was_begun_anew__takes_no_newer_tran
     closed(page)
 
 
-def test_chain__that_stands_still__can_be_waited_for_no_longer(cast: Cast, browser: Browser) -> None:
+def test_standing_chain_need_not_be_waited_for(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     with no_blocks(cast):
         send_a_sign_of_life(page)
@@ -173,9 +171,7 @@ CHECKED: Final = {"submit": "Have the upload checked"}
 
 
 @pytest.mark.parametrize("name", some("steps of a transaction", list(STEPS), 1))
-def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_done_once(
-    cast: Cast, browser: Browser, bounties: Bounties, name: str
-) -> None:
+def test_disturbed_step_is_done_once(cast: Cast, browser: Browser, bounties: Bounties, name: str) -> None:
     make, done = STEPS[name]
     act, wallet = make(bounties)
     page = opened(cast, browser, wallet, act.path)
@@ -215,9 +211,7 @@ def test_step__whose_transaction_is_cancelled_replaced_dropped_and_sped_up__is_d
     closed(page)
 
 
-def test_verdict__that_was_changed_elsewhere_meanwhile__is_warned_of(
-    cast: Cast, browser: Browser, bounties: Bounties
-) -> None:
+def test_verdict_changed_elsewhere_is_warned_of(cast: Cast, browser: Browser, bounties: Bounties) -> None:
     act = wallet_acts.judge(bounties)
     bounty, _ = bounties.judged()
     page = opened(cast, browser, act.who, act.path)

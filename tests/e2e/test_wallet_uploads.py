@@ -45,7 +45,7 @@ def uploaded_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str,
     return page, uploaded
 
 
-def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
+def test_lost_work_is_uploaded_before_it_is_recorded(
     cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
 ) -> None:
     """It was recorded as it was, and nobody could have opened it."""
@@ -66,9 +66,7 @@ def test_work__that_the_storage_loses_before_it_is_recorded__is_uploaded_again(
     closed(page)
 
 
-def test_work__that_the_storage_loses_while_it_is_sent__is_uploaded_before_it_is_sent_anew(
-    cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path
-) -> None:
+def test_work_lost_while_sent_is_uploaded_anew(cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path) -> None:
     """What was cancelled in the wallet was sent again without a word to the service."""
     (tmp_path / "answer.txt").write_text("Lost while it waited.\n", encoding="utf-8")
     page, uploaded = uploaded_on_the_page(cast, browser, bounty, "solver-3", tmp_path)

@@ -153,9 +153,7 @@ def to_the_escrow(cast: Cast, page: Page, folder: Path, title: str) -> None:
     page.press(SIGN)
 
 
-def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed(
-    cast: Cast, browser: Browser, tmp_path: Path
-) -> None:
+def test_refused_page_is_seen_before_signing(cast: Cast, browser: Browser, tmp_path: Path) -> None:
     deadline = cast.chain_time() + LONG_SECONDS
     path = challenge_page(tmp_path, submission_deadline=deadline, judging_window_seconds=JUDGING_SECONDS, title="Once")
     text = path.read_text(encoding="utf-8")
@@ -174,9 +172,7 @@ def test_poster__whose_page_the_rules_refuse__sees_why_before_anything_is_signed
 
 
 @pytest.mark.nightly
-def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
-    cast: Cast, browser: Browser, tmp_path: Path
-) -> None:
+def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser, tmp_path: Path) -> None:
     payer, holder = Wallet(), cast.stack.people.settler.wallet
     cast.stack.anvil.fund(payer.address)
     safe = make_safe(cast.stack.anvil.w3, payer, created=False)
@@ -198,7 +194,7 @@ def test_poster__whose_safe_is_not_there_yet__is_refused_and_goes_on_once_it_is(
 
 
 @pytest.mark.nightly
-def test_poster__whose_account_confirms_no_signature__is_refused(cast: Cast, browser: Browser, tmp_path: Path) -> None:
+def test_account_that_confirms_nothing_is_refused(cast: Cast, browser: Browser, tmp_path: Path) -> None:
     person, node = Wallet(), cast.stack.anvil
     node.fund(person.address)
     cast.stack.hub.token.transact(cast.stack.people.settler.wallet, "transfer", person.address, ESCROW)
@@ -251,7 +247,7 @@ def test_bounty__funded_and_submitted_to__is_on_chain(cast: Cast, played: Played
         ({"judging_window_seconds": "1"}, "judging_window_seconds: must be 5 to"),
     ],
 )
-def test_page__that_is_not_ready__is_refused_with_where_to_change_it_before_anything_is_signed(
+def test_unready_page_names_where_to_change_it(
     cast: Cast, browser: Browser, tmp_path: Path, changes: dict[str, str], text: str
 ) -> None:
     now = cast.chain_time()
@@ -297,7 +293,7 @@ def api(cast: Cast) -> Iterator[Server]:
     server.close()
 
 
-def test_api__that_states_something_else__gets_nothing_on_chain(
+def test_lying_api_gets_nothing_on_chain(
     cast: Cast, browser: Browser, offered: Funded, tmp_path: Path, api: Server
 ) -> None:
     page = opened(cast, browser, "solver-1", path_of(offered), api)
@@ -345,14 +341,14 @@ def test_connection__without_a_wallet__says_so(cast: Cast, browser: Browser) -> 
 
 
 @pytest.mark.skipif("SERVICE_FIREFOX" in os.environ, reason="NOT RUN: no driver turns scripts off in Firefox")
-def test_page__without_scripts__shows_all_but_the_button(cast: Cast, browser: Browser) -> None:
+def test_page_without_scripts_shows_all_but_the_button(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", scripts=False)
     assert "The current roster" in page.text()
     assert "Connect a wallet" not in page.text()
     closed(page)
 
 
-def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, browser: Browser) -> None:
+def test_wallet_on_another_chain_is_refused(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.connect()
     page.wait_alert("The wallet is on chain 1; this page acts on chain 31337 only.")
@@ -373,7 +369,7 @@ def test_wallet__on_another_chain__is_refused_until_it_switches(cast: Cast, brow
 
 
 @pytest.mark.nightly
-def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: Browser) -> None:
+def test_wallet_without_the_chain_is_given_it(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
     page.do("settings", changes={"deployment": {"chainId": 84_532, "hubAddress": cast.stack.hub.hub.address}})
@@ -387,7 +383,7 @@ def test_wallet__that_does_not_know_the_chain__is_given_it(cast: Cast, browser: 
 
 
 @pytest.mark.nightly
-def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(cast: Cast, browser: Browser) -> None:
+def test_wallet_without_a_private_chain_is_told(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3", chain_id=1))
     page.wallet(knows=[1])
     page.connect()
@@ -397,7 +393,7 @@ def test_wallet__that_does_not_know_a_chain_of_nobody__is_told_where_to_add_it(c
     closed(page)
 
 
-def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, browser: Browser) -> None:
+def test_locked_wallet_is_named(cast: Cast, browser: Browser) -> None:
     page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3"))
     page.wallet(locked=True)
     page.connect()
@@ -408,7 +404,7 @@ def test_wallet__that_is_locked__is_named_as_what_is_waited_for(cast: Cast, brow
     closed(page)
 
 
-def test_wallet__with_another_account_selected__is_asked_for_nothing(cast: Cast, browser: Browser) -> None:
+def test_other_account_is_asked_for_nothing(cast: Cast, browser: Browser) -> None:
     page = opened(cast, browser, "guardian-3", "/guardians")
     page.press("Show that you are there")
     page.wait("All details")
@@ -438,7 +434,7 @@ def test_wallet__that_declines__leaves_nothing_behind(cast: Cast, browser: Brows
 
 
 @pytest.mark.nightly
-def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast, browser: Browser) -> None:
+def test_silent_api_holds_up_nothing_else(cast: Cast, browser: Browser) -> None:
     with raw_server(lambda: ()) as silent:
         through = (cast.stack.api_base_url, silent.url.removesuffix("/v1/secret-key"))
         page = browser.open(f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-1"), api=through)
@@ -454,7 +450,7 @@ def test_api__that_never_answers__holds_up_nothing_that_needs_no_api(cast: Cast,
         ({"reveal_at": 1}, "reveal point: the service"),
     ],
 )
-def test_page__that_differs_from_the_chain__offers_nothing(
+def test_page_that_differs_offers_nothing(
     cast: Cast, browser: Browser, offered: Funded, changes: dict[str, object], text: str
 ) -> None:
     page = browser.open(f"{cast.stack.pages_url}{path_of(offered)}", wallet_of(cast, "solver-1"))
@@ -484,9 +480,7 @@ def test_node__that_does_not_have_the_hub__is_refused(cast: Cast, browser: Brows
     closed(page)
 
 
-def test_bounty__judged_claimed_and_opened__with_wallets_alone(
-    cast: Cast, browser: Browser, played: Played, tmp_path: Path
-) -> None:
+def test_bounty_is_judged_claimed_and_opened(cast: Cast, browser: Browser, played: Played, tmp_path: Path) -> None:
     cast.wait_for(played.funded.reveal_at)
     open_work(cast, browser, played, tmp_path)
     for name in ("guardian-1", "guardian-2"):
@@ -621,7 +615,7 @@ def assert_same_files(archive: bytes, directory: Path) -> None:
     assert "inert_.env_" in found
 
 
-def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, browser: Browser, played: Played) -> None:
+def test_bounty_without_work_is_refunded(cast: Cast, browser: Browser, played: Played) -> None:
     funded = played.idle
     cast.wait_for(funded.submission_deadline)
     assert cast.page_shows(funded, "Time is up")
@@ -650,9 +644,7 @@ def test_bounty__without_work__is_settled_by_anyone_and_refunded(cast: Cast, bro
 
 
 @pytest.mark.nightly
-def test_wallet__of_an_earlier_page__is_connected_without_a_click_until_that_is_ended(
-    cast: Cast, browser: Browser
-) -> None:
+def test_earlier_wallet_is_connected_again(cast: Cast, browser: Browser) -> None:
     url, wallet = f"{cast.stack.pages_url}/guardians", wallet_of(cast, "guardian-3")
     page = browser.open(url, wallet, fresh=True, remembers=True)
     assert "Connect a wallet" in page.text("#chip")

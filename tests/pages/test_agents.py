@@ -11,7 +11,7 @@ from tests.pages.conftest import VARIABLES, Pages, configured
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def test_agents_page__is_the_document_without_links_to_others(pages: Pages) -> None:
+def test_agents_page_is_the_document(pages: Pages) -> None:
     answer = pages.client.get("/agents.md")
     assert (answer.status_code, answer.content_type) == (200, "text/markdown; charset=utf-8")
     page = answer.get_data(as_text=True)
@@ -21,7 +21,7 @@ def test_agents_page__is_the_document_without_links_to_others(pages: Pages) -> N
     assert len(page) > 0.95 * len((DOCS / "agents.md").read_text(encoding="utf-8"))
 
 
-def test_llms__names_the_page_and_the_api_by_their_addresses(pages: Pages) -> None:
+def test_llms_names_page_and_api(pages: Pages) -> None:
     text = pages.client.get("/llms.txt").get_data(as_text=True)
     assert "(http://bounties.example/agents.md)" in text
     assert "(http://bounties.example/api/openapi.json)" in text
@@ -31,7 +31,7 @@ def test_security__without_a_contact__is_not_there(pages: Pages) -> None:
     assert pages.client.get("/.well-known/security.txt").status_code == 404
 
 
-def test_security__with_a_contact__names_it_and_expires() -> None:
+def test_security_names_the_contact_and_expires() -> None:
     contacted = Pages(variables={**VARIABLES, "SERVICE_SECURITY_CONTACT": "mailto:security@bounties.example"})
     lines = contacted.client.get("/.well-known/security.txt").get_data(as_text=True).splitlines()
     assert lines[0] == "Contact: mailto:security@bounties.example"

@@ -136,7 +136,7 @@ def test_page__in_a_browser__shows_nothing_wrong(visit: Visit, findings: dict[st
     assert findings[visit.name] == []
 
 
-def test_corpus__as_it_is_visited__is_rendered_as_a_page() -> None:
+def test_corpus_is_rendered_as_a_page() -> None:
     html = Pages(hostile(), OwnClock(step=0.0)).get("/bounties/1").get_data(as_text=True)
     assert html.count('class="picture"') > 5
     assert "Acceptance criteria" in html
@@ -144,13 +144,11 @@ def test_corpus__as_it_is_visited__is_rendered_as_a_page() -> None:
 
 
 @pytest.mark.parametrize("visit", list(hostile_visits()), ids=lambda visit: visit.name)
-def test_hostile_page__in_a_browser__runs_loads_and_frames_nothing(
-    visit: Visit, findings: dict[str, list[str]]
-) -> None:
+def test_hostile_page_runs_and_loads_nothing(visit: Visit, findings: dict[str, list[str]]) -> None:
     assert findings[visit.name] == []
 
 
-def test_bad_page__in_a_browser__is_found_wrong_in_every_way(findings: dict[str, list[str]]) -> None:
+def test_bad_page_is_found_wrong_in_every_way(findings: dict[str, list[str]]) -> None:
     kinds = {found.partition(":")[0].partition(" by ")[0] for found in findings["bad"]}
     wanted = {"console", "error", "dialog", "request", "axe", "wider than the window", "cookies", "not loaded"}
     assert wanted <= kinds

@@ -41,7 +41,7 @@ def seen_on(browser: Browser, url: str) -> tuple[list[int], list[str]]:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_page__in_this_engine__loads_and_keeps_its_width(browser: Browser, origin: str, path: str) -> None:
+def test_page_loads_and_keeps_its_width(browser: Browser, origin: str, path: str) -> None:
     assert seen_on(browser, origin + path) == ([0, 0], [])
 
 

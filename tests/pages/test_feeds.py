@@ -45,7 +45,7 @@ def entries(pages: Pages, path: str) -> dict[str, str]:
     return found
 
 
-def test_feed__of_one_bounty__has_everything_that_happened(lived: Pages) -> None:
+def test_feed_of_a_bounty_has_everything(lived: Pages) -> None:
     title = "Awarded <b>work</b> & more"
     assert entries(lived, "/bounties/1/feed") == {
         f"1:claim:winner_award:{SOLVERS[0]}": f"Paid: {title}",
@@ -58,7 +58,7 @@ def test_feed__of_one_bounty__has_everything_that_happened(lived: Pages) -> None
     }
 
 
-def test_feed__of_all_and_of_one_account__have_what_concerns_them(lived: Pages) -> None:
+def test_feeds_have_what_concerns_them(lived: Pages) -> None:
     assert {name.partition(":")[2] for name in entries(lived, "/feed") if name.startswith("2:")} == {"created"}
     assert set(entries(lived, f"/people/{SOLVERS[0]}/feed")) == {
         f"1:submission:{SOLVERS[0]}", f"2:submission:{SOLVERS[0]}", "1:decided", f"1:claim:winner_award:{SOLVERS[0]}",
@@ -66,7 +66,7 @@ def test_feed__of_all_and_of_one_account__have_what_concerns_them(lived: Pages) 
     assert set(entries(lived, f"/people/{POSTER}/feed")) == {"1:created", "2:created", "1:decided"}
 
 
-def test_ending__in_any_feed__has_the_time_at_which_it_was_settled(lived: Pages) -> None:
+def test_ending_has_the_time_of_its_settlement(lived: Pages) -> None:
     silent = lived.ledger.add(deadline=NOW - 90_000, submitted=[SOLVERS[0]])
     silent.outcome, silent.reason = Outcome.NO_VALID_SUBMISSION, SettlementReason.GUARDIANS_SILENT
     judged, settled = NOW - 299, NOW - 60
@@ -76,7 +76,7 @@ def test_ending__in_any_feed__has_the_time_at_which_it_was_settled(lived: Pages)
         assert endings == {number: judged if number == 1 else settled for number in numbers}
 
 
-def test_feed_of_all__has_an_old_bounty_that_ended_though_nobody_judged_or_claimed_it(pages: Pages) -> None:
+def test_feed_has_an_old_bounty_that_ended(pages: Pages) -> None:
     old = pages.ledger.add(deadline=NOW - 90_000, created_at=NOW - 900_000)
     old.outcome, old.reason = Outcome.NO_VALID_SUBMISSION, SettlementReason.NO_SUBMISSIONS
     for _ in range(FEED_LENGTH):
@@ -84,7 +84,7 @@ def test_feed_of_all__has_an_old_bounty_that_ended_though_nobody_judged_or_claim
     assert {"1:created", "1:decided"} & set(entries(pages, "/feed")) == {"1:decided"}
 
 
-def test_title__of_a_bounty_whose_number_a_reorg_gave_to_another__is_its_own(pages: Pages) -> None:
+def test_title_of_a_reused_number_is_its_own(pages: Pages) -> None:
     for title in ("The first", "Another"):
         pages.ledger.bounties[BountyId(1)] = Bounty(BountyId(1), page=page_of(title=title))
         assert entries(pages, "/feed") == {"1:created": f"New: {title}"}
@@ -99,14 +99,14 @@ def test_lost_work__that_somebody_copied__is_lost_once(pages: Pages, monkeypatch
     assert len(lost) == 2
 
 
-def test_feed__of_more_submissions_than_are_read__has_the_newest(pages: Pages) -> None:
+def test_feed_has_the_newest_submissions(pages: Pages) -> None:
     """Those of the lowest addresses were read, which anybody can have."""
     newest = parse_address("0x" + "00" * 19 + "01")
     pages.ledger.add(submitted=[*(account(f"solver {number}") for number in range(1_000)), newest])
     assert f"1:submission:{newest}" in entries(pages, "/bounties/1/feed")
 
 
-def test_tags__of_a_page__are_links_of_the_list_and_categories_of_its_feed(pages: Pages) -> None:
+def test_tags_are_links_and_categories(pages: Pages) -> None:
     pages.ledger.add(page=page_of(title="Tagged", tags="parser, csv"))
     pages.ledger.add(page=page_of(title="Plain"))
     tagged = [[each.term for each in entry.get("tags", ())] for entry in atom(pages, "/feed").entries]
@@ -118,14 +118,14 @@ def test_tags__of_a_page__are_links_of_the_list_and_categories_of_its_feed(pages
     assert "is not a tag" in pages.text("/?tag=no+tag")
 
 
-def test_entry__of_a_feed__leads_to_its_page_at_its_time(lived: Pages) -> None:
+def test_entry_leads_to_its_page(lived: Pages) -> None:
     (decided,) = (each for each in atom(lived, "/bounties/1/feed").entries if each.id.endswith(":decided"))
     assert decided.link == f"{ORIGIN}/bounties/1"
     assert calendar.timegm(decided.updated_parsed) == NOW - 299
     assert decided.summary == f"Awarded to {SOLVERS[0]}."
 
 
-def test_entry__after_a_reorg__is_the_same_one_corrected(lived: Pages) -> None:
+def test_entry_after_a_reorg_is_corrected(lived: Pages) -> None:
     before = {each.id: each for each in atom(lived, "/bounties/2/feed").entries}
     lived.ledger.bounties[max(lived.ledger.bounties)].created_at += 12
     after = {each.id: each for each in atom(lived, "/bounties/2/feed").entries}
@@ -140,7 +140,7 @@ def test_feed__unchanged__is_not_sent_again(lived: Pages) -> None:
         assert lived.get(path, **{"If-None-Match": etag}).status_code == 304
 
 
-def test_feed__of_nothing_and_of_no_bounty__is_empty_and_absent() -> None:
+def test_feed_of_nothing_is_empty() -> None:
     empty = Pages(Ledger())
     found = atom(empty, "/feed")
     assert (found.entries, found.feed.updated) == ([], "1970-01-01T00:00:00+00:00")
@@ -156,7 +156,7 @@ def test_feed__of_a_hostile_title__is_well_formed_text(pages: Pages) -> None:
 
 
 @pytest.mark.attack
-def test_title__that_is_hostile__is_readable_in_feeds_and_previews(pages: Pages) -> None:
+def test_hostile_title_is_readable_in_feeds(pages: Pages) -> None:
     for title in HOSTILE.values():
         pages.ledger.add(page=page_of(title=title))
     shown = {readable_line(title) for title in HOSTILE.values()}

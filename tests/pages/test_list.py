@@ -42,7 +42,7 @@ def titles(pages: Pages, path: str) -> list[str]:
      (f"guardian={GUARDIANS[0]}", ["Other", "Soon", "Rich"]), (f"guardian={POSTER}", []),
      (f"poster={POSTER}&sort=award&min_award=1", ["Rich", "Soon"])],
 )  # fmt: skip
-def test_list__with_a_search__shows_what_is_found_and_how_much(market: Pages, query: str, found: list[str]) -> None:
+def test_search_shows_what_is_found(market: Pages, query: str, found: list[str]) -> None:
     assert titles(market, f"/?{query}") == found
     count = "1 bounty" if len(found) == 1 else f"{len(found) or 'No'} bounties"
     assert count in market.text(f"/?{query}")
@@ -53,9 +53,7 @@ def test_list__with_a_search__shows_what_is_found_and_how_much(market: Pages, qu
     [("from=2027-01-16", 0, True), ("from=2027-01-16", -1, False), ("until=2027-01-15", -1, True),
      ("until=2027-01-15", 0, False)],
 )  # fmt: skip
-def test_deadline__at_the_edge_of_a_day__belongs_to_its_own_day(
-    pages: Pages, day: str, seconds: int, is_found: bool
-) -> None:
+def test_deadline_belongs_to_its_own_day(pages: Pages, day: str, seconds: int, is_found: bool) -> None:
     pages.ledger.add(deadline=1_800_057_600 + seconds)  # 16 January 2027, 00:00 UTC
     assert titles(pages, f"/?{day}") == (["A fast parser"] if is_found else [])
 
@@ -67,7 +65,7 @@ def test_deadline__at_the_edge_of_a_day__belongs_to_its_own_day(
      ("from", "2030-02-30"), ("until", "0000-01-01"), ("until", "20300101"), ("poster", "0x12"), ("solver", "alice"),
      ("guardian", POSTER[:-1] + "g"), ("search", "<script>" + "x" * 200)],
 )  # fmt: skip
-def test_value__that_cannot_be_read__is_answered_beside_its_field(market: Pages, field: str, text: str) -> None:
+def test_bad_value_is_answered_beside_its_field(market: Pages, field: str, text: str) -> None:
     address = f"/?sort=award&{field}={quote(text)}"
     html = market.get(address).get_data(as_text=True)
     assert f'id="{field}-problem"' in html
@@ -83,22 +81,20 @@ def test_value__that_cannot_be_read__is_answered_beside_its_field(market: Pages,
      ("show", "show=nothing"), ("cursor", "cursor=x"),
      ("cursor", f"sort=award&cursor={Cursor(BountySort.NEWEST, 0, 3).to_text()}")],
 )  # fmt: skip
-def test_values__that_contradict_or_name_nothing__are_a_notice_and_no_error(
-    market: Pages, field: str, query: str
-) -> None:
+def test_contradicting_values_are_a_notice(market: Pages, field: str, query: str) -> None:
     html = market.get(f"/?{query}").get_data(as_text=True)
     assert "Not everything was understood" in text_of(html)
     assert (f'id="{field}-problem"' in html) == (field not in {"show", "cursor"})
     assert "Not everything was understood" not in market.text("/?min_award=2&max_award=3&sort=award")
 
 
-def test_form__with_empty_fields__leads_to_the_one_address_of_its_state(market: Pages) -> None:
+def test_empty_fields_lead_to_one_address(market: Pages) -> None:
     answer = market.get("/?show=open&search=&sort=award&min_award=1.5&poster=")
     assert (answer.status_code, answer.headers["Location"]) == (303, "/?min_award=1.5&sort=award")
     assert market.get("/?search=&sort=").headers["Location"] == "/"
 
 
-def test_list__longer_than_a_page__goes_on_at_the_cursor_with_its_filters(pages: Pages) -> None:
+def test_long_list_goes_on_with_its_filters(pages: Pages) -> None:
     for _ in range(25):
         pages.ledger.add()
     html = pages.get("/?sort=award&min_award=1").get_data(as_text=True)
@@ -111,7 +107,7 @@ def test_list__longer_than_a_page__goes_on_at_the_cursor_with_its_filters(pages:
     assert '<a rel="first" href="/?min_award=1&amp;sort=award"' in second
 
 
-def test_title__of_a_page_nobody_published__is_the_number(pages: Pages) -> None:
+def test_title_of_an_unpublished_page_is_the_number(pages: Pages) -> None:
     pages.ledger.add(is_published=False)
     assert "Bounty 1, whose page cannot be shown" in pages.text("/")
 
@@ -124,7 +120,7 @@ def test_title__of_a_stranger__is_harmless(pages: Pages, title: str) -> None:
     assert "\u202e" not in answer.get_data(as_text=True)
 
 
-def test_token__with_decimals_that_no_token_has__costs_nothing(pages: Pages) -> None:
+def test_absurd_decimals_cost_nothing(pages: Pages) -> None:
     pages.ledger.add()
     hub = hub_constants()
     pages.constants["hub"] = replace(hub, token=replace(hub.token, decimals=900_000_000))

@@ -43,7 +43,7 @@ def check_harmless(html: str) -> None:
             assert parts.hostname or parts.scheme == "mailto"
 
 
-def test_corpus__as_a_whole__has_a_hundred_cases_of_each_kind_together() -> None:
+def test_corpus_has_a_hundred_cases_of_each_kind() -> None:
     assert len(CASES) >= 100
     assert len(set(CASES.values())) == len(CASES)
 
@@ -55,15 +55,13 @@ def test_case__rendered__is_harmless(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case__as_html__is_harmless_by_the_sanitizer_alone(name: str) -> None:
+def test_case_is_harmless_by_the_sanitizer_alone(name: str) -> None:
     check_harmless(sanitized(CASES[name]))
     check_harmless(sanitized(f"<div>{CASES[name]}</div><p>{CASES[name] * 2}"))
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_case__rendered_without_the_sanitizer__has_no_element_of_its_own(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_case_without_the_sanitizer_has_no_element(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(markdown, "sanitized", lambda html: html)
     for found in elements(render(CASES[name])):
         assert found.tag in ELEMENTS
@@ -74,7 +72,7 @@ def test_case__rendered_without_the_sanitizer__has_no_element_of_its_own(
 
 
 @pytest.mark.parametrize("name", LARGE)
-def test_large_case__rendered__is_harmless_and_hides_nothing(name: str) -> None:
+def test_large_case_is_harmless_and_hides_nothing(name: str) -> None:
     made = render(LARGE[name])
     assert "hidden" not in LARGE[name] or "hidden" in made
     assert len(made) < 2 * 1024 * 1024
@@ -90,7 +88,7 @@ def test_link__to_elsewhere__shows_where_it_leads() -> None:
 
 
 @pytest.mark.attack
-def test_link__to_a_mail_with_parameters__shows_all_of_them() -> None:
+def test_mail_link_shows_all_its_parameters() -> None:
     made = render(
         "[Ask the Poster](mailto:poster@b.example?bcc=x@attacker.example&subject=My%20key&body=Here%20it%20is)"
     )
@@ -102,13 +100,13 @@ def test_link__to_this_origin_or_nowhere__is_text() -> None:
         assert "<a" not in render(f"[x]({target})")
 
 
-def test_picture__of_a_stranger__is_named_and_not_loaded() -> None:
+def test_picture_is_named_and_not_loaded() -> None:
     made = render("![A cat](https://attacker.example/cat.png)")
     assert "picture, not loaded: A cat" in made
     assert "<img" not in made
 
 
-def test_heading__of_a_body__is_below_those_of_the_page_and_skips_none() -> None:
+def test_headings_are_below_the_pages() -> None:
     assert re.findall(r"<(h\d)>", render("# a\n\n#### b\n\n## c\n\n###### d\n")) == ["h3", "h4", "h4", "h5"]
     assert re.findall(r"<(h\d)>", render("###### a\n\n# b\n")) == ["h3", "h3"]
 
@@ -139,7 +137,7 @@ def test_heading__of_a_body__is_below_those_of_the_page_and_skips_none() -> None
         ("mailto:a@b.example?body=%E2%80%AEevil", "a@b.example?body=[U+202E]evil"),
     ],
 )
-def test_address__of_a_link__leads_openly_elsewhere_or_is_none(address: str, target: str | None) -> None:
+def test_link_leads_openly_elsewhere_or_is_none(address: str, target: str | None) -> None:
     assert outside_link(address) == target
 
 
@@ -150,7 +148,7 @@ def test_word__that_nobody_reads__is_cut_and_counted() -> None:
     assert "more characters" in shortened("長" * 4_000)
 
 
-def test_title__with_markup__is_text_in_the_list_and_on_its_page(pages: Pages) -> None:
+def test_title_with_markup_is_text(pages: Pages) -> None:
     pages.ledger.add(page=page_of(title="Pays <script>alert(1)</script>"))
     for path in ("/", "/bounties/1"):
         html = pages.get(path).get_data(as_text=True)

@@ -63,7 +63,7 @@ STAGES = {
 
 
 @pytest.mark.parametrize("label", STAGES)
-def test_bounty__in_each_stage__is_named_on_its_page_and_in_the_list(pages: Pages, label: str) -> None:
+def test_bounty_in_each_stage_is_named(pages: Pages, label: str) -> None:
     STAGES[label](pages.ledger.add())
     shown = pages.text("/bounties/1")
     assert f"State {label}" in shown
@@ -76,14 +76,14 @@ def test_bounty__in_each_stage__is_named_on_its_page_and_in_the_list(pages: Page
     [("open", {"Open for work"}), ("judging", {"Work is sealed", "Being judged", "Time is up"}),
      ("decided", {"Awarded", "Not awarded"}), ("all", set(STAGES))],
 )  # fmt: skip
-def test_list__with_a_filter__shows_those_bounties_only(pages: Pages, show: str, labels: set[str]) -> None:
+def test_filter_shows_those_bounties_only(pages: Pages, show: str, labels: set[str]) -> None:
     for label, change in STAGES.items():
         change(pages.ledger.add(page=page_of(title=f"The title of {label}")))
     shown = pages.text(f"/?show={show}")
     assert {label for label in STAGES if f"The title of {label}" in shown} == labels
 
 
-def test_money__of_an_open_bounty__is_what_each_ending_pays(pages: Pages) -> None:
+def test_money_of_an_open_bounty_is_of_each_ending(pages: Pages) -> None:
     pages.ledger.add()
     shown = pages.text("/bounties/1")
     assert "A Submission is awarded Winner 24 USDC Poster 0 USDC Guardians 0.75 USDC Protocol 0.25 USDC" in shown
@@ -91,7 +91,7 @@ def test_money__of_an_open_bounty__is_what_each_ending_pays(pages: Pages) -> Non
     assert "No Guardian judges in time Winner 0 USDC Poster 25 USDC Guardians 0 USDC Protocol 0 USDC" in shown
 
 
-def test_head__of_an_ended_bounty__is_a_sentence_and_what_is_to_be_claimed(pages: Pages) -> None:
+def test_head_of_an_ended_bounty_is_a_sentence(pages: Pages) -> None:
     won, lost = pages.ledger.add(), pages.ledger.add()
     awarded(won)
     silent(lost)
@@ -114,7 +114,7 @@ def test_values__are_written_as_the_scripts_write_them() -> None:
         assert formatting.amount(int(value), TokenDescription(ZERO_ADDRESS, "USDC", decimals)) == text
 
 
-def test_money__of_a_final_bounty__shows_who_has_claimed(pages: Pages) -> None:
+def test_money_of_a_final_bounty_shows_claims(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)
     bounty.claims = [(AmountKind.WINNER_AWARD, SOLVERS[0], 24_000_000)]
@@ -138,21 +138,21 @@ def test_challenge__of_other_bytes__is_never_shown(pages: Pages, task: str) -> N
     assert pages.get("/bounties/1/challenge.md").status_code == 404
 
 
-def test_challenge__of_verified_bytes_that_are_no_page__is_shown_as_text(pages: Pages) -> None:
+def test_verified_bytes_that_are_no_page_are_text(pages: Pages) -> None:
     pages.ledger.add(page=b"<script>alert(1)</script> no page")
     answer = pages.get("/bounties/1").get_data(as_text=True)
     assert "&lt;script&gt;alert(1)&lt;/script&gt; no page" in answer
     assert "not in the form of a challenge page" in text_of(answer)
 
 
-def test_challenge__saved__is_the_exact_bytes_as_plain_text(pages: Pages) -> None:
+def test_saved_challenge_is_the_exact_bytes(pages: Pages) -> None:
     bounty = pages.ledger.add(page=page_of(body="<b>é</b>\n"))
     answer = pages.get("/bounties/1/challenge.md")
     assert answer.data == bounty.page
     assert answer.mimetype == "text/plain"
 
 
-def test_terms__that_differ_from_the_chain__warn_before_anything_else(pages: Pages) -> None:
+def test_terms_that_differ_warn_first(pages: Pages) -> None:
     pages.ledger.add(deadline=NOW + 7_200)
     shown = pages.text("/bounties/1")
     assert "The page states other terms than the chain" in shown
@@ -160,7 +160,7 @@ def test_terms__that_differ_from_the_chain__warn_before_anything_else(pages: Pag
 
 
 @pytest.mark.spec(171)
-def test_verdicts__with_reasons__show_what_hashes_to_the_chain_only(pages: Pages) -> None:
+def test_reasons_shown_hash_to_the_chain(pages: Pages) -> None:
     bounty = pages.ledger.add()
     judging(bounty)
     bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "The first *reasons*.\n", at=NOW - 30)
@@ -189,7 +189,7 @@ def test_verdict__of_no_document__says_so(pages: Pages) -> None:
     assert shown.count("nobody has published a text that matches what this Guardian recorded.") == 1
 
 
-def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -> None:
+def test_verdict_for_another_bounty_is_marked(pages: Pages) -> None:
     bounty, other = pages.ledger.add(), pages.ledger.add(page=page_of(title="Other"))
     for each in (bounty, other):
         judging(each)
@@ -199,7 +199,7 @@ def test_verdict__whose_document_names_another_bounty__is_marked(pages: Pages) -
     assert "These reasons do not name this bounty and this Verdict in the required form." in pages.text("/bounties/1")
 
 
-def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: Pages) -> None:
+def test_replaced_verdict_is_shown(pages: Pages) -> None:
     bounty = pages.ledger.add()
     judging(bounty)
     bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "Good.\n", at=NOW - 90)
@@ -215,7 +215,7 @@ def test_verdict__that_was_replaced__is_shown_with_what_it_was_and_when(pages: P
     assert f"an award to {SOLVERS[0]}; now, no valid Submission" in entry.summary
 
 
-def test_lost_work__is_marked_with_the_next_step_until_it_is_put_back(pages: Pages) -> None:
+def test_lost_work_is_marked_until_it_is_back(pages: Pages) -> None:
     pages.ledger.add(submitted=[SOLVERS[0], SOLVERS[1]], lost={SOLVERS[1]})
     shown = pages.text("/bounties/1")
     assert shown.count("Sealed bytes lost") == 1
@@ -242,7 +242,7 @@ def test_finality__of_a_young_block__is_said_by_times(pages: Pages) -> None:
     assert "The terms of this bounty cannot change any more" in pages.text("/bounties/3")
 
 
-def test_title_and_text__of_a_poster__are_in_the_language_that_the_page_names(pages: Pages) -> None:
+def test_text_is_in_the_language_it_names(pages: Pages) -> None:
     pages.ledger.add(page=page_of(title="Schnell").replace(b"language: en", b"language: de"))
     html = pages.get("/bounties/1").get_data(as_text=True)
     for start in ('<h1 lang="de">', '<p class="lead" lang="de">', '<ul lang="de">'):
@@ -286,7 +286,7 @@ def test_person__with_work_to_do__sees_it_first(pages: Pages) -> None:
     assert "Claim the protocol fee" not in pages.text(f"/people/{account('fees')}")
 
 
-def test_guardian__with_many_newer_bounties__has_the_one_to_be_judged_now_first(pages: Pages) -> None:
+def test_guardian_has_the_bounty_to_judge_first(pages: Pages) -> None:
     judging(pages.ledger.add(page=page_of(title="To judge")))
     due(pages.ledger.add(page=page_of(title="Without work")))
     for _ in range(101):
@@ -297,7 +297,7 @@ def test_guardian__with_many_newer_bounties__has_the_one_to_be_judged_now_first(
     assert "more bounties than are looked at here" in shown
 
 
-def test_person__with_an_older_award_than_is_shown__has_it_to_claim(pages: Pages) -> None:
+def test_person_with_an_older_award_can_claim_it(pages: Pages) -> None:
     awarded(pages.ledger.add(page=page_of(title="Won long ago")))
     for _ in range(51):
         pages.ledger.add(submitted=[SOLVERS[0]])
@@ -306,7 +306,7 @@ def test_person__with_an_older_award_than_is_shown__has_it_to_claim(pages: Pages
     assert "more bounties than are looked at" not in shown
 
 
-def test_person__with_more_bounties_than_are_read__has_it_said(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_person_with_many_bounties_is_told(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.pages.person.MOST_OF_PERSON", 2)
     pages.ledger.add(submitted=[SOLVERS[0]])
     assert "more bounties than are looked at" not in pages.text(f"/people/{SOLVERS[0]}")
@@ -314,9 +314,7 @@ def test_person__with_more_bounties_than_are_read__has_it_said(pages: Pages, mon
     assert "more bounties than are looked at" in pages.text(f"/people/{SOLVERS[0]}")
 
 
-def test_person__with_more_claims_than_are_read__has_nothing_older_to_claim_again(
-    pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_person_with_many_claims_claims_none_again(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("service_api.pages.person.MOST_OF_PERSON", 2)
     bounties = [pages.ledger.add(page=page_of(title=f"Won as number {number}")) for number in range(3)]
     for bounty in bounties:
@@ -327,7 +325,7 @@ def test_person__with_more_claims_than_are_read__has_nothing_older_to_claim_agai
     assert "more bounties than are looked at" in shown
 
 
-def test_poster__of_a_bounty_whose_time_is_up__has_to_settle_it(pages: Pages) -> None:
+def test_poster_has_a_bounty_to_settle(pages: Pages) -> None:
     due(pages.ledger.add(page=page_of(title="No work came")))
     judging(pages.ledger.add(page=page_of(title="In the works")))
     shown = pages.text(f"/people/{POSTER}")
@@ -336,7 +334,7 @@ def test_poster__of_a_bounty_whose_time_is_up__has_to_settle_it(pages: Pages) ->
     assert "In the works Settle" not in shown
 
 
-def test_guardian__of_a_bounty_that_no_quorum_judged__has_to_settle_it(pages: Pages) -> None:
+def test_guardian_has_a_bounty_to_settle(pages: Pages) -> None:
     bounty = pages.ledger.add(page=page_of(title="No quorum"), deadline=NOW - 9_000, submitted=[SOLVERS[0]])
     bounty.judge(0, VerdictKind.AWARDED, SOLVERS[0], "It does.\n", at=NOW - 5_000)
     to_settle = "No quorum Settle the bounty, then claim the "
@@ -346,19 +344,19 @@ def test_guardian__of_a_bounty_that_no_quorum_judged__has_to_settle_it(pages: Pa
         assert "Settle the bounty" not in pages.text(f"/people/{other}")
 
 
-def test_person__of_a_bounty_whose_guardians_all_judged__waits_for_no_refund(pages: Pages) -> None:
+def test_person_waits_for_no_refund_of_nothing(pages: Pages) -> None:
     bounty = pages.ledger.add()
     awarded(bounty)
     bounty.judge(2, VerdictKind.AWARDED, SOLVERS[0], "It does.\n", at=NOW - 310)
     assert "Claim the refund" not in pages.text(f"/people/{POSTER}")
 
 
-def test_person__whose_share_rounds_down_to_nothing__waits_for_none(pages: Pages) -> None:
+def test_person_waits_for_no_share_of_nothing(pages: Pages) -> None:
     awarded(pages.ledger.add(escrow=TokenAmount(60)))
     assert "Claim the fee" not in pages.text(f"/people/{GUARDIANS[0]}")
 
 
-def test_person__with_a_history__shows_what_it_did_and_that_accounts_cost_nothing(pages: Pages) -> None:
+def test_person_shows_what_it_did(pages: Pages) -> None:
     bounty = pages.ledger.add(page=page_of(title="One"), deadline=NOW - 1_200)
     bounty.submitted = [SOLVERS[0], SOLVERS[1]]
     bounty.award(SOLVERS[0], at=NOW - 300)
@@ -375,7 +373,7 @@ def test_person__nobody_knows__has_an_empty_page(pages: Pages) -> None:
     assert pages.text(f"/people/{account('nobody')}").count("Nothing.") == 5
 
 
-def test_person__in_another_spelling__is_led_to_the_one_address(pages: Pages) -> None:
+def test_person_in_another_spelling_is_led_on(pages: Pages) -> None:
     answer = pages.get(f"/people/0x{POSTER[2:].upper()}")
     assert (answer.status_code, answer.headers["Location"]) == (301, f"/people/{POSTER}")
 
@@ -423,7 +421,7 @@ def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> No
     [("/bounties", "/"), ("/bounties/", "/bounties"), ("/people", "/find"), ("/people/", "/people"),
      ("/bounties/1/", "/bounties/1"), ("/guardians/", "/guardians"), ("/bounties/99/", "/bounties/99")],
 )  # fmt: skip
-def test_path__that_is_cut_off_or_ends_with_a_slash__leads_on(pages: Pages, path: str, place: str) -> None:
+def test_cut_off_path_leads_on(pages: Pages, path: str, place: str) -> None:
     answer = pages.get(path)
     assert (answer.status_code, answer.headers["Location"]) == (301, place)
 
@@ -437,7 +435,7 @@ def test_query__nobody_knows__is_refused_everywhere(pages: Pages, path: str) -> 
 
 
 @pytest.mark.parametrize("path", [*EVERY_PAGE, "/nothing", "/feed.atom"])
-def test_answer__whatever_it_is__has_the_policy_and_no_cookie(pages: Pages, path: str) -> None:
+def test_every_answer_has_the_policy_and_no_cookie(pages: Pages, path: str) -> None:
     pages.ledger.add()
     pages.clock.step = 0.0
     for _ in range(2):  # the second is a kept one
@@ -453,7 +451,7 @@ def test_answer__whatever_it_is__has_the_policy_and_no_cookie(pages: Pages, path
 
 
 @pytest.mark.parametrize("path", [path for path in EVERY_PAGE if not path.endswith(".md")])
-def test_page__as_html__names_only_this_origin_and_needs_no_script(pages: Pages, path: str) -> None:
+def test_page_names_only_this_origin(pages: Pages, path: str) -> None:
     awarded(pages.ledger.add())
     html = pages.get(path).get_data(as_text=True)
     text_of(html)
@@ -499,7 +497,7 @@ def test_page__asked_for_often__is_made_once(pages: Pages) -> None:
     assert pages.get("/bounties/1").data == first
 
 
-def test_strangers__over_their_budget__get_a_page_that_says_so(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strangers_over_budget_get_a_page(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("time.thread_time", lambda: 0.0)  # a request that takes long counts as several
     pages = Pages(pages.ledger, variables=pages.variables | {"SERVICE_BUDGET_FACTOR": "1"})
     pages.clock.step = 0.0

@@ -33,7 +33,7 @@ def visited(browser: Browser, url: str, zone: str, *, scripts: bool = True) -> P
     return page
 
 
-def test_times__are_by_the_readers_clock_and_in_utc_on_request(browser: Browser, origin: str) -> None:
+def test_times_are_by_the_readers_clock(browser: Browser, origin: str) -> None:
     page = visited(browser, f"{origin}/bounties/1", "Asia/Tokyo")
     shown = page.wait(TOKYO)
     assert UTC not in shown
@@ -46,9 +46,7 @@ def test_times__are_by_the_readers_clock_and_in_utc_on_request(browser: Browser,
 
 
 @pytest.mark.parametrize(("zone", "scripts"), [("UTC", True), ("Asia/Tokyo", False)])
-def test_times__of_a_reader_in_utc_or_without_scripts__are_as_written(
-    browser: Browser, origin: str, zone: str, scripts: bool
-) -> None:
+def test_times_without_scripts_are_as_written(browser: Browser, origin: str, zone: str, scripts: bool) -> None:
     page = visited(browser, f"{origin}/bounties/1", zone, scripts=scripts)
     assert "Show times" not in page.wait(UTC)
     page.close()

@@ -24,7 +24,7 @@ def lived(pages: Pages) -> Pages:
     return pages
 
 
-def test_announcements__of_the_owner__are_on_the_status_page_until_they_are_in_effect(pages: Pages) -> None:
+def test_announcements_are_on_the_status_page(pages: Pages) -> None:
     nothing = "Nothing: roster, delivery key and owner stay as they are."
     assert nothing in pages.text("/deployment")
     roster = {"version": 2, "guardian_roster_hash": hash_of("roster"), "quorum": 2, "effective_from": NOW + 3_600}
@@ -43,7 +43,7 @@ def test_announcements__of_the_owner__are_on_the_status_page_until_they_are_in_e
     assert "Ownership offered to" in shown
 
 
-def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: Pages) -> None:
+def test_figures_are_on_list_and_status(lived: Pages) -> None:
     figures = "Held in escrow 150.75 USDC Paid out 24.25 USDC"
     assert f"{figures} Open for work 1 Being judged 3 Decided 3" in lived.text("/")
     shown = lived.text("/deployment")
@@ -55,7 +55,7 @@ def test_figures__of_the_deployment__are_on_the_list_and_the_status_page(lived: 
     assert "Everything answers" in shown
 
 
-def test_chain__without_a_new_block__is_said_on_every_page_and_that_of_publishing(pages: Pages) -> None:
+def test_standing_chain_is_said_on_every_page(pages: Pages) -> None:
     pages.ledger.add()
     pages.ledger.head_time = UnixSeconds(NOW - STANDS_STILL_SECONDS)
     title = "The chain makes no new block"
@@ -70,7 +70,7 @@ def test_chain__without_a_new_block__is_said_on_every_page_and_that_of_publishin
     assert f"{title} Index" in pages.text("/deployment")  # its own state, too
 
 
-def test_chain__that_nobody_looked_at__is_said_nothing_of(pages: Pages) -> None:
+def test_chain_nobody_looked_at_is_not_mentioned(pages: Pages) -> None:
     pages.ledger.head_time, pages.ledger.is_behind = UnixSeconds(NOW - 900), True
     shown = pages.text("/")
     assert "The chain makes no new block" not in shown

@@ -38,11 +38,11 @@ def settings(folder: Path, language: str) -> dict[str, str]:
     return {**VARIABLES, "SERVICE_PAGES_LANGUAGE": language, "SERVICE_PAGES_CATALOGUES": str(folder)}
 
 
-def test_catalogue__has_the_texts_in_a_form_that_tools_read() -> None:
+def test_catalogue_can_be_read_by_tools() -> None:
     assert len(read_po(io.BytesIO(pot()), abort_invalid=True)) > 300
 
 
-def test_wheel__holds_the_catalogue_and_the_translations_beside_it(tmp_path: Path) -> None:
+def test_wheel_holds_the_catalogue(tmp_path: Path) -> None:
     builder = WheelBuilder(str(TOP / "services/api"))
     held = {file.distribution_path for file in builder.recurse_included_files()}
     assert {"service_api/pages/locale/pages.pot", "service_api/pages/templates/base.html"} <= held
@@ -52,9 +52,7 @@ def test_wheel__holds_the_catalogue_and_the_translations_beside_it(tmp_path: Pat
 @pytest.mark.parametrize(
     ("language", "direction"), [("de", None), ("pt-BR", None), ("zh-Hant", None), ("ar", "rtl"), ("uz-Arab", "rtl")]
 )
-def test_language__of_a_deployment__is_stated_by_all_it_answers(
-    tmp_path: Path, language: str, direction: str | None
-) -> None:
+def test_language_is_stated_everywhere(tmp_path: Path, language: str, direction: str | None) -> None:
     pages = spoken(tmp_path, language)
     html = HTMLParser(namespaceHTMLElements=False).parse(pages.get("/").text)
     assert (html.get("lang"), html.get("dir")) == (language, direction)
@@ -64,7 +62,7 @@ def test_language__of_a_deployment__is_stated_by_all_it_answers(
     assert "Accept-Language" not in asked.headers.get("Vary", "")
 
 
-def test_direction__of_every_language__is_that_of_unicode() -> None:
+def test_direction_is_unicodes() -> None:
     languages = sorted({re.sub("_[A-Z]{2}$", "", each) for each in locale_identifiers() if re.fullmatch(NAMED, each)})
     found = {each: replace(ENGLISH, language=each.replace("_", "-")).direction for each in languages}
     assert len(found) > 200
@@ -76,7 +74,7 @@ NAMED: Final = r"[a-z]{2,3}(_[A-Z][a-z]{3})?(_[A-Z]{2})?"
 
 
 @pytest.mark.parametrize("language", ["de", "../de", "de/..", "german", "DE", "de_DE", "", "en-"])
-def test_language__without_a_catalogue__is_refused_at_start(tmp_path: Path, language: str) -> None:
+def test_language_without_a_catalogue_is_refused(tmp_path: Path, language: str) -> None:
     if not language:
         assert configured(settings(tmp_path, "")).pages.texts is ENGLISH
         return
@@ -84,7 +82,7 @@ def test_language__without_a_catalogue__is_refused_at_start(tmp_path: Path, lang
         configured(settings(tmp_path, language))
 
 
-def test_language__of_a_damaged_catalogue__is_refused_at_start(tmp_path: Path) -> None:
+def test_damaged_catalogue_is_refused(tmp_path: Path) -> None:
     translate(tmp_path, "de", marks)
     file = tmp_path / "de/LC_MESSAGES/pages.mo"
     whole = file.read_bytes()
@@ -103,7 +101,7 @@ def catalogue(messages: dict[Any, Any], language: str = "de") -> Catalog:
     return made
 
 
-def test_translation__of_a_few_texts__leaves_the_rest_in_english(tmp_path: Path) -> None:
+def test_partial_translation_leaves_english(tmp_path: Path) -> None:
     compile_catalogue(tmp_path, catalogue({"Bounties": "Belohnungen", "How it works": ""}))
     pages = Pages(variables=settings(tmp_path, "de"))
     assert "Belohnungen Guardians Publish How it works Status" in pages.text("/")
@@ -115,7 +113,7 @@ def test_plural__that_was_left_empty__is_in_english(tmp_path: Path) -> None:
     assert "1 hour to 30 days" in Pages(variables=settings(tmp_path, "de")).text("/deployment")
 
 
-def test_plural__of_a_language_with_three_forms__is_by_its_number(tmp_path: Path) -> None:
+def test_plural_of_three_forms_is_by_number(tmp_path: Path) -> None:
     forms = {("%(count)s Submission", "%(count)s Submissions"): ("%(count)s раб1", "%(count)s раб2", "%(count)s раб5")}
     compile_catalogue(tmp_path, catalogue(forms, "ru"))
     pages = Pages(variables=settings(tmp_path, "ru"))

@@ -62,9 +62,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
 
 @pytest.mark.attack
 @pytest.mark.parametrize(("path", "width"), list(hostile_visits()))
-def test_titles__that_pile_up_or_spread__draw_nothing_outside_of_their_boxes(
-    measured: dict[str, dict[str, Any]], path: str, width: int
-) -> None:
+def test_piled_titles_stay_in_their_boxes(measured: dict[str, dict[str, Any]], path: str, width: int) -> None:
     seen = measured[f"{path} {width}"]
     assert seen["titles"]
     assert (seen["wide"], seen["inkOutside"]) == (0, False)
@@ -73,9 +71,7 @@ def test_titles__that_pile_up_or_spread__draw_nothing_outside_of_their_boxes(
 
 
 @pytest.mark.parametrize("number", range(len(USUAL)))
-def test_titles__as_people_write_them__are_whole_and_cut_nowhere(
-    measured: dict[str, dict[str, Any]], number: int
-) -> None:
+def test_usual_titles_are_whole(measured: dict[str, dict[str, Any]], number: int) -> None:
     seen = measured[f"usual {number}"]
     assert set(seen["titles"]) == set(USUAL[number].values())
     assert (seen["wide"], seen["inkOutside"], seen["lines"]) == (0, False, 1)

@@ -31,7 +31,7 @@ def wallet_data(pages: Pages, path: str) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("path", "actions"), [("/bounties/1", "bounty"), ("/guardians", "guardians"), ("/publish", "publish")]
 )
-def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, path: str, actions: str) -> None:
+def test_acting_page_names_chain_and_hub(pages: Pages, path: str, actions: str) -> None:
     pages.ledger.add()
     data = wallet_data(pages, path)
     assert (data["actions"], data["deployment"]) == (actions, {"chainId": CHAIN, "hubAddress": HUB})
@@ -46,20 +46,20 @@ def test_page__with_actions__names_the_configured_chain_and_hub(pages: Pages, pa
 
 
 @pytest.mark.parametrize(("chain_id", "is_moved"), [("31337", True), ("84532", False), ("8453", False)])
-def test_time__that_somebody_moves_by_hand__is_the_local_chain_s_alone(chain_id: str, is_moved: bool) -> None:
+def test_moved_time_is_the_local_chains_alone(chain_id: str, is_moved: bool) -> None:
     endpoints = "https://one.example/rpc,https://two.example/rpc"
     named = {**VARIABLES, "SERVICE_CHAIN_ID": chain_id, "SERVICE_RPC_URLS": endpoints}
     assert configured(named).has_moved_time is is_moved
 
 
-def test_bounty__as_the_api_states_it__is_passed_on_to_be_compared(pages: Pages) -> None:
+def test_stated_bounty_is_passed_on(pages: Pages) -> None:
     pages.ledger.add()
     bounty = wallet_data(pages, "/bounties/1")["bounty"]
     assert isinstance(bounty, dict)
     assert (bounty["bounty_id"], bounty["poster_address"], bounty["escrow_amount"]) == ("1", POSTER, "25000000")
 
 
-def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting() -> None:
+def test_unknown_beacon_keeps_no_page_waiting() -> None:
     pages = Pages()
     pages.relay.silent, pages.clock.step = True, 0.0
     assert "beacon" not in wallet_data(pages, "/publish")
@@ -71,7 +71,7 @@ def test_beacon__whose_clock_is_not_known__is_left_out_and_keeps_no_page_waiting
     assert "beacon" in wallet_data(pages, "/publish")
 
 
-def test_policy__of_pages_with_actions__adds_exactly_the_api_and_the_bucket(pages: Pages) -> None:
+def test_policy_adds_exactly_api_and_bucket(pages: Pages) -> None:
     pages.ledger.add()
     policy = pages.get("/bounties/1").headers["Content-Security-Policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
@@ -81,12 +81,12 @@ def test_policy__of_pages_with_actions__adds_exactly_the_api_and_the_bucket(page
 
 
 @pytest.mark.parametrize("path", ["/bounties/1/challenge.md", "/bounties/x", "/guardians/", "/publishing"])
-def test_policy__beside_pages_with_actions__allows_no_script(pages: Pages, path: str) -> None:
+def test_policy_elsewhere_allows_no_script(pages: Pages, path: str) -> None:
     pages.ledger.add()
     assert "script-src" not in pages.get(path).headers["Content-Security-Policy"]
 
 
-def test_policy__of_the_script_that_seals__allows_webassembly_and_no_request(pages: Pages) -> None:
+def test_policy_of_the_sealer_allows_no_request(pages: Pages) -> None:
     assert pages.get(SEALER_PATH).headers["Content-Security-Policy"] == (
         "default-src 'none'; script-src 'wasm-unsafe-eval'"
     )
@@ -94,7 +94,7 @@ def test_policy__of_the_script_that_seals__allows_webassembly_and_no_request(pag
     assert pages.get(f"{SEALER_PATH}x").headers["Content-Security-Policy"] == POLICY
 
 
-def test_page__with_actions__names_one_script_of_its_own(pages: Pages) -> None:
+def test_acting_page_names_one_script(pages: Pages) -> None:
     pages.ledger.add()
     html = pages.get("/bounties/1").get_data(as_text=True)
     scripts = re.findall(r"<script[^>]*>", html)
@@ -108,7 +108,7 @@ def test_page__with_actions__names_one_script_of_its_own(pages: Pages) -> None:
         assert pages.get(f"/assets/{name}").status_code == 200
 
 
-def test_round__that_is_out__is_the_beacons_and_asked_for_once(pages: Pages) -> None:
+def test_round_that_is_out_is_asked_for_once(pages: Pages) -> None:
     for _ in range(2):
         answer = pages.get(f"/beacon/{HASH}/public/{OUT}")
         assert answer.get_json() == {"round": OUT, "signature": BEACON.signature(OUT).hex()}
@@ -116,7 +116,7 @@ def test_round__that_is_out__is_the_beacons_and_asked_for_once(pages: Pages) -> 
     assert pages.relay.asked == [str(OUT)]
 
 
-def test_round__that_is_not_out__comes_with_the_wait_and_asked_of_nobody(pages: Pages) -> None:
+def test_round_not_out_comes_with_the_wait(pages: Pages) -> None:
     answer = pages.get(f"/beacon/{HASH}/public/{LATER}")
     assert answer.status_code == 425
     assert 1 <= int(answer.headers["Retry-After"]) <= 13
@@ -131,7 +131,7 @@ def test_round__that_a_relay_forges__is_not_passed_on(pages: Pages) -> None:
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 200
 
 
-def test_round__of_relays_that_are_silent__is_asked_for_again_after_a_while(pages: Pages) -> None:
+def test_round_of_silent_relays_is_tried_later(pages: Pages) -> None:
     assert "beacon" in wallet_data(pages, "/publish")
     pages.relay.silent, pages.clock.step = True, 0.0
     assert pages.get(f"/beacon/{HASH}/public/{OUT}").status_code == 503
@@ -143,9 +143,7 @@ def test_round__of_relays_that_are_silent__is_asked_for_again_after_a_while(page
     assert pages.get(f"/beacon/{HASH}/public/{OUT - 1}").status_code == 200
 
 
-def test_rounds__that_relays_are_waited_for__take_no_turn_from_pages(
-    pages: Pages, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_waiting_rounds_take_no_turn_from_pages(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "beacon" in wallet_data(pages, "/publish")
     asked, goes_on = Semaphore(0), Event()
 
@@ -175,7 +173,7 @@ def test_rounds__that_relays_are_waited_for__take_no_turn_from_pages(
 @pytest.mark.parametrize(
     "path", [f"{'0' * 64}/public/1", f"{HASH}/public/0", f"{HASH}/public/latest", f"{HASH}/public/1e3"]
 )
-def test_round__of_another_beacon_or_no_number__is_no_page(pages: Pages, path: str) -> None:
+def test_round_of_another_beacon_is_no_page(pages: Pages, path: str) -> None:
     assert pages.get(f"/beacon/{path}").status_code == 404
     assert pages.relay.asked == []
 
@@ -194,6 +192,6 @@ def test_setting__that_is_wrong__is_named(name: str, value: str) -> None:
         configured({**VARIABLES, name: value})
 
 
-def test_storage__of_another_endpoint__is_what_the_policy_allows() -> None:
+def test_other_storage_is_what_the_policy_allows() -> None:
     pages = Pages(Ledger(), variables={**VARIABLES, "SERVICE_STORAGE_ENDPOINT": "http://127.0.0.1:9"})
     assert "http://127.0.0.1:9/sealed-work/" in pages.get("/publish").headers["Content-Security-Policy"]

@@ -28,9 +28,7 @@ def text_of(pages: Pages, path: str) -> str:
 
 
 @pytest.mark.parametrize("kind", [WithheldKind.BOUNTY, WithheldKind.ACCOUNT])
-def test_page__that_is_withheld_after_it_was_shown__is_nowhere_and_each_place_says_so(
-    pages: Pages, kind: WithheldKind
-) -> None:
+def test_withheld_page_is_nowhere_and_said_so(pages: Pages, kind: WithheldKind) -> None:
     pages.clock.step = 0.0
     bounty = open_bounty(pages)
     shown = [path for path in PLACES if TITLE in text_of(pages, path)]
@@ -52,7 +50,7 @@ def test_page__that_is_withheld_after_it_was_shown__is_nowhere_and_each_place_sa
     assert [path for path in PLACES if TITLE in text_of(pages, path)] == shown
 
 
-def test_feed__of_a_page_that_is_withheld_since__has_readers_take_it_anew(pages: Pages) -> None:
+def test_feed_of_a_withheld_page_is_taken_anew(pages: Pages) -> None:
     bounty = open_bounty(pages)
     pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment)
     (entry,) = feedparser.parse(pages.get("/feed.atom").data).entries
@@ -60,9 +58,7 @@ def test_feed__of_a_page_that_is_withheld_since__has_readers_take_it_anew(pages:
 
 
 @pytest.mark.parametrize("kind", [WithheldKind.VERDICT, WithheldKind.ACCOUNT])
-def test_reasons__that_are_withheld_after_they_were_shown__are_not_shown_and_the_verdict_is(
-    pages: Pages, kind: WithheldKind
-) -> None:
+def test_withheld_reasons_are_not_shown(pages: Pages, kind: WithheldKind) -> None:
     bounty = pages.ledger.add(page=page_of(title=TITLE), deadline=NOW - 1_200, submitted=[SOLVERS[0]])
     bounty.award(SOLVERS[0], at=NOW - 300)
     assert text_of(pages, "/bounties/1").count(REASONS) >= 2
@@ -77,7 +73,7 @@ def test_reasons__that_are_withheld_after_they_were_shown__are_not_shown_and_the
     assert TITLE in found
 
 
-def test_list__of_what_is_withheld__names_each_kind_and_is_paged(pages: Pages) -> None:
+def test_withheld_list_names_each_kind(pages: Pages) -> None:
     assert "Nothing is withheld" in text_of(pages, "/withheld")
     bounty = open_bounty(pages)
     pages.ledger.withhold(WithheldKind.BOUNTY, bounty.commitment, bounty_id=bounty.id)
@@ -94,7 +90,7 @@ def test_list__of_what_is_withheld__names_each_kind_and_is_paged(pages: Pages) -
     assert pages.get("/withheld?before=1").status_code == 400
 
 
-def test_report_address__is_on_every_page_where_one_is_set() -> None:
+def test_report_address_is_on_every_page() -> None:
     for variables, is_there in (
         (VARIABLES, False),
         (VARIABLES | {"SERVICE_REPORT_ADDRESS": "mailto:a@b.example"}, True),

@@ -35,7 +35,7 @@ def client() -> FlaskClient:
     return make_app().test_client()
 
 
-def test_findings__of_a_ready_page_and_of_one_that_is_not__are_those_of_the_rules(client: FlaskClient) -> None:
+def test_findings_are_those_of_the_rules(client: FlaskClient) -> None:
     for folder in ("ready", "not_ready"):
         page = next(iter(sorted((CORPUS / folder).glob("*.md")))).read_bytes()
         answer = post(client, page, ASKED)
@@ -44,11 +44,11 @@ def test_findings__of_a_ready_page_and_of_one_that_is_not__are_those_of_the_rule
         assert fields_of(answer)["rubric_hash"] == current_rubric().hash
 
 
-def test_findings__of_a_page_without_its_form__are_what_the_form_lacks(client: FlaskClient) -> None:
+def test_page_without_its_form_has_its_lacks(client: FlaskClient) -> None:
     assert [issue["path"] for issue in fields_of(post(client, b"hello"))["issues"]] == ["document"]
 
 
-def test_page__of_the_largest_size__is_taken_and_one_byte_more_is_not(client: FlaskClient) -> None:
+def test_largest_page_is_taken_and_no_larger_one(client: FlaskClient) -> None:
     most = GOOD + b"x" * (MAX_DOCUMENT_BYTES - len(GOOD))
     assert post(client, most, ASKED).status_code == 200
     assert post(client, most + b"x", ASKED).status_code == 413
@@ -61,7 +61,7 @@ def test_circumstances__of_another_form__are_refused(client: FlaskClient, query:
     assert post(client, GOOD, media_type="application/json").status_code == 415
 
 
-def test_pages__more_than_are_judged_at_a_time__wait_and_are_then_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_pages_wait_and_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "PATIENCE_SECONDS", 0.01)
     started, released = threading.Semaphore(0), threading.Event()
 

@@ -12,7 +12,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs/poster.md").read_text(encoding="ut
 (EXAMPLE,) = re.findall(r"(?ms)^```markdown\n(.*?)^```$", DOCUMENT)
 
 
-def test_example__of_the_document__can_be_published_as_it_stands() -> None:
+def test_example_can_be_published_as_it_is() -> None:
     content = EXAMPLE.encode()
     parsed = parse_challenge(content)
     now = UnixSeconds(parsed.submission_deadline - 864_000)

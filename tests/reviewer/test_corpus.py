@@ -11,18 +11,18 @@ def found() -> Score:
     return score(review)
 
 
-def test_rules__on_the_labelled_pages__are_right_nine_times_in_ten_both_ways(found: Score) -> None:
+def test_rules_are_right_nine_times_in_ten(found: Score) -> None:
     print(f"{found.pages} pages: precision {found.precision:.3f}, recall {found.recall:.3f}")
     assert found.pages >= 60
     assert found.precision >= 0.9, found.wrongly_refused
     assert found.recall >= 0.9, found.wrongly_accepted
 
 
-def test_rules__on_a_refused_page__point_at_what_is_wrong(found: Score) -> None:
+def test_rules_point_at_what_is_wrong(found: Score) -> None:
     assert found.named / found.defects >= 0.9
 
 
-def test_issues__of_every_labelled_page__say_where_and_what_to_change() -> None:
+def test_issues_say_where_and_what_to_change() -> None:
     for page in labelled_pages():
         for issue in review(page.material):
             assert issue.message.endswith("."), page.name

@@ -35,7 +35,7 @@ def test_page__of_any_text__is_judged_the_same_twice(body: str, criterion: str) 
 
 
 @pytest.mark.parametrize("unit", ["#\n", "a|b\n-|-\n", "|a", "- a\n", "x.\n\n"], ids=repr)
-def test_page__of_more_parts_than_anybody_reads__is_not_ready(unit: str) -> None:
+def test_page_of_too_many_parts_is_not_ready(unit: str) -> None:
     page = PAGE + (unit * 45_000)[: MAX_DOCUMENT_BYTES - len(PAGE)].encode()
     found = review(Material(parse_challenge(page), page, NOW, 3_600))
     assert ["more than 10,000 paragraphs" in issue.message for issue in found] == [True]

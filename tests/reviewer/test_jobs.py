@@ -41,7 +41,7 @@ def rows(database: Database) -> list[tuple[str, list[object]]]:
         return [(row.result, row.issues) for row in connection.execute(select(reviews))]
 
 
-def test_review__of_a_page__is_one_row_and_is_not_repeated(configured: Database) -> None:
+def test_review_is_one_row_and_not_repeated(configured: Database) -> None:
     assert review(job()) == ReviewEnding().to_json()
     assert review(job()) == ReviewEnding().to_json()
     assert rows(configured) == [("ready", [])]
@@ -54,9 +54,7 @@ def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> N
     assert [issue["path"] for issue in issues] == ["title"]  # type: ignore[index]
 
 
-def test_review__without_a_judgement__is_its_code_and_no_row(
-    configured: Database, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_review_without_judgement_is_no_row(configured: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     assert review(job(b"no page at all"))["code"] == "invalid_orchestrator_output"
     assert review(job(review_id="0x" + "11" * 32))["code"] == "orchestrator_provider_error"
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
@@ -64,7 +62,7 @@ def test_review__without_a_judgement__is_its_code_and_no_row(
     assert rows(configured) == []
 
 
-def test_sweep__deletes_records_and_calls_that_served_their_time_and_no_others(configured: Database) -> None:
+def test_sweep_deletes_what_served_its_time(configured: Database) -> None:
     engine, now = configured.engine("service_reviewer"), datetime.now(UTC)
     kept: dict[str, object] = {
         "poster": "p",

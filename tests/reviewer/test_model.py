@@ -54,7 +54,7 @@ def refused(twin: ModelTwin, *script: Reply, timeout: int = 20, key: str = KEY) 
     return caught.value
 
 
-def test_model__that_finds_the_page_ready__is_asked_once_and_recorded(twin: ModelTwin) -> None:
+def test_model_that_agrees_is_asked_once(twin: ModelTwin) -> None:
     judgement = judged(twin, says(READY))
     assert (judgement.issues, judgement.provider) == ([], "openai")
     assert judgement.model == f"{MODEL}-2026-11-01"
@@ -62,7 +62,7 @@ def test_model__that_finds_the_page_ready__is_asked_once_and_recorded(twin: Mode
 
 
 @pytest.mark.spec(351, 352, 385, 386)
-def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> None:
+def test_issues_of_the_model_are_given_as_they_are(twin: ModelTwin) -> None:
     longest = not_ready("p" * 120, "m" * 1_500)
     (issue,) = judged(twin, says(longest)).issues
     assert (issue.path, issue.message) == ("p" * 120, "m" * 1_500)
@@ -70,7 +70,7 @@ def test_model__that_finds_issues__gives_them_as_they_are(twin: ModelTwin) -> No
     assert issue.message == "Two\n\tlines."
 
 
-def test_request__of_a_page__carries_it_as_data_with_a_strict_schema_and_a_limit(twin: ModelTwin) -> None:
+def test_page_is_sent_as_data_with_a_schema(twin: ModelTwin) -> None:
     judged(twin, page=HOSTILE)
     (request,) = twin.requests
     asked = request["messages"]
@@ -122,7 +122,7 @@ def test_answer__that_cannot_be_used__is_repaired_once(twin: ModelTwin, reply: R
 
 @pytest.mark.spec(351, 352, 369, 378, 385, 386)
 @pytest.mark.parametrize("reply", UNUSABLE)
-def test_answer__unusable_twice__is_invalid_output_and_never_cut_to_fit(twin: ModelTwin, reply: Reply) -> None:
+def test_unusable_answer_twice_is_invalid_output(twin: ModelTwin, reply: Reply) -> None:
     error = refused(twin, reply, reply, says(READY))
     assert (error.ending.code, error.spent) == ("invalid_orchestrator_output", True)
     assert len(twin.requests) == 2
@@ -131,7 +131,7 @@ def test_answer__unusable_twice__is_invalid_output_and_never_cut_to_fit(twin: Mo
 @pytest.mark.parametrize(
     "body", [b"", b"<html>busy</html>", b"[]", b'{"choices": []}', b'{"error": "x"}', b"\xff\xfe"], ids=repr
 )
-def test_endpoint__that_sends_no_completion__is_invalid_output(twin: ModelTwin, body: bytes) -> None:
+def test_endpoint_without_completion_is_invalid_output(twin: ModelTwin, body: bytes) -> None:
     assert refused(twin, Reply(body=body)).ending.code == "invalid_orchestrator_output"
 
 
@@ -152,9 +152,7 @@ def test_endpoint__that_sends_no_completion__is_invalid_output(twin: ModelTwin, 
         (Reply(body=b"{", headers={"Content-Length": "100"}), 10, True),
     ],
 )
-def test_endpoint__that_fails__is_a_provider_error_with_a_wait_and_may_have_cost(
-    twin: ModelTwin, reply: Reply, wait: int, spent: bool
-) -> None:
+def test_failing_endpoint_is_a_provider_error(twin: ModelTwin, reply: Reply, wait: int, spent: bool) -> None:
     error = refused(twin, reply)
     assert (error.ending.code, error.ending.retry_after) == ("orchestrator_provider_error", wait)
     assert error.spent is spent
@@ -170,12 +168,12 @@ def test_endpoint__that_fails__is_a_provider_error_with_a_wait_and_may_have_cost
     ],
     ids=["silent", "drips", "stops in the middle"],
 )
-def test_endpoint__that_is_slow__is_given_up_in_time_and_may_have_cost(twin: ModelTwin, reply: Reply) -> None:
+def test_slow_endpoint_is_given_up_in_time(twin: ModelTwin, reply: Reply) -> None:
     error = refused(twin, reply, timeout=1)
     assert (error.ending.code, error.spent) == ("orchestrator_provider_error", True)
 
 
-def test_endpoint__slow_in_both_answers__has_one_time_limit_for_them(twin: ModelTwin) -> None:
+def test_two_slow_answers_have_one_time_limit(twin: ModelTwin) -> None:
     slow = says("prose")
     error = refused(twin, Reply(body=slow.body, wait=0.7), Reply(body=slow.body, wait=0.7), timeout=1)
     assert error.ending.code == "orchestrator_provider_error"
@@ -184,7 +182,7 @@ def test_endpoint__slow_in_both_answers__has_one_time_limit_for_them(twin: Model
 @pytest.mark.attack
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
-def test_endpoint__that_answers_gigabytes__costs_no_memory(twin: ModelTwin, status: int, encoding: str) -> None:
+def test_gigabytes_of_answer_cost_no_memory(twin: ModelTwin, status: int, encoding: str) -> None:
     plain = b" " * (50 * MAX_ANSWER_BYTES)
     body = gzip.compress(plain) if encoding == "gzip" else plain
     tracemalloc.start()
@@ -198,13 +196,13 @@ def test_endpoint__that_answers_gigabytes__costs_no_memory(twin: ModelTwin, stat
     assert most - begun < 10 * MAX_ANSWER_BYTES
 
 
-def test_endpoint__that_refuses_the_key_or_does_not_know_the_model__is_unconfigured(twin: ModelTwin) -> None:
+def test_refused_key_is_unconfigured(twin: ModelTwin) -> None:
     assert refused(twin, key="another").ending.code == "orchestrator_unconfigured"
     assert refused(twin, Reply(404, b"{}")).ending.code == "orchestrator_unconfigured"
     assert refused(twin, Reply(403, b"{}")).ending.code == "orchestrator_unconfigured"
 
 
-def test_endpoint__that_takes_no_connection__has_cost_nothing(twin: ModelTwin) -> None:
+def test_refused_connection_has_cost_nothing(twin: ModelTwin) -> None:
     with ExitStack() as opened:
         full = opened.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):  # as many as wait for a server that never takes one, and more
@@ -216,7 +214,7 @@ def test_endpoint__that_takes_no_connection__has_cost_nothing(twin: ModelTwin) -
     assert (caught.value.ending.code, caught.value.spent) == ("orchestrator_provider_error", False)
 
 
-def test_failures__in_log_and_exception__show_neither_key_nor_page(
+def test_failures_show_neither_key_nor_page(
     twin: ModelTwin, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -227,7 +225,7 @@ def test_failures__in_log_and_exception__show_neither_key_nor_page(
     assert KEY not in repr(ModelSettings("http://x", KEY, MODEL, 1, 1, 1))
 
 
-def test_page__longer_than_the_model_is_given__is_told_without_asking(twin: ModelTwin) -> None:
+def test_too_long_page_is_told_unasked(twin: ModelTwin) -> None:
     long = PAGE + b"word " * 2_000
     assert [issue.path for issue in ask(twin, long).issues] == ["document"]
     assert twin.requests == []

@@ -41,16 +41,14 @@ def calls(database: Database) -> int:
         return int(connection.execute(select(func.count()).select_from(paid_calls)).scalar_one())
 
 
-def test_paid_review__of_a_page_the_rules_pass__asks_the_model_and_is_recorded(
-    database: Database, twin: ModelTwin
-) -> None:
+def test_paid_review_asks_the_model_and_is_recorded(database: Database, twin: ModelTwin) -> None:
     twin.script = [says(not_ready("summary", "Say for whom."))]
     assert review(job())["code"] == "done"
     assert rows(database) == [("not_ready", [{"path": "summary", "message": "Say for whom."}])]
     assert (calls(database), len(twin.requests)) == (1, 1)
 
 
-def test_paid_review__of_a_page_the_rules_refuse__costs_nothing(database: Database, twin: ModelTwin) -> None:
+def test_page_the_rules_refuse_costs_nothing(database: Database, twin: ModelTwin) -> None:
     assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest")))["code"] == "done"
     assert rows(database)[0][0] == "not_ready"
     assert (calls(database), twin.requests) == (0, [])
@@ -65,7 +63,7 @@ def test_paid_review__of_a_page_the_rules_refuse__costs_nothing(database: Databa
         ([says("no"), says("no")], "invalid_orchestrator_output", 1),
     ],
 )
-def test_paid_review__that_comes_to_nothing__counts_only_where_it_may_have_cost(
+def test_failed_paid_review_counts_if_it_may_cost(
     database: Database, twin: ModelTwin, script: list[Reply], code: str, spent: int
 ) -> None:
     twin.script = script
@@ -73,7 +71,7 @@ def test_paid_review__that_comes_to_nothing__counts_only_where_it_may_have_cost(
     assert (rows(database), calls(database)) == ([], spent)
 
 
-def test_cap__used_up__ends_the_review_with_the_moment_it_is_free_again(database: Database, twin: ModelTwin) -> None:
+def test_used_up_cap_names_the_next_moment(database: Database, twin: ModelTwin) -> None:
     with database.engine("service_reviewer").begin() as connection:
         now = connection.execute(select(func.now())).scalar_one()
         for number, hours in enumerate((30, 20, 10)):
@@ -106,7 +104,7 @@ def _take(engine: Engine, outcomes: list[str]) -> None:
 
 
 @pytest.mark.attack(f"paid reviews of a deployment: one in {RESERVED} only for Posters with a bounty on chain")
-def test_last_fifth_of_the_cap_is_for_posters_with_a_bounty(database: Database) -> None:
+def test_last_fifth_is_for_posters_with_a_bounty(database: Database) -> None:
     engine = database.engine("service_reviewer")
     newcomer, poster = (partial(take_call, engine, 10, REVIEW, has_bounty=has) for has in (False, True))
     for _ in range(8):

@@ -83,7 +83,7 @@ def test_deadline__in_the_past__is_named() -> None:
         ("`postgres://app:Xk29-plQ7@db.acme.net/x`", "password in an address"),
     ],
 )
-def test_body__with_one_sentence_that_is_wrong__is_told_its_line_and_what_to_change(text: str, words: str) -> None:
+def test_wrong_sentence_is_told_with_its_line(text: str, words: str) -> None:
     content = with_body(text).encode()
     (found,) = review(Material(parse_challenge(content), content, NOW))
     line = 1 + content[: content.rindex(text.encode())].count(b"\n")
@@ -93,7 +93,7 @@ def test_body__with_one_sentence_that_is_wrong__is_told_its_line_and_what_to_cha
 
 
 @pytest.mark.parametrize(("before", "paths"), [(3_600 * 3, []), (3_600 * 3 - 1, ["submission_deadline"])])
-def test_deadline__nearer_than_three_reveal_delays__is_named(before: int, paths: list[str]) -> None:
+def test_deadline_too_near_is_named(before: int, paths: list[str]) -> None:
     content = EXAMPLE.encode()
     deadline = parse_challenge(content).submission_deadline
     material = Material(parse_challenge(content), content, UnixSeconds(deadline - before), reveal_delay=3_600)
@@ -111,6 +111,6 @@ def test_deadline__nearer_than_three_reveal_delays__is_named(before: int, paths:
         ("The spec commitment of the former page: 0x{}", False),
     ],
 )
-def test_value_of_32_bytes__called_a_key__is_refused_unless_it_is_public(words: str, secret: bool) -> None:
+def test_key_like_value_is_refused_unless_public(words: str, secret: bool) -> None:
     page = with_body("## Notes\n\n" + words.format("8f2a" * 15 + "91c3"))
     assert (issues(page) != []) is secret

@@ -57,13 +57,13 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 PAGES = [page.material for page in labelled_pages()]
 
 
-def test_rules__in_a_process_of_their_own__judge_as_they_do_here() -> None:
+def test_rules_in_their_process_judge_alike() -> None:
     for material in (PAGES[0], PAGES[-1]):
         assert judge_by_rules(material).issues == list(review(material))
 
 
 @pytest.mark.parametrize("what", [spin, out_of_memory, killed], ids=lambda what: what.__name__)
-def test_page__that_does_not_end_or_kills_its_process__is_parked(
+def test_page_that_kills_its_process_is_parked(
     brief: None, what: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     forked, fork = list[int](), os.fork
@@ -81,7 +81,7 @@ def test_page__that_does_not_end_or_kills_its_process__is_parked(
         os.waitpid(child, os.WNOHANG)  # nobody is left behind
 
 
-def test_rules__of_a_process_that_was_forked_while_another_page_begins__judge() -> None:
+def test_rules_judge_after_a_fork() -> None:
     """As in a worker of the server: the lock around a fork is not held there by a thread that it does not have."""
     page = PAGES[0]
     with rules._FORKING.lock:
@@ -92,13 +92,13 @@ def test_rules__of_a_process_that_was_forked_while_another_page_begins__judge() 
     assert os.waitpid(worker, 0)[1] == 0
 
 
-def test_rules__that_get_no_processor_time__are_no_judgement(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rules_without_processor_time_judge_nothing(brief: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rules, "SECONDS", 0.2)
     with pytest.raises(RulesFailed, match="processor time"):
         behaving(asleep, PAGES[0])
 
 
-def test_mistake_of_the_rules__is_raised_and_no_judgement_and_says_where_but_nothing_of_the_page() -> None:
+def test_mistake_of_the_rules_is_raised() -> None:
     with pytest.raises(RulesFailed, match=r"^\w+ > .*test_rules_process.py:[0-9]+ in mistaken$") as caught:
         behaving(mistaken, PAGES[0])
     assert "a mistake of the rules" not in str(caught.value)

@@ -39,7 +39,7 @@ def make_store(server: gcs.GcsServer, *, bucket: str = "", credentials: str = ""
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_gcs_store__storage_down__is_unavailable_and_recovers(fragile: gcs.GcsServer, call: str) -> None:
+def test_storage_down_is_unavailable_and_recovers(fragile: gcs.GcsServer, call: str) -> None:
     store = make_store(fragile)
     store.check()
     fragile.kill()
@@ -64,7 +64,7 @@ def test_gcs_store__bucket_missing__check_fails(fragile: gcs.GcsServer) -> None:
     assert refusal.value.code == "storage_unavailable"
 
 
-def test_gcs_store__unreadable_key__is_refused_at_start(fragile: gcs.GcsServer) -> None:
+def test_unreadable_key_is_refused_at_start(fragile: gcs.GcsServer) -> None:
     key = json.loads(fragile.credentials_file.read_text()) | {"private_key": "-----BEGIN PRIVATE KEY-----\nno"}
 
     with pytest.raises(ServiceError) as refusal:

@@ -92,9 +92,7 @@ def test_stat__nothing_stored__is_none(store: GcsStore, locator: str) -> None:
 
 
 @pytest.mark.spec(63, 387)
-def test_upload__second_use__is_refused_and_the_first_kept(
-    store: GcsStore, http: urllib3.PoolManager, locator: str
-) -> None:
+def test_second_upload_is_refused_and_the_first_kept(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
     upload = target(store, locator)
     send(http, upload, CIPHERTEXT)
     first = store.stat(locator)
@@ -123,7 +121,7 @@ def test_upload__eight_at_once__one_wins_whole(store: GcsStore, http: urllib3.Po
 
 
 @pytest.mark.parametrize("difference", [-1, 1, -len(CIPHERTEXT), 5_000_000])
-def test_upload__another_length__is_refused_and_stores_nothing(
+def test_upload_of_another_length_stores_nothing(
     store: GcsStore, http: urllib3.PoolManager, locator: str, difference: int
 ) -> None:
     body = bytes(len(CIPHERTEXT) + difference)
@@ -148,7 +146,7 @@ def test_upload__another_length__is_refused_and_stores_nothing(
         ("x-goog-acl", "public-read"),
     ],
 )
-def test_upload__a_condition_changed_or_added__is_refused(
+def test_changed_or_added_condition_is_refused(
     store: GcsStore, http: urllib3.PoolManager, locator: str, name: str, value: str
 ) -> None:
     upload = target(store, locator)
@@ -193,9 +191,7 @@ def test_download__range__is_served(store: GcsStore, http: urllib3.PoolManager, 
     assert (part.status, part.data) == (206, CIPHERTEXT[100:200])
 
 
-def test_generations__replaced_object__old_bytes_are_not_mistaken(
-    store: GcsStore, http: urllib3.PoolManager, locator: str
-) -> None:
+def test_replaced_object_is_another_generation(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
     poisoned = bytes(len(CIPHERTEXT))
     send(http, target(store, locator), poisoned)
     first = store.stat(locator)
@@ -256,9 +252,7 @@ def test_verify__bytes_and_claims__are_told_apart(store: GcsStore, http: urllib3
     assert stopped is Verification.UNFINISHED
 
 
-def test_verify__uploader_declares_an_encoding__differs(
-    store: GcsStore, http: urllib3.PoolManager, locator: str
-) -> None:
+def test_declared_encoding_differs(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
     upload = target(store, locator)
     assert send(http, upload, CIPHERTEXT, headers={**upload.headers, "content-encoding": "gzip"}) == 200
     info = store.stat(locator)

@@ -57,7 +57,7 @@ def why_refused(node: AnvilServer, account: Address, signature: bytes) -> Reason
 
 
 @pytest.mark.spec(314)
-def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(node: AnvilServer) -> None:
+def test_wallet_of_its_owner_is_verified(node: AnvilServer) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))
     assert verify(node, wallet, SIGNATURE).signer == wallet
     assert why_refused(node, wallet, new_key().sign(DIGEST)) is Reason.CONTRACT_WALLET
@@ -68,11 +68,11 @@ def test_wallet_with_code__of_its_owner__is_verified_and_of_anyone_else_refused(
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
-def test_wallet_with_code__that_is_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+def test_hostile_wallet_is_unauthorized(node: AnvilServer, kind: str) -> None:
     assert is_refused(node, w.place(node, w.HOSTILE[kind]), SIGNATURE)
 
 
-def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature_and_no_factory_is_called(
+def test_wrapped_signature_calls_no_factory(
     node: AnvilServer,
 ) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
@@ -84,13 +84,13 @@ def test_wallet_with_code__in_a_6492_wrapper__is_asked_about_the_inner_signature
 
 
 @pytest.mark.spec(315)
-def test_undeployed_wallet__with_its_factory_and_its_owners_signature__is_verified(node: AnvilServer) -> None:
+def test_undeployed_wallet_is_verified(node: AnvilServer) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address), secrets.token_bytes(32))
     assert verify(node, wallet.address, wallet.wrap(SIGNATURE)).signer == wallet.address
     assert node.rpc.call("eth_getCode", wallet.address, "latest") == "0x"  # asked, never deployed
 
 
-def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(node: AnvilServer) -> None:
+def test_bad_wrapper_is_unauthorized(node: AnvilServer) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
     other = w.Undeployed(w.ACCEPT_ALL)
     good = wallet.wrap(SIGNATURE)
@@ -110,7 +110,7 @@ def test_undeployed_wallet__with_anything_wrong_in_its_wrapper__is_unauthorized(
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
-def test_undeployed_wallet__with_a_hostile_factory__is_unauthorized(node: AnvilServer, kind: str) -> None:
+def test_hostile_factory_is_unauthorized(node: AnvilServer, kind: str) -> None:
     wallet = w.Undeployed(w.owner_wallet(OWNER.address))
     factory = w.place(node, w.HOSTILE[kind], "factory")
     assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE, factory=factory))
@@ -118,19 +118,19 @@ def test_undeployed_wallet__with_a_hostile_factory__is_unauthorized(node: AnvilS
 
 
 @pytest.mark.parametrize("kind", w.HOSTILE)
-def test_undeployed_wallet__that_turns_out_hostile__is_unauthorized(node: AnvilServer, kind: str) -> None:
+def test_undeployed_hostile_wallet_is_unauthorized(node: AnvilServer, kind: str) -> None:
     wallet = w.Undeployed(w.HOSTILE[kind])
     assert is_refused(node, wallet.address, wallet.wrap(SIGNATURE))
 
 
 @pytest.mark.parametrize("number", [1, 2, 4, 9])
-def test_precompile__named_as_a_signer__is_unauthorized(node: AnvilServer, number: int) -> None:
+def test_precompile_as_a_signer_is_unauthorized(node: AnvilServer, number: int) -> None:
     account = Address(f"0x{number:040x}")
     assert is_refused(node, account, SIGNATURE)
     assert is_refused(node, account, w.wrapper(w.CREATE2_DEPLOYER, b"", w.MAGIC * 3))
 
 
-def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_code_says(node: AnvilServer) -> None:
+def test_delegated_account_is_verified_by_its_own_key(node: AnvilServer) -> None:
     key = Key(secrets.token_bytes(32))
     delegated = w.delegate(node, key.secret, w.place(node, w.REVERT))
     assert str(node.rpc.call("eth_getCode", delegated, "latest")).startswith("0xef0100")
@@ -138,14 +138,14 @@ def test_delegated_account__signing_with_its_own_key__is_verified_whatever_its_c
     assert is_refused(node, delegated, SIGNATURE)
 
 
-def test_delegated_account__whose_code_accepts_another_key__is_verified_by_that_key_too(node: AnvilServer) -> None:
+def test_delegated_account_is_verified_by_its_code(node: AnvilServer) -> None:
     key = Key(secrets.token_bytes(32))
     delegated = w.delegate(node, key.secret, w.place(node, w.owner_wallet(OWNER.address)))
     assert verify(node, delegated, SIGNATURE).signer == key.address
     assert is_refused(node, delegated, new_key().sign(DIGEST))
 
 
-def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServer) -> None:
+def test_checks_beyond_a_second_are_503(node: AnvilServer) -> None:
     asked = made(Rpc([node.url]), lambda: BlockNumber(0), StandingClock())
     for _ in range(contract_wallets.OF_STRANGERS.amount):
         assert asked.ask(new_key().address, DIGEST, b"\x01") is WalletAnswer.NO_CODE
@@ -154,9 +154,7 @@ def test_checks__more_than_allowed_in_a_second__are_shed_as_503(node: AnvilServe
     assert (caught.value.code, caught.value.status) == ("service_overloaded", 503)
 
 
-def test_checks__more_than_allowed_at_a_time__are_shed_as_503(
-    node: AnvilServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_checks_beyond_the_places_are_503(node: AnvilServer, monkeypatch: pytest.MonkeyPatch) -> None:
     # Those that have a place keep it until the node answers.
     monkeypatch.setattr(contract_wallets, "CALL_SECONDS", 60.0)
     asked = asking(node)
@@ -268,7 +266,7 @@ def test_accepted_wallet_is_known_to_all_processes(node: AnvilServer) -> None:
     assert one._is_accepted(wallet, network_of(HOME))
 
 
-def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_answer(node: AnvilServer) -> None:
+def test_chain_away_is_an_error_and_no_answer(node: AnvilServer) -> None:
     asked = asking(node)
     asked._head = lambda: BlockNumber(0)
     node.kill()
@@ -277,7 +275,7 @@ def test_chain__that_cannot_be_asked_about_a_wallet__is_an_error_and_never_an_an
 
 
 @pytest.mark.parametrize("answer", [None, "0x", "0x01", "0x" + "00" * 31 + "03", "0x" + "00" * 64, [], 1])
-def test_endpoint__answering_anything_but_a_verdict__is_an_error_and_never_an_answer(answer: object) -> None:
+def test_answer_without_verdict_is_an_error(answer: object) -> None:
     class Lying(Rpc):
         def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> Rpc:
             return self
@@ -300,9 +298,7 @@ def of_several(*urls: str) -> ContractWallets:
 
 
 @pytest.mark.parametrize("others", [1, 2])
-def test_signature__that_one_of_several_endpoints_alone_accepts__is_an_error_and_no_approval(
-    node: AnvilServer, others: int
-) -> None:
+def test_signature_one_endpoint_accepts_is_an_error(node: AnvilServer, others: int) -> None:
     with endpoint_before(node.url) as liar:
         liar.change = lambda method, _params, result: verdict(WalletAnswer.ACCEPTED) if method == "eth_call" else result
         asked = of_several(liar.url, *[node.url] * others)
@@ -331,7 +327,7 @@ def test_signature_accepted_at_some_blocks_alone(node: AnvilServer, ahead: int) 
     assert not asked._is_accepted(OWNER.address, None)
 
 
-def test_signature__that_two_endpoints_accept__is_accepted_and_one_that_is_silent_does_not_matter(
+def test_signature_two_endpoints_accept_counts(
     node: AnvilServer,
 ) -> None:
     wallet = w.place(node, w.owner_wallet(OWNER.address))

@@ -94,7 +94,7 @@ def test_numbers_far_ahead__cost_no_call() -> None:
 
 
 @pytest.mark.attack
-def test_wrong_signatures__cost_no_call_above_the_budget() -> None:
+def test_wrong_signatures_cost_no_more_calls() -> None:
     service = make()
     wrong = signed(service.chain, account=new_key().address)
     for _ in range(OF_NETWORK.amount):
@@ -109,7 +109,7 @@ def test_wrong_signatures__cost_no_call_above_the_budget() -> None:
 
 
 @pytest.mark.attack
-def test_blocks_that_do_not_exist__cost_a_call_a_second() -> None:
+def test_absent_blocks_cost_a_call_a_second() -> None:
     service = make()
     assert service.receive(signed(service.chain)) is None
     before = len(service.chain.calls)
@@ -146,7 +146,7 @@ def test_endpoints__each_in_turn_behind__refuse_nobody(turn: int, lag: int, bloc
         service.chain.clock.sleep(0.7)
 
 
-def test_reorg__seen_at_one_block_replaces_all_that_are_kept() -> None:
+def test_reorg_at_one_block_replaces_all() -> None:
     service = make()
     chain = service.chain
 
@@ -158,7 +158,7 @@ def test_reorg__seen_at_one_block_replaces_all_that_are_kept() -> None:
     assert [service.receive(header) for header in old] == [Reason.NOT_CANONICAL] * 2
 
 
-def test_chain__that_stopped_for_hours__is_signed_at_once() -> None:
+def test_stopped_chain_is_signed_at_once() -> None:
     service = make()
     chain, clock = service.chain, service.chain.clock
     block = chain.block
@@ -181,7 +181,7 @@ def test_pace__is_measured_by_two_headers() -> None:
 @pytest.mark.parametrize(
     ("made", "passed", "blocks"), [(150, 300, 3), (150, 30, 30), (5, 0, 30), (0, 0, 0), (7, 2, 21)]
 )
-def test_seconds__are_blocks_at_the_pace_of_two_headers(made: int, passed: int, blocks: int) -> None:
+def test_seconds_are_blocks_at_the_measured_pace(made: int, passed: int, blocks: int) -> None:
     assert blocks_in(6, made=made, passed=passed) == blocks
 
 
@@ -197,7 +197,7 @@ def test_block_before__is_as_old_as_wanted(seconds: int, block_time: float) -> N
     assert len(chain.calls) <= 5
 
 
-def test_block_before__of_a_chain_that_changed_its_pace__is_old_enough() -> None:
+def test_block_before_is_old_enough_at_a_new_pace() -> None:
     clock = HandClock()
     clock.sleep(1_000_000)
     chain = PacedChain(clock, 2.0)

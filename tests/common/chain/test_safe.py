@@ -21,9 +21,7 @@ def account(safe: SafeWallet) -> Address:
     return Address(safe.address)
 
 
-def test_safe__signed_by_two_of_three_owners__is_verified_and_by_fewer_or_others_refused(
-    node: AnvilServer, payer: Wallet
-) -> None:
+def test_safe_of_two_of_three_is_verified(node: AnvilServer, payer: Wallet) -> None:
     safe = make_safe(node.w3, payer)
     signature = safe.sign_digest(DIGEST)
     assert verify(node, account(safe), signature).signer == account(safe)
@@ -35,7 +33,7 @@ def test_safe__signed_by_two_of_three_owners__is_verified_and_by_fewer_or_others
     assert is_refused(node, account(safe), stranger.sign_digest(DIGEST))
 
 
-def test_safe__that_is_not_on_the_chain_yet__is_verified_with_its_factory(node: AnvilServer, payer: Wallet) -> None:
+def test_safe_that_is_not_there_is_verified(node: AnvilServer, payer: Wallet) -> None:
     safe = make_safe(node.w3, payer, created=False)
     signature = safe.sign_digest(DIGEST)
     wrapped = w.wrapper(Address(safe.factory), safe.creation, signature)

@@ -35,9 +35,7 @@ def send(child: Child | None, number: signal.Signals) -> None:
         each.send_signal(number)
 
 
-def test_database__that_stops_answering__is_unavailable_and_then_used_again(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hanging_database_is_used_again_later(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ANSWER_SECONDS", 0.3)
     engine = make_engine(server.url(), application="test", pool_size=1)
     check_database(engine)
@@ -51,7 +49,7 @@ def test_database__that_stops_answering__is_unavailable_and_then_used_again(
     engine.dispose()
 
 
-def test_database__in_which_nothing_can_be_written__is_unavailable_to_who_writes_and_left_for_another(
+def test_read_only_database_is_left_for_another(
     server: PostgresServer,
 ) -> None:
     engine = make_engine(server.url(), application="test", pool_size=1)
@@ -98,9 +96,7 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
     engine.dispose()
 
 
-def test_database__that_refuses_the_password__is_unavailable_and_the_log_says_why_without_it(
-    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_refused_password_is_logged_without_it(server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "log", structlog.get_logger())
     server.create_role("somebody", password="the-former-password")
     engine = make_engine(server.url(user="somebody", password="the-present-password"), application="test")
@@ -112,7 +108,7 @@ def test_database__that_refuses_the_password__is_unavailable_and_the_log_says_wh
     assert "-password" not in str(line)
 
 
-def test_queue_server__that_stops_answering__is_given_up() -> None:
+def test_hanging_queue_server_is_given_up() -> None:
     with valkey.start() as server:
         redis = connect(server.url(), answer_seconds=1.0)
         assert redis.ping()

@@ -27,7 +27,7 @@ def test_tables_are_read_as_the_database_has_them(database: Database) -> None:
             assert {each.name for each in table.primary_key} == set(key)
 
 
-def test_creation__of_a_schema_that_is_there__changes_nothing(database: Database) -> None:
+def test_creation_again_changes_nothing(database: Database) -> None:
     with database.engine().begin() as connection:
         connection.execute(text("INSERT INTO app.challenge_pages (spec_commitment, content) VALUES ('0x01', '')"))
     create_schema(database.url())
@@ -65,7 +65,7 @@ def test_creation__four_times_at_once__is_done_once(database_server: DatabaseSer
         ("service_delivery", "app", "submission_envelopes", False),
     ],
 )
-def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
+def test_role_writes_only_its_own_schema(
     database: Database, role: str, schema: str, table: str, writable: bool
 ) -> None:
     with database.engine(role).connect() as connection:
@@ -91,9 +91,7 @@ def test_role__on_a_table_it_may_read__writes_only_its_own_schema(
         ("service_indexer", "app", "verification_records"),
     ],
 )
-def test_role__on_a_table_that_is_not_its_business__may_not_even_read(
-    database: Database, role: str, schema: str, table: str
-) -> None:
+def test_role_may_not_read_others_tables(database: Database, role: str, schema: str, table: str) -> None:
     with (
         database.engine(role).connect() as connection,
         pytest.raises(ProgrammingError, match="permission denied"),
@@ -108,7 +106,7 @@ def test_role__on_a_table_that_is_not_its_business__may_not_even_read(
         ("DROP TABLE schema_version", "the database has no schema"),
     ],
 )
-def test_schema__of_another_release_or_none__is_waited_for(database: Database, change: str, reason: str) -> None:
+def test_other_schema_is_waited_for(database: Database, change: str, reason: str) -> None:
     with database.engine().begin() as connection:
         connection.execute(text(change))
     with pytest.raises(SchemaMissing, match=reason):

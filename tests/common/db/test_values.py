@@ -27,7 +27,7 @@ SECRET = "https://hooks.example.org/T0KEN"
     ],
     ids=["the key is there", "a check fails", "a value is missing", "there is no such table"],
 )
-def test_error__of_a_statement__names_no_value_in_the_log(database: Database, statement: str, limited: bool) -> None:
+def test_statement_error_logs_no_value(database: Database, statement: str, limited: bool) -> None:
     before = structlog.get_config()
     with engine_of_job(database.url(), application="test", limited=limited) as engine:
         with writing(engine) as connection:

@@ -17,7 +17,7 @@ def issues_of(error: ServiceError) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize(("count", "shown"), [(0, 0), (50, 50), (51, 51), (3_000, 51)])
-def test_issues__of_one_answer__are_fifty_and_how_many_more(count: int, shown: int) -> None:
+def test_issues_are_fifty_and_how_many_more(count: int, shown: int) -> None:
     issues = issues_of(
         ServiceError("invalid_request", "No.", issues=[Issue(f"x{n}", "is wrong") for n in range(count)])
     )
@@ -43,7 +43,7 @@ class Body:
         ({"name": ["a"], "count": True}, {"name": "must be a string", "count": "must be a whole number"}),
     ],
 )
-def test_body__of_another_shape__is_told_in_plain_words(body: object, said: dict[str, str]) -> None:
+def test_body_of_another_shape_is_told_plainly(body: object, said: dict[str, str]) -> None:
     with pytest.raises(ServiceError) as refused:
         load_json(json.dumps(body).encode(), Body, code="invalid_request")
     assert {issue.path: issue.message for issue in refused.value.issues}.items() >= said.items()
@@ -70,7 +70,7 @@ def test_number_is_no_boolean() -> None:
 
 
 @pytest.mark.parametrize("body", [b'{"count":' + b"9" * 5_000 + b"}", b"\xff", b'{"count":1e999}', b"[" * 5_000, b"{"])
-def test_body__that_python_cannot_read__is_told_without_its_words(body: bytes) -> None:
+def test_unreadable_body_shows_no_words_of_python(body: bytes) -> None:
     with pytest.raises(ServiceError) as refused:
         load_json(body, Body, code="invalid_request")
     for issue in refused.value.issues:
