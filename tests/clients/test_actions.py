@@ -49,7 +49,7 @@ def test_scripts__compressed__stay_small() -> None:
     assert sum(len(brotli.compress(data, quality=10)) for data in demanded) < MOST_SEALING
 
 
-def test_packages__in_the_scripts__are_listed_with_their_notices_and_pins() -> None:
+def test_packages_are_listed_with_their_notices() -> None:
     (notices,) = (data.decode() for name, data in contents(FOLDER).items() if name.endswith("txt"))
     listed = {(each["name"], each["version"]) for each in bundled(notices)}
     lock = json.loads((PACKAGE / "package-lock.json").read_text(encoding="utf-8"))
@@ -74,7 +74,7 @@ def test_parts__that_need_no_browser__behave_as_stated(in_node: str) -> None:
     assert "# fail 0" in in_node
 
 
-def test_written_verdicts__of_a_page__are_those_of_the_client(in_node: str) -> None:
+def test_written_verdicts_are_the_clients(in_node: str) -> None:
     found = re.search(r"^(?:# )?documents (\[.*\])$", in_node, re.MULTILINE)
     assert found is not None
     hub, guardian, solver = (parse_address(f"0x{digits * 20}") for digits in ("aa", "bb", "cc"))

@@ -183,6 +183,6 @@ def test_drawn_cases__in_both_languages__are_the_same(compared: tuple[Found, Fou
     assert [pair for pair in zip(expected[kind], found[kind], strict=True) if pair[0] != pair[1]][:3] == []
 
 
-def test_drawn_envelopes__are_some_accepted_and_some_refused(compared: tuple[Found, Found]) -> None:
+def test_drawn_envelopes_are_accepted_and_refused(compared: tuple[Found, Found]) -> None:
     refused = [one == "invalid_solver_submission" for one in compared[0]["envelopes"]]
     assert len(refused) / 20 < sum(refused) < len(refused) * 19 / 20

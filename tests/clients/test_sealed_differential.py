@@ -209,32 +209,26 @@ def found(drawn: Mapping[str, Sequence[Any]], tmp_path_factory: pytest.TempPathF
     return answer
 
 
-def test_capsules__sealed_in_python_and_altered__open_or_are_refused_alike(
-    drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]
-) -> None:
+def test_altered_capsules_end_alike(drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]) -> None:
     expected = [capsule_outcome(each) for each in drawn["capsules"]]
     assert [pair for pair in zip(expected, found["capsules"], strict=True) if pair[0] != pair[1]][:3] == []
     assert expected[0] == CONTENT.public_key
     assert len(set(expected)) > 3  # several ways to be refused
 
 
-def test_capsules__sealed_in_typescript__open_in_python(found: Mapping[str, list[Any]]) -> None:
+def test_capsules_of_typescript_open_in_python(found: Mapping[str, list[Any]]) -> None:
     made = [base64.b64decode(each) for each in found["made"]]
     assert [capsule_outcome(each) for each in made] == [CONTENT.public_key] * MADE
 
 
-def test_archives__of_any_names_and_headers__are_read_or_refused_alike(
-    drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]
-) -> None:
+def test_archives_end_alike(drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]) -> None:
     expected = [archive_outcome(each) for each in drawn["archives"]]
     assert [pair for pair in zip(expected, found["archives"], strict=True) if pair[0] != pair[1]][:3] == []
     read = sum(isinstance(each, int) for each in expected)
     assert ARCHIVES / 20 < read < ARCHIVES * 19 / 20
 
 
-def test_pages__that_the_service_accepts__have_the_terms_that_typescript_reads(
-    drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]
-) -> None:
+def test_pages_have_the_same_terms(drawn: Mapping[str, Sequence[Any]], found: Mapping[str, list[Any]]) -> None:
     expected = [page_outcome(each) for each in drawn["pages"]]
     pairs = [pair for pair in zip(expected, found["pages"], strict=True) if isinstance(pair[0], list)]
     assert [

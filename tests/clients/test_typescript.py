@@ -212,15 +212,15 @@ def test_refusals__in_node__each_with_its_code() -> None:
     assert "# pass 12\n# fail 0" in run_node(built() / "test/refusals.mjs")
 
 
-def test_transfers__that_end_early_or_lie__are_continued_or_refused() -> None:
+def test_broken_transfers_are_continued_or_refused() -> None:
     assert "# pass 20\n# fail 0" in run_node(built() / "test/transfer.mjs")
 
 
-def test_acts__as_calls_for_an_account__are_found_by_their_events() -> None:
+def test_acts_are_found_by_their_events() -> None:
     assert "# pass 12\n# fail 0" in run_node(built() / "test/acts.mjs")
 
 
-def test_terms__of_a_page__are_its_frontmatter_or_refused() -> None:
+def test_terms_are_the_frontmatter_or_refused() -> None:
     assert "# pass 18\n# fail 0" in run_node(built() / "test/challenge.mjs")
 
 
@@ -251,7 +251,7 @@ def test_work__sealed_in_typescript__opens_in_python(exchange: Exchange, name: s
     assert tar_digest(folder, key) == tar_digest(exchange.folder / "python" / name, content_key(ours))
 
 
-def test_content_key__wrapped_in_typescript__opens_in_python(exchange: Exchange) -> None:
+def test_key_of_typescript_opens_in_python(exchange: Exchange) -> None:
     wrapped, refused = exchange.answer["wraps"]
     assert unwrap(wrapped, [DELIVERY], CONTENT.public_key) == CONTENT
     assert refused == "delivery_wrap_invalid"
@@ -302,7 +302,7 @@ def test_vectors__in_a_browser__every_case_as_stated(browsed: Mapping[str, Any])
         assert set(found.values()) == {""}, found
 
 
-def test_browser__of_a_large_file__seals_and_opens_it_in_bounded_memory(browsed: Mapping[str, Any]) -> None:
+def test_browser_seals_in_bounded_memory(browsed: Mapping[str, Any]) -> None:
     for name, mebibytes in SEALED.items():
         found = browsed[name]
         assert found["found"] == {"work/large": [mebibytes * 2**20, found["wanted"]]}
@@ -418,7 +418,7 @@ def file_count(tar: bytes) -> int:
         return unpack(iter([tar]), Path(folder), ArchiveLimits()).file_count
 
 
-def test_names__that_differ_in_letter_case__are_the_same_in_both_languages(tmp_path: Path) -> None:
+def test_names_are_the_same_in_both_languages(tmp_path: Path) -> None:
     pairs = [
         ("straße", "STRASSE"),
         ("ﬁn", "FIN"),
