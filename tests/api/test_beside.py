@@ -3,7 +3,6 @@
 from dataclasses import replace
 from io import StringIO
 
-import pytest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.typed_data import SigningDomain, digest
 from bounty_protocol.chain.blocks import header_at
@@ -49,7 +48,6 @@ def test_client_env_is_coherent_and_has_no_endpoint(service: Service) -> None:
     assert service.client.get("/api/deployment/client.env?x=1").status_code == 400
 
 
-@pytest.mark.attack
 def test_signature_for_another_hub_is_unauthorized(service: Service) -> None:
     poster = service.world.people.poster
     service.world.create()  # so that there is a bounty 1, whatever ran before
@@ -68,7 +66,6 @@ def test_signature_for_another_hub_is_unauthorized(service: Service) -> None:
     assert error_code(ask(service.world.hub_address, HOST)) == "submission_not_found"
 
 
-@pytest.mark.attack
 def test_database_of_another_hub_is_not_served(service: Service) -> None:
     """Two deployments on one server have the same roles: one name in an address is all that tells them apart."""
     assert service.get("/api/bounties").status_code == 200

@@ -11,7 +11,6 @@ from threading import Event, Semaphore
 from types import SimpleNamespace
 
 import pytest
-from _pytest.mark.structures import ParameterSet
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.rubric import current_rubric
@@ -21,13 +20,12 @@ from redis import Redis
 from service_api.app import make_app
 from service_api.config import ApiBudgets, AtOnce
 from service_api.openapi import routes as openapi_routes
-from service_api.subgraph.routes import QUERY_SECONDS
 from service_common.budgets import SITE_SHARE, Budget, Budgets, Network, network_of
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from service_common.db.review import reviews
 from service_common.reviews import review_id
-from service_common.web.callers import READ_SECONDS, Callers
+from service_common.web.callers import Callers
 from service_common.web.settings import client_address
 from sqlalchemy import func, insert, select
 from werkzeug.test import TestResponse
@@ -121,22 +119,14 @@ def granted(service: Service, own: Budget, shared: Budget, accounts: int, cost: 
     return taken
 
 
-def behind_an_address(own: Budget, shared: Budget, cost: int = 1) -> ParameterSet:
-    bound = (
-        f"`{own.name}` in {own.seconds:,} s: {own.amount:,} of an account, {shared.amount:,} of all accounts behind a "
-        "network address"
-    )
-    return pytest.param(own, shared, cost, marks=pytest.mark.attack(bound), id=own.name)
-
-
 @pytest.mark.parametrize(
     ("own", "shared", "cost"),
     [
-        behind_an_address(USUAL.account, USUAL.address),
-        behind_an_address(USUAL.publications, USUAL.publications_of_address),
-        behind_an_address(USUAL.uploads, USUAL.uploads_of_address),
-        behind_an_address(USUAL.upload_mebibytes, USUAL.upload_mebibytes_of_address, 1_024),
-        behind_an_address(USUAL.envelopes, USUAL.envelopes_of_address),
+        (USUAL.account, USUAL.address, 1),
+        (USUAL.publications, USUAL.publications_of_address, 1),
+        (USUAL.uploads, USUAL.uploads_of_address, 1),
+        (USUAL.upload_mebibytes, USUAL.upload_mebibytes_of_address, 1_024),
+        (USUAL.envelopes, USUAL.envelopes_of_address, 1),
     ],
 )
 def test_accounts_of_an_address_pass_no_bound(service: Service, own: Budget, shared: Budget, cost: int) -> None:
@@ -146,15 +136,10 @@ def test_accounts_of_an_address_pass_no_bound(service: Service, own: Budget, sha
     assert granted(service, mine, ours, 1_000, cost) == ours.amount
 
 
-def of_an_address(budget: Budget) -> ParameterSet:
-    bound = f"`{budget.name}` in {budget.seconds:,} s: {budget.amount:,} of a network address"
-    return pytest.param(budget, marks=pytest.mark.attack(bound), id=budget.name)
-
-
-@pytest.mark.attack(f"any budget of a network address: {SITE_SHARE} times as much of a /48 of IPv6")
 @pytest.mark.parametrize(
     "budget",
-    [of_an_address(each) for each in (USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.page_checks)],
+    [USUAL.reads, USUAL.subgraph, USUAL.reviews_of_address, USUAL.page_checks],
+    ids=lambda budget: budget.name,
 )
 def test_site_has_sixteen_times_a_budget(service: Service, budget: Budget) -> None:
     callers = Callers(Budgets(StandingClock()), ApiBudgets(), 1)
@@ -182,7 +167,6 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
-@pytest.mark.attack(f"a public read counts as one for each {READ_SECONDS * 1000:.0f} ms of a processor")
 def test_read_counts_by_its_processor_time(service: Service, busy: list[float]) -> None:
     budget = Budget("reads", 10, 60)
     with behind_a_proxy(service, ApiBudgets(reads=budget)) as client:
@@ -200,7 +184,6 @@ def test_read_counts_by_its_processor_time(service: Service, busy: list[float]) 
         assert left() == (429, 0)
 
 
-@pytest.mark.attack(f"a query counts as one for each {QUERY_SECONDS * 1000:.0f} ms of a processor")
 @pytest.mark.usefixtures("redis")
 def test_query_counts_by_its_processor_time(service: Service, busy: list[float]) -> None:
     query = {"query": "{ _meta { block { number } } }"}
@@ -210,7 +193,6 @@ def test_query_counts_by_its_processor_time(service: Service, busy: list[float])
     assert [each.status_code for each in answers] == [200, 200, 429]
 
 
-@pytest.mark.attack("any budget, in any time as long as its window: twice the amount")
 def test_windows_that_meet_hold_twice_the_budget() -> None:
     clock, budget = HandClock(), Budget("reads", 100, 60)
     budgets = Budgets(clock)
@@ -222,7 +204,6 @@ def test_windows_that_meet_hold_twice_the_budget() -> None:
     assert (late, early) == (99, 100)
 
 
-@pytest.mark.attack
 @pytest.mark.usefixtures("redis")
 def test_upload_urls_count_by_their_bytes(service: Service) -> None:
     bounty_id, solver = open_bounty(service), service.world.solver(1)
@@ -238,7 +219,6 @@ def test_upload_urls_count_by_their_bytes(service: Service) -> None:
         assert [ask(1 << 30), ask((1 << 20) + 1), ask(1)] == [200, 200, 429]
 
 
-@pytest.mark.attack
 @pytest.mark.usefixtures("redis")
 def test_reviews_of_an_address_are_few(service: Service) -> None:
     path = "/api/bounty-challenge-specs/prepare-publication"
@@ -258,7 +238,6 @@ def test_reviews_of_an_address_are_few(service: Service) -> None:
         assert connection.execute(select(func.count()).select_from(t.review_charges)).scalar_one() == 3
 
 
-@pytest.mark.attack
 @pytest.mark.usefixtures("redis")
 def test_paid_review_counts_for_who_starts_it(service: Service) -> None:
     """Of two requests for one page the first pays for its Poster; the second may be the one that starts the review."""
@@ -365,7 +344,6 @@ def held_open(service: Service, monkeypatch: pytest.MonkeyPatch) -> Iterator[tup
             free.set()
 
 
-@pytest.mark.attack(f"requests of a network, or of a /48, that a process answers at a time: {AtOnce().requests}")
 def test_one_site_takes_no_more_places_than_an_address(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     """Reads from two hundred networks of one /48 at once left no place, and no turn, for anybody else."""
     path, most = "/api/readiness-rubric", AtOnce().requests
@@ -395,7 +373,6 @@ def test_one_site_takes_no_more_places_than_an_address(service: Service, monkeyp
         assert read("2001:db8:7:abc::1").status_code == 200
 
 
-@pytest.mark.attack
 def test_refused_unread_drowns_no_outage(service: Service) -> None:
     with behind_a_proxy(service, ApiBudgets(reads=Budget("reads", 1, 60))) as client:
         path, before, lost = "/api/bounties?limit=9", answered(), failed()

@@ -180,7 +180,6 @@ def test_status_of_a_late_index_says_so(service: Service) -> None:
 
 
 @pytest.mark.spec(118)
-@pytest.mark.attack
 def test_late_index_never_says_a_bounty_is_not_there(service: Service) -> None:
     """Seconds behind, the status says following; what was funded meanwhile may be there."""
     world = service.world

@@ -86,7 +86,6 @@ def test_long_verification_ends_in_the_queue(service: Service, tmp_path: Path, m
     forget_jobs(service)
 
 
-@pytest.mark.attack
 def test_unfinished_verification_is_the_queues(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,7 +101,6 @@ def test_unfinished_verification_is_the_queues(
     assert sealed.prepare().status_code == 201
 
 
-@pytest.mark.attack
 def test_forged_message_removes_nothing_right(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,7 +121,6 @@ def test_forged_message_removes_nothing_right(
     service.resources.store.delete(str(elsewhere), generation=found.generation)
 
 
-@pytest.mark.attack
 def test_replaced_ciphertext_is_never_served(service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What reads them wrong might be between."""
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
@@ -173,7 +170,6 @@ def queued(service: Service) -> dict[str, object]:
     return argument
 
 
-@pytest.mark.attack
 def test_replaced_ciphertext_is_uploaded_again(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     record(sealed)
@@ -250,7 +246,6 @@ def test_orphans_go_a_day_after_the_deadline(
     assert recorded.content(world.guardian(1).private_key).status_code == 200
 
 
-@pytest.mark.attack(f"uploads of a Solver whose recorded envelope nobody has: {ENVELOPE_DAYS} days after the judging")
 def test_orphans_of_a_lost_envelope_go_in_the_end(service: Service, tmp_path: Path) -> None:
     world, bounty = service.world, open_bounty(service)
     sealed = seal(service, tmp_path, bounty, world.solver(1))
@@ -265,7 +260,6 @@ def test_orphans_of_a_lost_envelope_go_in_the_end(service: Service, tmp_path: Pa
         assert (stored(sealed) is not None) is is_there
 
 
-@pytest.mark.attack
 def test_orphans_of_a_lost_envelope_wait_for_it(service: Service, tmp_path: Path) -> None:
     """As after a restore of a dump that is older than the envelope, or where somebody deletes its row."""
     world, deps, bounty = service.world, service.resources, open_bounty(service)
@@ -298,7 +292,6 @@ def test_orphans_of_a_lost_envelope_wait_for_it(service: Service, tmp_path: Path
 
 
 @pytest.mark.spec(97, 150)
-@pytest.mark.attack
 def test_late_upload_by_an_earlier_url_is_none(service: Service, tmp_path: Path) -> None:
     world, bounty = service.world, open_bounty(service)
     late = seal(service, tmp_path, bounty, world.solver(2))

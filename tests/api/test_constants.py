@@ -10,7 +10,6 @@ from tests.endpoints import endpoint_before
 DECIMALS = "0x313ce567"
 
 
-@pytest.mark.attack
 def test_constants_of_one_of_several_are_refused(service: Service) -> None:
     world = service.world
     honest = read_agreed_constants(world.rpc, world.hub_address, world.chain_id)

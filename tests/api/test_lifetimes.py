@@ -4,7 +4,6 @@ import secrets
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from service_api.deployment.constants import Constants
 from service_api.storage import lifetimes
@@ -72,7 +71,6 @@ def test_unfunded_page_goes_a_week_later(service: Service) -> None:
     assert "old" not in keys(service, t.challenge_pages)
 
 
-@pytest.mark.attack
 def test_approval_stays_until_its_block_is_long_past(service: Service) -> None:
     """Else a recorded request counts again where the api's node stands still, and is answered with a new secret."""
     world = service.world

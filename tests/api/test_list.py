@@ -182,7 +182,6 @@ def test_count_is_over_all_pages(service: Service, word: str, monkeypatch: pytes
     assert found == [made[2], made[1], made[0]]
 
 
-@pytest.mark.attack
 def test_hostile_title_is_data_and_in_no_message(service: Service) -> None:
     hostile = [HOSTILE[name].strip() for name in ("Thai marks", "right to left", "blank letters", "tags")]
     titles = [*hostile, 'x"}]}</script><script>alert(1)</script>\u2028&\u0085']

@@ -19,7 +19,7 @@ from flask.testing import FlaskClient
 from local_stack.ports import HOST
 from redis import Redis
 from service_api.app import make_app
-from service_api.config import ApiBudgets, AtOnce
+from service_api.config import ApiBudgets
 from service_api.deployment.constants import Constants
 from service_common import log
 from service_common.db import app as t
@@ -186,10 +186,6 @@ def redis(service: Service) -> Iterator[Redis]:
     forget()
 
 
-@pytest.mark.attack(
-    f"pages checked by the rules: {USUAL.page_checks.amount} of a network address in an hour, "
-    f"{AtOnce().page_checks} at a time in each process"
-)
 @pytest.mark.usefixtures("redis")
 def test_thousand_checks_keep_to_the_budget(checking: Checking) -> None:
     web = replace(checking.service.resources.config.web, forwarded_hops=1)

@@ -13,7 +13,6 @@ from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import bytes32, parse_address
 from local_stack.contract import Wallet
 from service_api.app import make_app
-from service_api.config import DEFAULT_PENDING_MEBIBYTES
 from service_api.deployment.constants import Constants
 from service_api.resources import Resources
 from service_api.storage.pending import ROW_BYTES, Pending, count_pending, settle_pending
@@ -61,7 +60,6 @@ def stored(deps: Resources, sealed: Sealed) -> int:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-@pytest.mark.attack(f"envelopes of a Solver in a bounty that the Hub does not record: {MAX_UNRECORDED}")
 def test_a_byte_is_in_eight_envelopes_at_most(service: Service, tmp_path: Path) -> None:
     sealed = seal(service, tmp_path, open_bounty(service), service.world.solver(1))
     sealed.upload()
@@ -77,10 +75,6 @@ def test_a_byte_is_in_eight_envelopes_at_most(service: Service, tmp_path: Path) 
     assert sealed.prepare(another(sealed)).status_code == 409
 
 
-@pytest.mark.attack(
-    f"all envelopes that the Hub does not record: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the "
-    "chain does not know"
-)
 def test_envelopes_of_strangers_take_half(service: Service, tmp_path: Path) -> None:
     bounty_id, sealed = open_bounty(service), list[Sealed]()
     for solver in (Wallet(), Wallet(), service.world.solver(2)):  # the chain knows nothing of the first two
@@ -115,9 +109,6 @@ def test_what_the_chain_records_is_counted_no_more(service: Service, tmp_path: P
     assert count_pending(engine, Pending.ENVELOPES) == ROW_BYTES + len(kept.canonical_bytes())
 
 
-@pytest.mark.attack(
-    f"pages that nobody funded: {DEFAULT_PENDING_MEBIBYTES:,} MiB, half of it for accounts that the chain does not know"
-)
 def test_unfunded_pages_are_bounded(service: Service) -> None:
     page = page_for(service.world, title="First")
     roomy = with_room_for(service, len(page))

@@ -176,7 +176,6 @@ def test_list_reads_no_further_than_it_shows(client: FlaskClient, statements: St
     assert statements.wasteful() == []
 
 
-@pytest.mark.attack
 def test_pages_that_nobody_funds_make_no_word_frequent(client: FlaskClient, statements: Statements) -> None:
     """A thousand prepared pages with a rare word would have its search look through all bounties for the few."""
     with statements.listening():

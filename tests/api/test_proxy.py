@@ -53,7 +53,6 @@ def door(service: Service, behind: RunningApi) -> RunningApi:
     return RunningApi(port, behind.internal_port, child)
 
 
-@pytest.mark.attack("a body has 15 s, a header 10 s; 225 connections that send neither keep nobody out")
 def test_slow_connections_keep_nobody_out(door: RunningApi) -> None:
     with ExitStack() as stack:
         for sent in (SLOW, SLOW[:40], b"") * 75:
@@ -63,7 +62,6 @@ def test_slow_connections_keep_nobody_out(door: RunningApi) -> None:
         assert door.request("GET", "/api/deployment").status == 200
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "body", [b'5\r\n{"que\r\n', b'9\r\n{"que', b'5\r\n{"que\r\nzz\r\n', b'5\r\n{"que\r\n0\r\n\r\n']
 )

@@ -39,7 +39,6 @@ def test_ready_page_has_terms_bound_to_its_bytes(service: Service) -> None:
     assert "0x" + on_chain.hex() == nonce
 
 
-@pytest.mark.attack
 def test_page_at_a_left_hub_is_not_published(service: Service) -> None:
     """Nobody reviews there: each page would wait in Redis, and each check be an error that pages the operator."""
     config = replace(service.resources.config, takes_publications=False)

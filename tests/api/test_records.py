@@ -99,7 +99,6 @@ def test_record_is_the_same_bytes_once_final(world: World) -> None:
     assert kept(world)[0][0] == content
 
 
-@pytest.mark.attack
 def test_record_of_facts_that_do_not_agree(world: World) -> None:
     bounty_id = awarded(world)
     world.finalize()

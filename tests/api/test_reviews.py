@@ -213,7 +213,6 @@ def test_dying_redis_loses_no_review(reviewing: Reviewing, poster: Key) -> None:
     assert (len(reviewing.twin.requests), reviewing.charges(poster)) == (1, 1)
 
 
-@pytest.mark.attack
 def test_page_no_worker_reviews_may_be_sent_again(reviewing: Reviewing, poster: Key) -> None:
     page, redis = reviewing.page(), reviewing.service.resources.redis
     reviewing.wait(1)

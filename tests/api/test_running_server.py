@@ -101,7 +101,6 @@ QUERY = b'{"query":"{ _meta { block { number } } }"}'
 CHUNKS = b"5\r\n" + QUERY[:5] + b"\r\n" + f"{len(QUERY) - 5:x}\r\n".encode() + QUERY[5:] + b"\r\n"
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "body", [CHUNKS + b"0\r\n\r\n", CHUNKS, CHUNKS[:-9], CHUNKS + b"zz\r\n", b"10000\r\n" + b"x" * 65_536]
 )
@@ -183,7 +182,6 @@ HTTP2_WITHOUT_AN_END = (
 )
 
 
-@pytest.mark.attack
 def test_http2_by_prior_knowledge_is_refused(running_api: RunningApi) -> None:
     """The server never returns from reading the body of an HTTP/2 request whose connection is gone."""
     assert len(HTTP2_WITHOUT_AN_END) == 48

@@ -78,7 +78,6 @@ def others_are_answered(app: Flask) -> bool:
     return {ask(app, "203.0.113.50", f"/api/bounties?limit={limit}")[0] for limit in range(1, 4)} == {200}
 
 
-@pytest.mark.attack(f"public reads that wait for the delivery service: {MAX_READS} at a time in each process")
 def test_silent_delivery_holds_up_no_other_read(service: Service, silence: Silence) -> None:
     app = app_of(service, delivery_url=f"http://{HOST}:{silence.port}")
     with ThreadPoolExecutor(MAX_READS) as pool:
@@ -103,7 +102,6 @@ def test_refusal_of_delivery_counts_there_alone(service: Service) -> None:
     assert failed() == before + 1, "nobody is there"
 
 
-@pytest.mark.attack
 def test_one_address_has_two_reads_at_delivery(service: Service, silence: Silence) -> None:
     app = app_of(service, delivery_url=f"http://{HOST}:{silence.port}")
     with ThreadPoolExecutor(MAX_READS_OF_NETWORK) as pool:
@@ -114,7 +112,6 @@ def test_one_address_has_two_reads_at_delivery(service: Service, silence: Silenc
         assert {each.result(30) for each in held} == {UNAVAILABLE}
 
 
-@pytest.mark.attack("reads of a deployment that wait for its beacon, unknown yet: one at a time in each process")
 def test_silent_beacon_holds_up_one_read(service: Service, silence: Silence) -> None:
     beacon = replace(service.resources.config.beacon, urls=(f"http://{HOST}:{silence.port}",))
     app = app_of(service, beacon=beacon)

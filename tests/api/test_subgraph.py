@@ -288,7 +288,6 @@ def test_replacement_names_both_verdicts(service: Service) -> None:
     assert replaced[0]["report_commitment"] == "0x" + "01" * 32
 
 
-@pytest.mark.attack
 def test_latest_replacements_are_one_of_each_guardian(
     service: Service,
 ) -> None:

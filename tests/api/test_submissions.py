@@ -440,7 +440,6 @@ def test_contents_of_none_or_too_many_are_refused(service: Service, tmp_path: Pa
     assert "submission_commitments" in str(error["issues"])
 
 
-@pytest.mark.attack(f"Submissions that one signed request reads: {MAX_CONTENTS}, each of which counts as one request")
 def test_contents_count_as_single_reads(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     deps = one.service.resources
@@ -457,7 +456,6 @@ def test_contents_count_as_single_reads(service: Service, tmp_path: Path) -> Non
     assert there.contents(service.world.guardian(2).private_key, first).status_code == 200
 
 
-@pytest.mark.attack
 def test_unhashed_bytes_are_left_to_the_queue(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     of_it = t.verified_objects.c.storage_locator == one.envelope.ciphertext.storage_locator
@@ -487,7 +485,6 @@ def behind(one: Sealed, **changed: Any) -> Sealed:
     return replace(one, service=over(one.service, **changed))
 
 
-@pytest.mark.attack
 def test_silent_storage_is_asked_once(service: Service, tmp_path: Path) -> None:
     one, first, _, second = two_recorded(service, tmp_path)
     store = SilentStore()

@@ -261,7 +261,6 @@ def test_parties_alone_read_the_withheld_bytes(case: Case) -> None:
     assert error_of(nothing)["code"] == "written_verdict_not_found"
 
 
-@pytest.mark.attack
 def test_later_party_does_not_read_them(case: Case) -> None:
     world, service = case.service.world, case.service
     page = page_for(world, title="Once more", deadline=world.time() + 1_001)

@@ -210,9 +210,6 @@ def kept(service: Service, bounty_id: BountyId, guardian: Wallet) -> int:
         return connection.execute(select(func.count()).where(mine)).scalar_one()
 
 
-@pytest.mark.attack(
-    f"written Verdicts of a Guardian on a bounty that the Hub does not record: {MAX_UNRECORDED_VERDICTS}"
-)
 def test_unrecorded_verdicts_are_eight_of_a_guardian(service: Service) -> None:
     world, guardian = service.world, service.world.guardian(1)
     bounty_id, elsewhere = world.create(), world.create()
@@ -247,7 +244,6 @@ def test_unrecorded_verdicts_are_eight_of_a_guardian(service: Service) -> None:
     assert kept(service, bounty_id, guardian) == MAX_UNRECORDED_VERDICTS + 2
 
 
-@pytest.mark.attack
 def test_simultaneous_verdicts_keep_the_bound(service: Service) -> None:
     engine, database, guardian = service.resources.engine, service.world.database, service.world.guardian(1)
     bounty_id, _ = judgeable(service)

@@ -13,7 +13,6 @@ from tests.audit.logs import HUB, REPORT, Written
 BOUNTY = Written().deployed().created().submitted().judged(0).replay().bounties[1]
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "text",
     [

@@ -97,7 +97,6 @@ def test_answer__whose_every_byte_drips__is_given_up() -> None:
     assert body.seconds <= ANSWER_SECONDS + 1
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "begin",
     [b"HTTP/1.1 200 OK\r\n", b"HTTP/1.1 200 OK\r\nX: ", ENDLESS, b"HTTP/1.1 200 OK\r\n\r\n"],
@@ -111,7 +110,6 @@ def test_frame__that_never_ends__is_given_up(monkeypatch: pytest.MonkeyPatch, be
         UrllibTransport()("GET", server.url, None, {})
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("begin", [b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX: ", ENDLESS], ids=["field", "chunk"])
 def test_frame__that_drips__is_given_up(monkeypatch: pytest.MonkeyPatch, begin: bytes) -> None:
     end = b"\r\n[\r\n1\r\n]\r\n0\r\n\r\n" if begin is ENDLESS else b"\r\n\r\n[]"
@@ -123,7 +121,6 @@ def test_frame__that_drips__is_given_up(monkeypatch: pytest.MonkeyPatch, begin: 
         UrllibTransport()("GET", server.url, None, {})
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("head", [b"Content-Encoding: gzip", b"content-encoding: br, identity"])
 def test_answer__in_an_encoding__is_not_read(head: bytes) -> None:
     answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + head + b"\r\n\r\n[]"
@@ -151,7 +148,6 @@ def test_host__that_hangs__gets_no_more_requests() -> None:
         sent.send("GET", "http://hangs/", None, {})
 
 
-@pytest.mark.attack
 def test_host_that_sends_too_much_is_asked_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(http, "MAX_LOOK_BYTES", 100)
     sent = requests(lambda *_: HttpReply(200, {}, b"1" * 60))
@@ -263,7 +259,6 @@ def test_logs__that_were_not_requested__are_not_read(what: str, changed: Any) ->
     assert what
 
 
-@pytest.mark.attack
 def test_logs__without_end__are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "MAX_LOGS", 5_000)
     answers = Logs(1 << 40)

@@ -55,7 +55,6 @@ def test_node__made_by_hand__has_no_difference() -> None:
     assert set(node.asked) == set(METHODS)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("nonsense", NONSENSE.values(), ids=NONSENSE)
 @pytest.mark.parametrize("method", METHODS)
 def test_nonsense__of_a_node__is_no_difference(method: str, nonsense: bytes) -> None:
@@ -187,7 +186,6 @@ def endless(path: str, count: int, items: int) -> dict[str, object]:
     return {"items": found, "next_cursor": str(count), "total_count": None}
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("path", "items", "requirement"),
     [("/api/bounties?", 0, "list.items"), ("/api/bounties?", 1, "list.items"), ("/api/changes?", 0, "changes.log")],
@@ -207,7 +205,6 @@ def test_list__without_a_last_page__costs_few_requests(path: str, items: int, re
     assert (requirement, path.rstrip("?")) in wheres(report)
 
 
-@pytest.mark.attack
 def test_changes_beyond_the_requested_are_left() -> None:
     event = {"kind": "event", "event": {"block_number": 1, "log_index": 0}}
     retraction = {"kind": "retraction", "last_block_number": 1}

@@ -188,7 +188,6 @@ def test_lock_of_a_lost_session_is_free(database: Database, engine: Engine) -> N
 # What a worker runs
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("function", ["os.system", f"{HERE}.begins", f"{HERE}.Path.touch", f"{HERE}.missing"])
 def test_foreign_function_is_not_called(redis: Redis, engine: Engine, tmp_path: Path, function: str) -> None:
     job = open_queue(QUEUE, redis).enqueue(function, str(tmp_path / "touched"), job_id=ID)
@@ -199,7 +198,6 @@ def test_foreign_function_is_not_called(redis: Redis, engine: Engine, tmp_path: 
     assert "ForeignJob" in str(result.exc_string)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "data", [b"\x80\x04K\x01.", b"{", b'"text"', json.dumps([f"{HERE}.work", None, ["text"], {}]).encode(),
              json.dumps([f"{HERE}.work", None, [{"version": 99}], {}]).encode(),

@@ -151,7 +151,6 @@ def test_altered_envelope_is_not_trusted(delivery: Delivery) -> None:
     assert refusal(response) == (500, "solver_submission_content_invalid")
 
 
-@pytest.mark.attack
 def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     logged = list[dict[str, object]]()
     log = SimpleNamespace(error=lambda _, **fields: logged.append(fields))
@@ -180,7 +179,6 @@ def test_altered_wrap_is_delivered_again(delivery: Delivery, monkeypatch: pytest
 
 
 @pytest.mark.spec(14, 319)
-@pytest.mark.attack
 @pytest.mark.parametrize("altered", ["poster", "winner"])
 def test_rows_the_hub_contradicts_give_no_key(delivery: Delivery, altered: str) -> None:
     world, stranger = delivery.world, delivery.world.solver(3)
@@ -249,7 +247,6 @@ def test_sweep_deletes_only_losing_wraps(delivery: Delivery) -> None:
     assert not exists(delivery, bounty_id, loser)
 
 
-@pytest.mark.attack
 def test_sweep_of_no_ending_deletes_nothing(delivery: Delivery, monkeypatch: pytest.MonkeyPatch) -> None:
     """As where an endpoint invented it: the true winner's wrap would be gone."""
     world, identity = delivery.world, Identity.generate()

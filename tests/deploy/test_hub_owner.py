@@ -169,7 +169,6 @@ def world(handed_over: World) -> Iterator[World]:
     assert handed_over.node.rpc.call("evm_revert", before)
 
 
-@pytest.mark.attack
 def test_stolen_proposer_is_cancelled_and_out(world: World) -> None:
     thief = world.proposer
     world.announce_as_thief(thief, "transferOwnership", thief.address)
@@ -198,7 +197,6 @@ def test_stolen_proposer_is_cancelled_and_out(world: World) -> None:
     world.proposer = thief
 
 
-@pytest.mark.attack
 def test_stolen_canceller_blocks_until_replaced(world: World) -> None:
     thief = world.canceller
     world.admin(world.proposer, "set-fees", "1", "2", world.payer.address)
@@ -216,7 +214,6 @@ def test_stolen_canceller_blocks_until_replaced(world: World) -> None:
     assert world.hub.fee_policy() == (1, 2, world.payer.address)
 
 
-@pytest.mark.attack
 def test_vault_stolen__can_do_nothing(world: World) -> None:
     grant = encode("grantRole", bytes(32), world.vault.address)
     with pytest.raises(StackError, match="reverted"):
@@ -228,7 +225,6 @@ def test_vault_stolen__can_do_nothing(world: World) -> None:
         world.announce_as_thief(world.vault, "setFeePolicy", 0, 0, world.vault.address)
 
 
-@pytest.mark.attack
 def test_two_stolen_keys_wait_for_the_delay(world: World) -> None:
     world.replace("canceller", world.canceller, world.vault, [world.proposer, world.vault])  # thieves of these two
     world.announce_as_thief(world.proposer, "publishDeliveryKey", bytes([9]) + bytes(31))
@@ -254,7 +250,6 @@ def test_one_lost__the_other_two_replace_it(world: World, role: str) -> None:
     assert "by nobody else" in said
 
 
-@pytest.mark.attack
 def test_stolen_delivery_key_is_withdrawn_at_once(world: World) -> None:
     key = Identity.generate().public_key
     world.admin(world.proposer, "publish-delivery-key", key)

@@ -353,7 +353,6 @@ def test_forgeries_get_nothing_out_of_a_page(theatre: Theatre, part: int) -> Non
 
 
 @pytest.mark.nightly
-@pytest.mark.attack
 def test_final_escrow_is_funded_again_by_nobody(theatre: Theatre) -> None:
     act, judge = theatre.publish()
     act = replace(act, ends=(FUNDED, "Funded as"))
@@ -369,7 +368,6 @@ def test_final_escrow_is_funded_again_by_nobody(theatre: Theatre) -> None:
     assert not list(judge(seen))
 
 
-@pytest.mark.attack
 def test_forgotten_escrow_is_funded_again_by_nobody(
     theatre: Theatre,
 ) -> None:
@@ -466,7 +464,6 @@ def submit_under(
     return Submitted([each.reveal_policy.reveal_at for each in sent], shown, ended)
 
 
-@pytest.mark.attack
 def test_forged_deadline_seals_for_the_delay(
     theatre: Theatre,
 ) -> None:
@@ -479,7 +476,6 @@ def test_forged_deadline_seals_for_the_delay(
     assert "one operator of both could read it early." in found.shown
 
 
-@pytest.mark.attack
 def test_forged_past_deadline_seals_nothing(theatre: Theatre) -> None:
     found = submit_under(theatre, Plot(int(time.time()) - 1, 600))
     assert "what is sealed now can be opened too soon" in found.ended
@@ -487,7 +483,6 @@ def test_forged_past_deadline_seals_nothing(theatre: Theatre) -> None:
     assert "What will be sealed" not in found.shown
 
 
-@pytest.mark.attack
 def test_work_that_would_open_sends_no_envelope(theatre: Theatre) -> None:
     """Sealing and uploading took longer than the delay, by the time of a block."""
 

@@ -25,8 +25,6 @@ from tests.hostile.asking import TOOK, Ask, ask_all, check
 from tests.hostile.memory import MIB
 from tests.vectors.samples import BEACON
 
-pytestmark = pytest.mark.attack
-
 
 def test_malformed_rpc_answers_are_unavailable(caplog: pytest.LogCaptureFixture) -> None:
     def client(seconds: float) -> Ask:

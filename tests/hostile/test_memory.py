@@ -33,7 +33,7 @@ from tests.campaign import size
 from tests.hostile.memory import MIB, status_of
 from tests.raw_server import raw_server
 
-pytestmark = [pytest.mark.attack, pytest.mark.nightly]
+pytestmark = pytest.mark.nightly
 LENGTH: Final = 63 * MIB
 CLIENT_BYTES: Final = 160 * MIB
 """What a command may take: it runs on anybody's machine."""

@@ -115,7 +115,6 @@ def test_settler_settles_what_is_up_and_no_other(world: World) -> None:
     assert rows(world) == []
 
 
-@pytest.mark.attack
 def test_database_of_another_hub_spends_nothing(world: World) -> None:
     due(world)
     other = settler_with(world, world.people.settler.wallet, hub=Address("0x" + "cd" * 20))
@@ -279,7 +278,6 @@ def due(world: World) -> BountyId:
     return bounty_id
 
 
-@pytest.mark.attack
 def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: Endpoint) -> None:
     due(world)
     history = {"oldestBlock": "0x1", "baseFeePerGas": [hex(10**30)], "gasUsedRatio": [], "reward": [[hex(10**30)]]}
@@ -295,7 +293,6 @@ def test_invented_fees_are_paid_up_to_the_bound(world: World, endpoint: Endpoint
     assert int(row.max_fee_per_gas) == signed["maxFeePerGas"] <= MAX_FEE_WEI
 
 
-@pytest.mark.attack
 def test_settlement_that_one_endpoint_drops_is_mined(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
     endpoint.withholds = frozenset({"eth_sendRawTransaction"})
@@ -305,7 +302,6 @@ def test_settlement_that_one_endpoint_drops_is_mined(world: World, endpoint: End
     assert outcome(world, bounty_id) == (2, 2)
 
 
-@pytest.mark.attack
 def test_settler_beside_a_hanging_endpoint_settles(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet, node = due(world), world.people.settler.wallet, world.node.url
     endpoint.hang_seconds = 60.0
@@ -316,7 +312,6 @@ def test_settler_beside_a_hanging_endpoint_settles(world: World, endpoint: Endpo
     assert outcome(world, bounty_id) == (2, 2)
 
 
-@pytest.mark.attack
 def test_failed_settlement_is_sent_anew_in_time(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     bounty_id, settler, before = due(world), settler_of(world), events()["failed"]
     with monkeypatch.context() as patch:
@@ -364,7 +359,6 @@ def test_settlement_after_an_outage_is_replaced_hourly(world: World, endpoint: E
     assert outcome(world, bounty_id) == (2, 2)
 
 
-@pytest.mark.attack
 def test_row_above_a_free_nonce_is_signed_under_it(world: World, endpoint: Endpoint) -> None:
     bounty_id, wallet = due(world), world.people.settler.wallet
     endpoint.change = lambda asked, _params, result: hex(1_000) if asked == "eth_getTransactionCount" else result

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Any
 
-import pytest
 from bounty_protocol.chain.hub_constants import BALANCE_OF
 from bounty_protocol.types import BlockNumber
 from prometheus_client import CollectorRegistry
@@ -50,7 +49,6 @@ def test_honest_hub_lacks_nothing(world: World) -> None:
     assert figures(world) == (0, [0])
 
 
-@pytest.mark.attack
 def test_missing_money_is_told_by_every_endpoint(world: World) -> None:
     world.create(seconds=100)
     world.finalize()

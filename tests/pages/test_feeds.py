@@ -155,7 +155,6 @@ def test_feed__of_a_hostile_title__is_well_formed_text(pages: Pages) -> None:
     assert entry.title == "New: ]]><script>alert(1)</script>[U+202E] & <!--"
 
 
-@pytest.mark.attack
 def test_hostile_title_is_readable_in_feeds(pages: Pages) -> None:
     for title in HOSTILE.values():
         pages.ledger.add(page=page_of(title=title))

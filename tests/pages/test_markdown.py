@@ -87,7 +87,6 @@ def test_link__to_elsewhere__shows_where_it_leads() -> None:
     assert '<span class="outside">[attacker.example]</span>' in made
 
 
-@pytest.mark.attack
 def test_mail_link_shows_all_its_parameters() -> None:
     made = render(
         "[Ask the Poster](mailto:poster@b.example?bcc=x@attacker.example&subject=My%20key&body=Here%20it%20is)"

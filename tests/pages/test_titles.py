@@ -60,7 +60,6 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, An
     return {line["name"]: line for line in map(json.loads, found.splitlines())}
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(("path", "width"), list(hostile_visits()))
 def test_piled_titles_stay_in_their_boxes(measured: dict[str, dict[str, Any]], path: str, width: int) -> None:
     seen = measured[f"{path} {width}"]

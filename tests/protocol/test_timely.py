@@ -18,7 +18,6 @@ def pieces(size: int) -> Iterator[bytes]:
     yield from (answer[at : at + size] for at in range(head, len(answer), size))
 
 
-@pytest.mark.attack
 def test_file_that_drips_ends_whatever_its_length() -> None:
     with raw_server(lambda: pieces(1), pause=0.02) as slow:
         http = TimelyHttp(0.3, least_rate=10_000, timeout=5.0)

@@ -179,7 +179,6 @@ def test_two_slow_answers_have_one_time_limit(twin: ModelTwin) -> None:
     assert error.ending.code == "orchestrator_provider_error"
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("status", [200, 400, 500])
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_gigabytes_of_answer_cost_no_memory(twin: ModelTwin, status: int, encoding: str) -> None:

@@ -11,7 +11,7 @@ from bounty_protocol.types import Bytes32
 from service_common.db.review import paid_calls
 from service_reviewer.jobs import review
 from service_reviewer.judgement import NoJudgement
-from service_reviewer.paid_calls import RESERVED, take_call
+from service_reviewer.paid_calls import take_call
 from sqlalchemy import Engine, func, insert, select
 
 from tests.fakes.model import ModelTwin, Reply, not_ready, says
@@ -103,7 +103,6 @@ def _take(engine: Engine, outcomes: list[str]) -> None:
         outcomes.append(error.ending.code)
 
 
-@pytest.mark.attack(f"paid reviews of a deployment: one in {RESERVED} only for Posters with a bounty on chain")
 def test_last_fifth_is_for_posters_with_a_bounty(database: Database) -> None:
     engine = database.engine("service_reviewer")
     newcomer, poster = (partial(take_call, engine, 10, REVIEW, has_bounty=has) for has in (False, True))

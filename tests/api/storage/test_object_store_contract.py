@@ -66,7 +66,6 @@ def test_targets__lifetime__is_what_the_url_says(store: GcsStore, locator: str) 
     assert before + 300 <= download.expires_at <= time.time() + 300
 
 
-@pytest.mark.attack
 def test_upload_url_is_used_once(store: GcsStore, http: urllib3.PoolManager, locator: str) -> None:
     """Also after the bytes that it stored were found to be wrong, and taken away."""
     first, second = target(store, locator), target(store, locator)

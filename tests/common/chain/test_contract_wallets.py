@@ -201,10 +201,6 @@ def outcome(asked: ContractWallets, account: Address, signature: bytes, address:
         return error.code
 
 
-@pytest.mark.attack(
-    f"contract wallets that were not accepted: {contract_wallets.OF_NETWORK.amount} checks in a minute of a network, "
-    f"{contract_wallets.OF_STRANGERS.amount} a second of all"
-)
 def test_nobody_locks_a_wallet_out_by_naming_it(node: AnvilServer) -> None:
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
     asked = made(Rpc([node.url]), lambda: header_at(Rpc([node.url]), "latest").number, clock)
@@ -219,7 +215,6 @@ def test_nobody_locks_a_wallet_out_by_naming_it(node: AnvilServer) -> None:
     assert outcome(asked, wallet, SIGNATURE, HOME) == "ACCEPTED"
 
 
-@pytest.mark.attack
 def test_one_site_does_not_lock_out_all_new_wallets(node: AnvilServer) -> None:
     """A /64 has sixty checks in a minute, and the /48 around it sixteen times as many, whatever it names."""
     wallet, clock = w.place(node, w.owner_wallet(OWNER.address)), StandingClock()
@@ -309,7 +304,6 @@ def test_signature_one_endpoint_accepts_is_an_error(node: AnvilServer, others: i
     assert not asked._is_accepted(OWNER.address, None)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("ahead", [1, 2])
 def test_signature_accepted_at_some_blocks_alone(node: AnvilServer, ahead: int) -> None:
     def answer(newest: WalletAnswer) -> Change:

@@ -65,7 +65,6 @@ def over(number: int, named: Bytes32 | None = None) -> ApprovalHeader:
     return ApprovalHeader(KEY.address, KEY.sign(digest(DOMAIN, approval)), approval.block_number, approval.block_hash)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("number", "named", "calls", "reason"),
     [
@@ -83,7 +82,6 @@ def test_first_request__costs_two_calls(number: int, named: Bytes32 | None, call
     assert len(service.chain.calls) - before == calls
 
 
-@pytest.mark.attack
 def test_numbers_far_ahead__cost_no_call() -> None:
     service = make()
     service.blocks.newest()
@@ -93,7 +91,6 @@ def test_numbers_far_ahead__cost_no_call() -> None:
     assert len(service.chain.calls) == before
 
 
-@pytest.mark.attack
 def test_wrong_signatures_cost_no_more_calls() -> None:
     service = make()
     wrong = signed(service.chain, account=new_key().address)
@@ -108,7 +105,6 @@ def test_wrong_signatures_cost_no_more_calls() -> None:
     assert len(service.chain.calls) - before == 50 * 2  # of those who sign
 
 
-@pytest.mark.attack
 def test_absent_blocks_cost_a_call_a_second() -> None:
     service = make()
     assert service.receive(signed(service.chain)) is None
@@ -121,7 +117,6 @@ def test_absent_blocks_cost_a_call_a_second() -> None:
     assert len(service.chain.calls) - before == 1
 
 
-@pytest.mark.attack
 def test_made_up_hashes__cost_a_call_a_second() -> None:
     service = make()
     good = signed(service.chain)

@@ -55,7 +55,6 @@ class Choice:
     count: int = 0
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("value", ["on", "off", "true", "yes", 1, 0, 1.0, None, [], "1"])
 def test_boolean_is_true_or_false_and_nothing_like_it(value: object) -> None:
     assert load_json(b'{"all_bounties": true}', Choice, code="invalid_request") == Choice(all_bounties=True)
@@ -63,7 +62,6 @@ def test_boolean_is_true_or_false_and_nothing_like_it(value: object) -> None:
         load_json(json.dumps({"all_bounties": value}).encode(), Choice, code="invalid_request")
 
 
-@pytest.mark.attack
 def test_number_is_no_boolean() -> None:
     with pytest.raises(ServiceError):
         load_json(b'{"all_bounties": true, "count": true}', Choice, code="invalid_request")

@@ -68,13 +68,11 @@ def test_most_gas_is_a_small_multiple(function: str) -> None:
 TIPS = st.integers(0, 2**256 - 1)
 
 
-@pytest.mark.attack
 @given(TIPS, st.lists(TIPS, max_size=20))
 def test_tip_is_bounded_whatever_an_endpoint_shows(suggested: int, recent: list[int]) -> None:
     assert 0 <= reasonable_tip(suggested, recent) <= min(suggested, MAX_TIP_WEI)
 
 
-@pytest.mark.attack
 @given(TIPS, st.lists(st.integers(0, PLAIN_TIP_WEI // 2), max_size=10), st.lists(TIPS, max_size=4))
 def test_tip_is_not_raised_by_a_few_blocks(suggested: int, usual: list[int], other: list[int]) -> None:
     if len(other) < len(usual):

@@ -184,7 +184,6 @@ BUSY = BLOCK | {"transactions": ["0x" + "44" * 32] * 12_000}
 RANGE = {"fromBlock": "0x1", "toBlock": "0x2"}
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("method", "place", "result", "read"),
     [
@@ -221,7 +220,6 @@ def test_answer_is_read_by_its_method(method: str, place: dict[str, str], result
             assert rpc.call(method, place) == read
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     "answer",
     [

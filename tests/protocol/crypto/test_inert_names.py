@@ -164,7 +164,6 @@ def repository(tmp_path: Path, name: str, trace: Path, *, bare: bool) -> dict[st
     return {f"{name}/{path}": content for path, content in files.items()} | {"a.txt": b"a\n"}
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(("name", "bare"), [(".git", False), ("docs", True)])
 def test_git_in_opened_work_runs_nothing(name: str, bare: bool, tmp_path: Path) -> None:
     trace = tmp_path / "ran"
@@ -179,7 +178,6 @@ def test_git_in_opened_work_runs_nothing(name: str, bare: bool, tmp_path: Path) 
         trace.unlink(missing_ok=True)
 
 
-@pytest.mark.attack
 def test_python_beside_opened_work_runs_nothing(tmp_path: Path) -> None:
     trace = tmp_path / "ran"
     program = f"open({str(trace)!r}, 'w').close()\n".encode()
