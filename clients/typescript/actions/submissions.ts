@@ -44,7 +44,7 @@ export async function listingOf(context: Context, stage: Stage, bounty: Bounty):
       const commitment = await activeOf(context, bounty.id, solver);
       if (commitment !== submission_commitment) {
         const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
-        throw disagreement("number", theirs, t`the wallet's node has ${commitment}`);
+        throw disagreement("submission", theirs, t`the wallet's node has ${commitment}`);
       }
       return { solver, commitment, number: start + at + 1 };
     });
