@@ -45,9 +45,7 @@ def _kept(scene: Scene, plan_id: str) -> Path:
     [{"text": "It was me.\n"}, {"bounty_id": 1}, {"submission": "1"}, {"action": "claim"}, {"path": "work"}],
     ids=str,
 )
-def test_plan__whose_file_is_edited__is_not_carried_out(
-    scene: MakeScene, stage: Stage, other: dict[str, object]
-) -> None:
+def test_edited_plan_is_not_carried_out(scene: MakeScene, stage: Stage, other: dict[str, object]) -> None:
     """An agent with a shell can edit what the server keeps of a plan; its id is the digest of all of that."""
     found = scene(judge, policy_for(stage))
     with pytest.raises(Refused):
@@ -62,7 +60,7 @@ def test_plan__whose_file_is_edited__is_not_carried_out(
     assert stage.ledger.nonce(found.case.account) == before
 
 
-def test_claim__prepared_and_paid_by_somebody_meanwhile__is_found_paid(scene: MakeScene, stage: Stage) -> None:
+def test_claim_paid_meanwhile_is_found_paid(scene: MakeScene, stage: Stage) -> None:
     found = scene(claim, policy_for(stage))
     plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
     found.case.home.run(*found.case.words)
@@ -71,7 +69,7 @@ def test_claim__prepared_and_paid_by_somebody_meanwhile__is_found_paid(scene: Ma
     assert refused.value.code == "award_already_claimed"
 
 
-def test_submission__begun_and_killed__goes_on_with_what_it_was_begun_with(scene: MakeScene, stage: Stage) -> None:
+def test_killed_submission_goes_on_as_begun(scene: MakeScene, stage: Stage) -> None:
     found = scene(seal, policy_for(stage))
     plan = found.agent.call("prepare_submission", bounty_id=found.bounty_id, path="work")
     found.agent.call("carry_out", plan_id=plan["plan_id"])
@@ -83,9 +81,7 @@ def test_submission__begun_and_killed__goes_on_with_what_it_was_begun_with(scene
     assert stage.ledger.submission(found.bounty_id, found.case.account) == recorded
 
 
-def test_page__replaced_while_its_plan_is_carried_out__is_not_the_one_that_is_funded(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replaced_page_is_not_funded(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The agent may write to the work dir at any moment: caps that saw another escrow than is signed bound nothing."""
     found = scene(fund, policy_for(stage))
     page: Path = found.case.home.home / "page.md"
@@ -107,9 +103,7 @@ def test_page__replaced_while_its_plan_is_carried_out__is_not_the_one_that_is_fu
     assert paid == [given]
 
 
-def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_begun_plan_keeps_to_todays_policy(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scene(fund, policy_for(stage))
     plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
 
@@ -137,7 +131,7 @@ def test_plan__that_was_begun__is_held_to_the_policy_of_the_server_that_goes_on(
 
 
 @pytest.mark.parametrize("of", [fund, seal, claim])
-def test_plan__whose_transaction_was_sent__is_settled_whatever_the_policy_permits_by_now(
+def test_sent_plan_is_settled_whatever_the_policy(
     scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, of: Callable[[Stage], Case]
 ) -> None:
     found = scene(of, policy_for(stage))
@@ -162,9 +156,7 @@ def test_plan__whose_transaction_was_sent__is_settled_whatever_the_policy_permit
 @pytest.mark.parametrize(
     "other", [{"chain_id": 84532}, {"hub_address": "0x" + "11" * 20}, {"account": "0x" + "11" * 20}]
 )
-def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_out(
-    scene: MakeScene, stage: Stage, other: dict[str, Any]
-) -> None:
+def test_plan_of_another_account_is_not_carried_out(scene: MakeScene, stage: Stage, other: dict[str, Any]) -> None:
     """One state directory serves every network of its user."""
     found = scene(fund, policy_for(stage))
     plan, before = found.agent.call("prepare_funding", path="page.md"), stage.ledger.nonce(found.case.account)
@@ -180,7 +172,7 @@ def test_plan__that_was_begun_elsewhere_or_by_another_account__is_not_carried_ou
 
 
 @pytest.mark.parametrize("is_recorded", [False, True], ids=["failed", "recorded"])
-def test_submission__begun_before_another_was_recorded__does_not_take_its_place(
+def test_begun_submission_takes_no_newers_place(
     scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_recorded: bool
 ) -> None:
     found = scene(seal, policy_for(stage))
@@ -211,9 +203,7 @@ def test_submission__begun_before_another_was_recorded__does_not_take_its_place(
 
 
 @pytest.mark.parametrize("part", ["work", "work/lib", "work/lib/main.py"])
-def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_followed(
-    part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_link_put_into_a_path_is_not_followed(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root, outside = tmp_path / "root", tmp_path / "outside"
     for top in (root / "work", outside):
         (top / "lib").mkdir(parents=True)
@@ -232,9 +222,7 @@ def test_part_of_a_path__replaced_by_a_link_after_it_was_looked_at__is_not_follo
     assert not (tmp_path / "copy/lib/main.py").exists()
 
 
-def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_file_that_grows_or_shrinks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "work").mkdir()
     for number, text in enumerate(("12", "1234")):
         (tmp_path / "work/file").write_text("123")
@@ -255,7 +243,7 @@ def test_file__that_grows_or_shrinks_while_it_is_copied__is_refused(
     [(fund, "prepare_funding", "page.md"), (seal, "prepare_submission", "work")],
     ids=["fund", "submit"],
 )
-def test_act__that_a_reorg_takes_back__is_carried_out_again_until_it_is_final(
+def test_act_a_reorg_takes_back_is_done_again(
     scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, path: str
 ) -> None:
     found, node = scene(of, policy_for(stage)), stage.ledger.node

@@ -49,7 +49,7 @@ def seal_hostile(stage: Stage) -> Case:
     return Case(case.home, (case.words[0], str(bounty), case.words[2]), case.event, case.account, case.transactions)
 
 
-def test_answers__about_a_hostile_page__have_its_text_below_untrusted_alone(scene: MakeScene, stage: Stage) -> None:
+def test_hostile_text_is_below_untrusted_alone(scene: MakeScene, stage: Stage) -> None:
     found = scene(seal_hostile, policy_for(stage))
     item = BountyItem(
         BountyId(found.bounty_id), FACTS, 0, Finality.FINALIZED, Block(BlockNumber(1), Bytes32("0x" + "11" * 32)),
@@ -73,7 +73,7 @@ def test_answers__about_a_hostile_page__have_its_text_below_untrusted_alone(scen
     assert stage.ledger.submission(found.bounty_id, found.case.account) != "0x" + "00" * 32
 
 
-def test_plan__for_a_hostile_page__is_that_of_an_honest_one_but_for_the_bounty(scene: MakeScene, stage: Stage) -> None:
+def test_plan_for_a_hostile_page_is_an_honest_ones(scene: MakeScene, stage: Stage) -> None:
     plans = []
     for of in (seal, seal_hostile):
         found = scene(of, policy_for(stage))
@@ -83,7 +83,7 @@ def test_plan__for_a_hostile_page__is_that_of_an_honest_one_but_for_the_bounty(s
     assert plans[0] == plans[1]
 
 
-def test_text__that_is_not_seen__is_shown_and_long_text_is_cut() -> None:
+def test_unseen_text_is_shown_and_long_text_cut() -> None:
     assert shown(f"a{HIDDEN}\tb\n", 100) == "a⟨U+202E⟩⟨U+200B⟩⟨U+001B⟩⟨U+0007⟩⟨U+E000⟩⟨U+E0041⟩\tb\n"
     cut = strangers_text("t", None, "x" * (PAGE_LETTERS + 1))
     assert (cut.cut, len(cut.page or ""), cut.summary) == (True, PAGE_LETTERS, None)

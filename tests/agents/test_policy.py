@@ -51,7 +51,7 @@ def as_somebody(act: Callable[[], object]) -> str:
     return found
 
 
-def test_policy__that_the_servers_user_can_write__is_refused(tmp_path: Path) -> None:
+def test_policy_its_user_can_write_is_refused(tmp_path: Path) -> None:
     mine = tmp_path / "policy.toml"
     mine.write_text(TEXT)
     mine.chmod(0o444)
@@ -60,7 +60,7 @@ def test_policy__that_the_servers_user_can_write__is_refused(tmp_path: Path) -> 
     assert refused.value.code == "policy_unsafe"
 
 
-def test_policy__in_a_directory_that_anybody_writes__is_refused() -> None:
+def test_policy_in_a_shared_directory_is_refused() -> None:
     file = Path("/tmp") / f"policy-{os.getpid()}.toml"  # what is tested
     file.write_text(TEXT)
     try:
@@ -69,7 +69,7 @@ def test_policy__in_a_directory_that_anybody_writes__is_refused() -> None:
         file.unlink()
 
 
-def test_policy__by_a_link_of_ones_own_to_a_foreign_file__is_refused(tmp_path: Path) -> None:
+def test_policy_by_an_own_link_is_refused(tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to("/etc/passwd")
     if os.geteuid() == 0:
@@ -123,7 +123,7 @@ def charged(policy: Policy, spending: Spending, now: int = 0) -> str:
     return "charged"
 
 
-def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path: Path) -> None:
+def test_daily_cap_holds_for_all_servers(stage: Stage, tmp_path: Path) -> None:
     policy = policy_for(stage, most_spent_per_day=30, most_actions_per_day=5)
     with state_below(tmp_path):
         assert charged(policy, Spending("a", 20, 0)) == "charged"
@@ -134,9 +134,7 @@ def test_day__of_a_cap__is_kept_by_any_number_of_servers(stage: Stage, tmp_path:
         assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
 
 
-def test_plan__that_is_signed_again_with_another_nonce__costs_no_more_than_one_action(
-    stage: Stage, tmp_path: Path
-) -> None:
+def test_plan_signed_again_is_one_action(stage: Stage, tmp_path: Path) -> None:
     """Whatever a node says became of the first transaction, both may be mined."""
     policy = policy_for(stage, most_gas_per_action=30)
     with state_below(tmp_path):
@@ -147,9 +145,7 @@ def test_plan__that_is_signed_again_with_another_nonce__costs_no_more_than_one_a
         assert charged(policy, Spending("b", 0, 30, nonce=9)) == "charged"
 
 
-def test_plan__whose_transaction_never_came_to_a_block__is_signed_again_a_day_later(
-    stage: Stage, tmp_path: Path
-) -> None:
+def test_unmined_plan_is_signed_again_next_day(stage: Stage, tmp_path: Path) -> None:
     """It has the same id however often it is prepared."""
     policy = policy_for(stage, most_gas_per_action=30, most_actions_per_day=2)
     with state_below(tmp_path):
@@ -184,7 +180,7 @@ def refuse(_client: Client, _page: bytes) -> NoReturn:
     raise CommandRefused("bounty_challenge_not_ready", "It is not.", next_action="Correct it.")
 
 
-def test_plan__that_is_signed_later_than_it_was_begun__counts_for_that_day(stage: Stage, tmp_path: Path) -> None:
+def test_plan_counts_for_the_day_it_is_signed(stage: Stage, tmp_path: Path) -> None:
     policy, signed_at = policy_for(stage, most_spent_per_day=30), 20 * DAY_SECONDS
     with state_below(tmp_path):
         for day in range(20):
@@ -193,14 +189,14 @@ def test_plan__that_is_signed_later_than_it_was_begun__counts_for_that_day(stage
     assert ended == ["charged"] * 2 + ["policy_exceeded"] * 18
 
 
-def test_spending__that_cannot_be_read__permits_nothing(stage: Stage, tmp_path: Path) -> None:
+def test_unreadable_spending_permits_nothing(stage: Stage, tmp_path: Path) -> None:
     with state_below(tmp_path):
         assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"
         (tmp_path / "mcp/spending.json").write_text("[[")
         assert charged(policy_for(stage), Spending("b", 1, 0)) == "spending_unreadable"
 
 
-def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, stage: Stage) -> None:
+def test_server_signs_no_more_than_its_policy(scene: MakeScene, stage: Stage) -> None:
     for more in ({"most_spent_per_action": 1}, {"roles": ("solver",)}, {"most_actions_per_day": 0}):
         found = scene(fund, policy_for(stage, **more))
         plan = found.agent.call("prepare_funding", path="page.md")
@@ -216,9 +212,7 @@ def test_server__within_its_policy__signs_no_more_than_that(scene: MakeScene, st
 @pytest.mark.parametrize(
     "other", [{"chain_id": 1}, *({name: "0x" + "11" * 20} for name in ("hub_address", "token_address"))]
 )
-def test_server__with_a_policy_of_another_network_hub_or_token__does_not_start(
-    scene: MakeScene, stage: Stage, other: dict[str, object]
-) -> None:
+def test_policy_of_another_network_does_not_start(scene: MakeScene, stage: Stage, other: dict[str, object]) -> None:
     """It would open work and deliver keys by it, which spend nothing."""
     found = scene(open_work, policy_for(stage, **other), roles=frozenset({"guardian"}))
     with pytest.raises(ServiceError) as refused:
@@ -227,7 +221,7 @@ def test_server__with_a_policy_of_another_network_hub_or_token__does_not_start(
     assert not (found.case.home.home / "opened").exists()
 
 
-def test_award__that_the_api_alone_states__counts_for_nothing(scene: MakeScene, stage: Stage) -> None:
+def test_award_the_api_alone_states_counts_nothing(scene: MakeScene, stage: Stage) -> None:
     """It may tell the truth once, when its answer is compared with the chain, and lie from then on."""
     found, truth = scene(seal, policy_for(stage)), list[object]()
     asked = {"bounty_id": found.bounty_id, "path": "work"}

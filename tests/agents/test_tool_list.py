@@ -9,7 +9,7 @@ LISTED = json.loads((Path(__file__).parent / "tools.json").read_text(encoding="u
 BY_NAME = {tool["name"]: tool for tool in LISTED}
 
 
-def test_tools__of_all_roles__are_those_that_are_annotated() -> None:
+def test_tools_are_those_annotated() -> None:
     assert [*BY_NAME] == [*READING, *ACTING]
     assert all(BY_NAME[name]["annotations"]["readOnlyHint"] for name in READING)
     assert {name for name, tool in BY_NAME.items() if tool["annotations"].get("destructiveHint")} == {
@@ -18,12 +18,12 @@ def test_tools__of_all_roles__are_those_that_are_annotated() -> None:
     assert all(tool["description"] and tool["outputSchema"]["type"] == "object" for tool in LISTED)
 
 
-def test_tools__none_of_them__takes_or_returns_a_secret() -> None:
+def test_no_tool_takes_or_returns_a_secret() -> None:
     names = json.dumps(LISTED).lower()
     assert not any(word in names for word in ("private_key", "passphrase", "mnemonic", "secret_key", "identity"))
 
 
-def test_list__in_letters__stays_within_what_a_conversation_gives_it() -> None:
+def test_list_fits_a_conversation() -> None:
     """About four letters are a token; the benchmark counts tokens."""
     assert len(json.dumps(LISTED[: len(READING)], separators=(",", ":"))) < 12_000
     assert len(json.dumps(LISTED, separators=(",", ":"))) < 24_000

@@ -29,7 +29,7 @@ ENDED = {"recorded", "finalized"}
 """States of a plan whose transaction is on the chain."""
 
 
-def test_reading__of_a_bounty__keeps_strangers_text_apart(scene: MakeScene, stage: Stage) -> None:
+def test_reading_keeps_strangers_text_apart(scene: MakeScene, stage: Stage) -> None:
     found = scene(claim, roles=frozenset())
     bounty = found.agent.call("get_bounty", bounty_id=found.bounty_id)
     assert (bounty["state"], bounty["award"]["base_units"]) == ("awarded", str(AWARD))
@@ -45,7 +45,7 @@ def test_reading__of_a_bounty__keeps_strangers_text_apart(scene: MakeScene, stag
     assert status["unknown"] == [f"whether sealed work of {found.case.account} was lost"], "and nothing of its answer"
 
 
-def test_funding__by_a_policy__is_planned_done_once_and_told_again(scene: MakeScene, stage: Stage) -> None:
+def test_funding_by_a_policy_is_done_once(scene: MakeScene, stage: Stage) -> None:
     found = scene(fund, policy_for(stage))
     plan = found.agent.call("prepare_funding", path="page.md")
     assert (plan["spends"]["base_units"], plan["signed_by"]) == (str(ESCROW), "policy")
@@ -56,7 +56,7 @@ def test_funding__by_a_policy__is_planned_done_once_and_told_again(scene: MakeSc
     assert stage.ledger.nonce(found.case.account) == before + 1
 
 
-def test_submission_and_claim__by_a_policy__are_recorded_and_paid(scene: MakeScene, stage: Stage) -> None:
+def test_submission_and_claim_by_a_policy(scene: MakeScene, stage: Stage) -> None:
     work = scene(seal, policy_for(stage))
     plan = work.agent.call("prepare_submission", bounty_id=work.bounty_id, path="work")
     assert (plan["files"], plan["file_count"]) == (["main.py"], 1)
@@ -77,7 +77,7 @@ def refund(stage: Stage) -> Case:
     return Case(stage.home("poster"), ("claim", str(stage.ledger.ended_in_silence())), "claim.claimed", account, 1)
 
 
-def test_claim__of_a_person_with_two_accounts__is_that_of_the_one_that_is_owed(scene: MakeScene, stage: Stage) -> None:
+def test_claim_is_of_the_account_that_is_owed(scene: MakeScene, stage: Stage) -> None:
     people = stage.ledger.people
     keys = {**people.poster.variables(), **people.solvers[1].variables()}
     del keys["SERVICE_CLAIMANT_PRIVATE_KEY"]
@@ -102,7 +102,7 @@ def test_claim_is_signed_with_the_key_of_its_plan(scene: MakeScene, stage: Stage
     assert stage.ledger.nonce(poster.address) == before
 
 
-def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stage: Stage) -> None:
+def test_guardian_by_a_policy_opens_and_judges(scene: MakeScene, stage: Stage) -> None:
     opening = scene(open_work, policy_for(stage, roles=("guardian",)))
     opened = opening.agent.call("open_work", bounty_id=opening.bounty_id)
     assert (opened["opened"], Path(opened["directory"]).is_dir()) == (1, True)
@@ -122,9 +122,7 @@ def test_guardian__by_a_policy__opens_delivers_and_judges(scene: MakeScene, stag
         assert refused.value.code == code
 
 
-def test_tool__on_a_full_disk__says_so_and_goes_on_later(
-    scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_full_disk_is_told_and_goes_on_later(scene: MakeScene, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     found = scene(claim, policy_for(stage))
     plan = found.agent.call("prepare_claim", bounty_id=found.bounty_id)
 
@@ -141,9 +139,7 @@ def test_tool__on_a_full_disk__says_so_and_goes_on_later(
 
 
 @pytest.mark.parametrize(("judges", "opened"), [(False, "winning"), (True, "opened")])
-def test_work__opened_by_a_person_with_both_keys__is_the_winners_unless_that_person_judges(
-    scene: MakeScene, stage: Stage, judges: bool, opened: str
-) -> None:
+def test_opened_work_is_the_winners_unless_judged(scene: MakeScene, stage: Stage, judges: bool, opened: str) -> None:
     found, people = scene(receive, policy_for(stage)), stage.ledger.people
     guardian = people.guardians[0].variables()
     if not judges:
@@ -157,7 +153,7 @@ def test_work__opened_by_a_person_with_both_keys__is_the_winners_unless_that_per
     (fund, "prepare_funding", {"path": "page.md"}),
     (judge, "prepare_verdict", {"reasons": "None holds: tests fail.\n"}),
 ])  # fmt: skip
-def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
+def test_without_a_policy_the_pages_are_named(
     scene: MakeScene, stage: Stage, of: Callable[[Stage], Case], tool: str, arguments: dict[str, object]
 ) -> None:
     found = scene(of)
@@ -179,9 +175,7 @@ def test_poster_and_guardian__without_a_policy__are_led_to_the_services_pages(
     assert refused.value.code == "verdict_already_recorded"
 
 
-def test_funding__that_its_person_did_by_a_wallet__is_recorded_whatever_the_account_holds_by_then(
-    scene: MakeScene, stage: Stage
-) -> None:
+def test_funding_by_a_wallet_is_recorded(scene: MakeScene, stage: Stage) -> None:
     found = scene(fund)
     plan = found.agent.call("prepare_funding", path="page.md")
     assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
@@ -202,7 +196,7 @@ def test_files__from_elsewhere__never_leave(scene: MakeScene, stage: Stage, tmp_
     assert refused.value.code in {"outside_work_dir", "not_own_work", "file_not_found"}
 
 
-def test_secrets__among_the_files__are_refused_unless_the_policy_allows_them(scene: MakeScene, stage: Stage) -> None:
+def test_secrets_among_files_are_refused(scene: MakeScene, stage: Stage) -> None:
     found = scene(seal, policy_for(stage))
     (found.case.home.home / "work/.env").write_text("TOKEN=x\n")
     with pytest.raises(Refused) as refused:
@@ -223,7 +217,7 @@ def test_plan__of_nobody__is_unknown(scene: MakeScene) -> None:
 
 
 @pytest.mark.parametrize(("account", "refused"), [(None, False), ("own", False), ("other", True)])
-def test_start__with_a_key_of_another_account__is_refused_before_anything_is_signed(
+def test_key_of_another_account_does_not_start(
     scene: MakeScene, stage: Stage, account: str | None, refused: bool
 ) -> None:
     found = scene(claim, policy_for(stage, roles=("solver",)))
@@ -253,7 +247,7 @@ def test_start__with_a_key_of_another_account__is_refused_before_anything_is_sig
         ("check_page", "check_page", {"text": "# A page"}),
     ],
 )
-def test_heavy_calls__more_than_are_permitted_at_once__are_refused_and_the_next_one_runs(
+def test_too_many_heavy_calls_are_refused(
     scene: MakeScene, monkeypatch: pytest.MonkeyPatch, tool: str, of_client: str, arguments: dict[str, object]
 ) -> None:
     found = scene(claim, roles=frozenset(), limits=Limits(at_once=1))

@@ -36,7 +36,7 @@ def started(stage: Stage, *arguments: str) -> StdioServerParameters:
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("mode", MODES)
-def test_stdio__with_roles__has_their_tools_and_read_only_wins(stage: Stage, mode: str) -> None:
+def test_roles_have_their_tools(stage: Stage, mode: str) -> None:
     async def names(*arguments: str) -> set[str]:
         async with McpClient(started(stage, *arguments), mode=mode) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
@@ -47,7 +47,7 @@ def test_stdio__with_roles__has_their_tools_and_read_only_wins(stage: Stage, mod
     assert asyncio.run(names(*solver, "--read-only")) == set(READING)
 
 
-def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
+def test_stdout_has_nothing_but_the_protocol(stage: Stage) -> None:
     parameters = started(stage)
     hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
@@ -78,7 +78,7 @@ def test_stdio__prints_nothing_but_the_protocol_on_stdout(stage: Stage) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_command__with_what_cannot_be__ends_with_a_sentence(stage: Stage, arguments: list[str], words: str) -> None:
+def test_impossible_command_ends_with_a_sentence(stage: Stage, arguments: list[str], words: str) -> None:
     parameters = started(stage)
     ran = subprocess.run(
         [parameters.command, *arguments], env=parameters.env, cwd=parameters.cwd, capture_output=True, text=True,
@@ -110,7 +110,7 @@ def served(stage: Stage) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_http__whatever_it_was_started_with__reads_and_nothing_else(stage: Stage, mode: str) -> None:
+def test_http_reads_and_nothing_else(stage: Stage, mode: str) -> None:
     case = claim(stage)
 
     async def look(url: str) -> tuple[set[str], object]:
@@ -146,14 +146,14 @@ def test_http_of_every_interface_takes_a_name(stage: Stage, address: str) -> Non
     assert (ran.returncode, "--allow-host" in ran.stderr) == (2, True)
 
 
-def test_http__with_a_body_that_is_too_long__is_refused(stage: Stage) -> None:
+def test_http_with_a_long_body_is_refused(stage: Stage) -> None:
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
         answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
     assert answer.status == 413
 
 
-def test_http__of_a_deployment_that_is_not_known__does_not_start(tmp_path: Path) -> None:
+def test_http_of_an_unknown_deployment_does_not_start(tmp_path: Path) -> None:
     ran = subprocess.run(
         [PROGRAM, "--http", "127.0.0.1:8000", "--network", "84532"], env={"HOME": str(tmp_path)}, cwd=tmp_path,
         capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,

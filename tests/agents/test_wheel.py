@@ -55,7 +55,7 @@ def environment(folder: Path, wheels: list[Path]) -> Path:
     return python
 
 
-def test_installed_wheel__away_from_the_repository__answers_an_agent(agents_wheel: Path, tmp_path: Path) -> None:
+def test_installed_wheel_answers_an_agent(agents_wheel: Path, tmp_path: Path) -> None:
     python = environment(tmp_path, [agents_wheel])
     program = (
         "import pkgutil, importlib, service_mcp, sys\n"

@@ -49,18 +49,14 @@ RETRIED = [
 
 @pytest.mark.spec(333, 334, 335)
 @pytest.mark.parametrize("reply", RETRIED, ids=lambda reply: str(reply[0]))
-def test_signed_request__an_answer_that_may_pass__is_signed_anew_and_tried_again(
-    api: ApiTwin, poster: Terminal, page: Path, reply: Reply
-) -> None:
+def test_passing_answer_is_signed_anew(api: ApiTwin, poster: Terminal, page: Path, reply: Reply) -> None:
     script(api, reply, reply)
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.last["event"] == "publish_fund.bounty_created"
     assert len(api.approvals()) == len(set(api.approvals())) == 3
 
 
-def test_signed_request__always_unauthorized__gives_up_after_three_signatures(
-    api: ApiTwin, poster: Terminal, page: Path
-) -> None:
+def test_three_signatures_are_enough(api: ApiTwin, poster: Terminal, page: Path) -> None:
     api.scripts["publish"] = lambda _request: refusal(401, "unauthorized", "Never.")
     ran = poster.run("poster:publish-fund", str(page), code=1)
     assert (ran.last["event"], ran.last["code"]) == ("publish_fund.failed", "unauthorized")
@@ -87,9 +83,7 @@ def test_signed_request__a_redirect__is_not_followed(api: ApiTwin, poster: Termi
         },
     ],
 )
-def test_public_read__a_refusal_with_terminal_controls__is_printed_without_them(
-    api: ApiTwin, poster: Terminal, error: dict[str, object]
-) -> None:
+def test_terminal_controls_are_not_printed(api: ApiTwin, poster: Terminal, error: dict[str, object]) -> None:
     from tests.cli.servers import as_json
 
     api.scripts["detail"] = lambda _request: as_json({"error": error}, 400)
@@ -142,13 +136,13 @@ def ask(poster: Terminal, url: str) -> Ran:
     return poster.run("verification-record", "1", "--api-base-url", url, code=1)
 
 
-def test_public_read__an_answer_that_streams_forever__is_cut_off_by_its_length(poster: Terminal) -> None:
+def test_endless_answer_is_cut_off_by_length(poster: Terminal) -> None:
     with raw_server(CHUNKED, endless=b"10000\r\n" + b" " * 65_536 + b"\r\n") as url:
         assert ask(poster, url).last["code"] == "answer_malformed"
 
 
 @pytest.mark.parametrize(("head", "endless"), [(b"", b"x"), (CHUNKED, b"1\r\n \r\n")], ids=["head", "body"])
-def test_public_read__an_answer_that_drips__is_cut_off_by_time(
+def test_dripping_answer_is_cut_off_by_time(
     poster: Terminal, monkeypatch: pytest.MonkeyPatch, head: bytes, endless: bytes
 ) -> None:
     monkeypatch.setattr(api_module, "ANSWER_SECONDS", 0.3)
@@ -157,7 +151,7 @@ def test_public_read__an_answer_that_drips__is_cut_off_by_time(
 
 
 @pytest.mark.spec(297)
-def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_default() -> None:
+def test_audience_is_the_host_with_its_port() -> None:
     cases = {
         "https://API.Example": "api.example",
         "https://api.example:443": "api.example",
@@ -169,7 +163,7 @@ def test_audience__of_any_base_url__is_the_host_with_a_port_that_is_not_the_defa
 
 
 @pytest.mark.spec(111, 223, 275)
-def test_requests__of_a_public_read__carry_no_authorization(api: ApiTwin, poster: Terminal) -> None:
+def test_public_read_has_no_authorization(api: ApiTwin, poster: Terminal) -> None:
     seen: list[Request] = []
     api.scripts["detail"] = lambda request: seen.append(request) or refusal(404, "bounty_not_found", "None.")  # type: ignore[func-returns-value]
     poster.run("verification-record", "7", code=1)
@@ -189,9 +183,7 @@ SECRET = "a-key-in-the-path"
         (None, b"", "did not answer usefully: the connection broke"),
     ],
 )
-def test_rpc__that_gives_no_answer__is_named_with_host_and_problem_and_never_its_path(
-    solver: Terminal, status: int | None, body: bytes, problem: str
-) -> None:
+def test_silent_rpc_is_named_without_its_path(solver: Terminal, status: int | None, body: bytes, problem: str) -> None:
     from tests.cli.servers import Server
 
     def answer(_request: Request) -> Reply:
@@ -211,9 +203,7 @@ def test_rpc__that_gives_no_answer__is_named_with_host_and_problem_and_never_its
 
 
 @pytest.mark.spec(307, 383)
-def test_approval__of_a_request__is_over_a_block_three_behind_the_newest(
-    api: ApiTwin, ledger: Ledger, poster: Terminal, page: Path
-) -> None:
+def test_approval_is_over_a_block_three_behind(api: ApiTwin, ledger: Ledger, poster: Terminal, page: Path) -> None:
     api.scripts["publish"] = lambda _request: refusal(403, "forbidden", "Another wallet.")
     ledger.node.rpc.call("anvil_mine", hex(40), hex(2))
     newest = ledger.node.w3.eth.block_number

@@ -66,9 +66,7 @@ def transactions(stage: Stage, case: Case) -> int:
     return stage.ledger.nonce(case.account)
 
 
-def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_on_with_what_is_signed(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_client_that_declines_signs_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     case, asked = fund(stage), list[ToBeSigned]()
     page, before = (case.home.home / "page.md").read_bytes(), transactions(stage, case)
 
@@ -89,9 +87,7 @@ def test_client__that_asks_before_it_signs__signs_nothing_against_that_and_goes_
     assert transactions(stage, case) == before + 1
 
 
-def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progress(
-    stage: Stage, untouched: Callable[[], None]
-) -> None:
+def test_submit_returns_what_is_recorded(stage: Stage, untouched: Callable[[], None]) -> None:
     case, seen = seal(stage), list[ProgressReport]()
     client = client_of(case, on_progress=seen.append)
     preview = client.preview_submission(number(case), case.home.home / "work")
@@ -104,9 +100,7 @@ def test_submit__of_a_directory__returns_what_is_recorded_and_reports_its_progre
     untouched()
 
 
-def test_claim__of_an_award__is_previewed_paid_once_and_then_refused(
-    stage: Stage, untouched: Callable[[], None]
-) -> None:
+def test_claim_is_previewed_and_paid_once(stage: Stage, untouched: Callable[[], None]) -> None:
     case = claim(stage)
     client = client_of(case)
     preview = client.preview_claim(number(case))

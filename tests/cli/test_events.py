@@ -15,7 +15,7 @@ def test_every_event__is_in_its_commands_help(shell: Terminal) -> None:
 
 
 @pytest.mark.spec(337)
-def test_page__each_schema__names_its_event_and_closes_its_definitions() -> None:
+def test_schema_names_its_event() -> None:
     assert {"Address", "Bytes32", "Amount", "BountyId"} <= set(definitions())
     for name, schema in schemas().items():
         properties = schema["properties"]
@@ -42,6 +42,6 @@ SPECIFIED = {
 
 @pytest.mark.spec(337, 338, 339, 340, 341, 342, 343, 344, 345, 346, 347)
 @pytest.mark.parametrize("name", SPECIFIED)
-def test_event_of_the_specification__always_has_its_fields(name: str) -> None:
+def test_specified_event_has_its_fields(name: str) -> None:
     """Each run of a command in the tests is checked against the schemas; so these are compared."""
     assert {"event", *SPECIFIED[name].split()} <= set(schemas()[name]["required"])  # type: ignore[call-overload]

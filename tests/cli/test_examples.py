@@ -67,7 +67,7 @@ def run_case(run: Run, name: str, case: Case, *arguments: str) -> str:
     return run(name, case.home, *arguments)
 
 
-def test_find__prints_each_bounty_with_what_its_winner_gets(run: Run, stage: Stage) -> None:
+def test_find_prints_what_the_winner_gets(run: Run, stage: Stage) -> None:
     item = BountyItem(
         BountyId(7), FACTS, 0, Finality.FINALIZED, Block(BlockNumber(1), Bytes32("0x" + "11" * 32)), "A parser"
     )
@@ -78,7 +78,7 @@ def test_find__prints_each_bounty_with_what_its_winner_gets(run: Run, stage: Sta
     assert query == "accepting=true&search=parser&sort=award&limit=50"
 
 
-def test_reasons_end_and_status__of_a_bounty_that_was_awarded(run: Run, stage: Stage) -> None:
+def test_awarded_bounty_has_reasons_and_status(run: Run, stage: Stage) -> None:
     case = claim(stage)
     assert run_case(run, "read_reasons", case, case.words[1]).count("awarded") == 2
     out = run_case(run, "follow_bounty", case, case.words[1])
@@ -109,9 +109,7 @@ def test_work__is_submitted_opened_judged_and_paid(run: Run, stage: Stage, tmp_p
     assert "2 amounts," in run_case(run, "claim_everything", claim_all(stage))
 
 
-def test_events__are_sent_on_in_order_and_again_until_they_are_taken(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_events_are_sent_on_until_taken(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     secret = "whsec_" + base64.b64encode(b"k" * 32).decode()
     lines = [json.dumps({"event": "bounty_watch.change", "block_hash": f"0x{n}", "log_index": n}) for n in (1, 2)]
     taken, statuses = list[object](), iter([503, 200, 200])

@@ -54,5 +54,5 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize(("page", "line"), SHOWN, ids=[f"{page}: {line}" for page, line in SHOWN])
-def test_guide__a_command_that_it_shows__is_one_that_the_client_takes(folder: Path, page: str, line: str) -> None:
+def test_shown_commands_are_the_clients(folder: Path, page: str, line: str) -> None:
     assert parse(line) in COMMANDS

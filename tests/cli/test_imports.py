@@ -73,7 +73,7 @@ NOWHERE = {
 }
 
 
-def test_command__that_signs_and_sends_with_a_plain_key__imports_no_eth_account(guardian: Terminal) -> None:
+def test_plain_key_imports_no_eth_account(guardian: Terminal) -> None:
     code, modules = imported(guardian, "guardian:heartbeat")
     assert (code, modules & (NEVER | LATE)) == (0, set())
 
@@ -82,7 +82,7 @@ RENDERERS = {"service_cli.ui.screen", "rich"}
 
 
 @pytest.mark.parametrize("words", [["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
-def test_text__of_a_run_that_prints_json__is_not_imported(shell: Terminal, words: list[str]) -> None:
+def test_json_run_imports_no_text(shell: Terminal, words: list[str]) -> None:
     (shell.home / "page.md").write_bytes(PAGE)
     _, modules = imported(shell, *words, **NOWHERE)
     assert modules & RENDERERS == set()

@@ -41,7 +41,7 @@ def arguments(ledger: Ledger) -> dict[str, Any]:
     return {"rpc_url": ledger.node.url, "hub_address": ledger.contract.address}
 
 
-def test_page__its_python_example__signs_what_the_service_verifies(ledger: Ledger) -> None:
+def test_python_example_signs_what_verifies(ledger: Ledger) -> None:
     (code,) = re.findall(r"```python\n(.*?)```", AUTHENTICATION, re.DOTALL)
     wallet = ledger.people.solvers[0].wallet
     names = {"url": URL, "private_key": bytes.fromhex(wallet.private_key.removeprefix("0x")), **arguments(ledger)}
@@ -53,7 +53,7 @@ def test_page__its_python_example__signs_what_the_service_verifies(ledger: Ledge
         verified(ledger, headers, "POST")
 
 
-def test_request__signed_by_a_wallet_of_the_caller__binds_the_body(ledger: Ledger) -> None:
+def test_wallets_request_binds_the_body(ledger: Ledger) -> None:
     wallet = ledger.people.poster.wallet
 
     def sign(data: Mapping[str, object]) -> bytes:
@@ -95,14 +95,14 @@ KEY = b"\x01" * 32
     ],
     ids=lambda wrong: "-".join(wrong) or "nobody",
 )
-def test_arguments__that_are_malformed__are_refused_without_the_key(ledger: Ledger, wrong: dict[str, Any]) -> None:
+def test_malformed_arguments_show_no_key(ledger: Ledger, wrong: dict[str, Any]) -> None:
     given = {"url": URL, **arguments(ledger), **wrong}
     with pytest.raises(ValueError) as refused:
         service_cli.sign_request("GET", **given)
     assert KEY.hex()[2:60] not in str(refused.value)
 
 
-def test_page__its_python_example__claims_once_and_is_told_why_not_again(
+def test_python_example_claims_once(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip

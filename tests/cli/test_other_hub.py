@@ -36,9 +36,8 @@ def serve(api: ApiTwin, hub: str) -> None:
     api.server.alter = lambda _, reply: (*reply[:2], {**reply[2], HUB_HEADER: hub})
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("scene", BY_THE_API)
-def test_api__of_another_hub__is_refused_before_anything_is_sent(stage: Stage, scene: Callable[[Stage], Case]) -> None:
+def test_api_of_another_hub_gets_nothing(stage: Stage, scene: Callable[[Stage], Case]) -> None:
     case = scene(stage)
     serve(stage.api, caip_10(CHAIN, OTHER))
     sent = stage.rpc.sent()
@@ -54,7 +53,7 @@ def test_api__of_another_hub__is_refused_before_anything_is_sent(stage: Stage, s
     [("bounty:show", "1"), ("bounty:list",), ("status", "--address", OURS), ("guardian:judgeable",)],
     ids=lambda words: words[0],
 )
-def test_read__of_another_hubs_api__shows_nothing_of_it(stage: Stage, words: tuple[str, ...]) -> None:
+def test_read_of_another_hub_shows_nothing(stage: Stage, words: tuple[str, ...]) -> None:
     serve(stage.api, caip_10(CHAIN, OTHER))
     home = stage.home("guardian-1")
     ran = home.run_any(*words)

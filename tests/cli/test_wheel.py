@@ -92,7 +92,7 @@ def lent(name: str) -> bool:
     return True
 
 
-def test_installed_wheel__alone__has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:
+def test_wheel_alone_has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:
     client = str(python.parent / "service-cli")
     version = metadata.version("service-cli")
     for words, expected in (

@@ -59,9 +59,7 @@ def balance(ledger: Ledger, account: str) -> int:
 
 
 @pytest.mark.spec(8, 95, 106, 218, 220, 264, 266, 276)
-def test_claim__of_the_poster_after_silence__takes_the_whole_escrow_back_once(
-    ledger: Ledger, claimants: dict[str, Terminal]
-) -> None:
+def test_silence_returns_the_whole_escrow_once(ledger: Ledger, claimants: dict[str, Terminal]) -> None:
     bounty, poster = settled(ledger), ledger.people.poster.address
     before = balance(ledger, poster)
     ran = claimants["poster"].run("claim", str(bounty))
@@ -73,9 +71,7 @@ def test_claim__of_the_poster_after_silence__takes_the_whole_escrow_back_once(
 
 
 @pytest.mark.spec(7, 93, 105, 264, 267, 272)
-def test_claim__of_an_award__pays_the_winner_and_the_poster_what_no_guardian_earned(
-    ledger: Ledger, claimants: dict[str, Terminal]
-) -> None:
+def test_award_pays_winner_and_poster(ledger: Ledger, claimants: dict[str, Terminal]) -> None:
     bounty, commitment = submitted(ledger)
     winner = ledger.people.solvers[0].address
     for number in (1, 2):
@@ -91,9 +87,7 @@ def test_claim__of_an_award__pays_the_winner_and_the_poster_what_no_guardian_ear
 
 
 @pytest.mark.spec(106, 273)
-def test_claim__where_every_guardian_earned_its_share__leaves_the_poster_nothing(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
-) -> None:
+def test_earned_shares_leave_the_poster_nothing(ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy) -> None:
     bounty, commitment = submitted(ledger)
     judge(ledger, bounty, 1, None, commitment)
     for number in (2, 3):
@@ -103,9 +97,7 @@ def test_claim__where_every_guardian_earned_its_share__leaves_the_poster_nothing
 
 
 @pytest.mark.spec(104, 271)
-def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
-) -> None:
+def test_wrong_party_is_refused(ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy) -> None:
     bounty = settled(ledger)
     for name in ("solver-1", "solver-2"):
         assert claimants[name].run("claim", str(bounty), code=1).last["code"] == "not_entitled"
@@ -115,9 +107,7 @@ def test_claim__by_the_wrong_party__is_refused_and_sends_nothing(
 
 
 @pytest.mark.spec(24, 103, 270)
-def test_claim__of_what_anybody_could_settle__does_not_settle_it(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
-) -> None:
+def test_claim_settles_nothing(ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy) -> None:
     bounty, _ = submitted(ledger)
     ledger.advance_to(int(ledger.contract.call("getBounty", bounty)[5]))
     assert claimants["poster"].run("claim", str(bounty), code=1).last["code"] == "bounty_open"
@@ -135,7 +125,7 @@ def with_keys(ledger: Ledger, terminal: Terminal, **keys: str) -> Terminal:
 
 
 @pytest.mark.spec(103, 219, 270)
-def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty_owes(
+def test_claim_takes_the_key_of_the_role_that_is_owed(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
 ) -> None:
     bounty, commitment = submitted(ledger)
@@ -156,9 +146,7 @@ def test_claim__without_a_claimant_s_key__takes_that_of_the_role_that_the_bounty
 
 
 @pytest.mark.spec(219, 268, 269, 288)
-def test_claim__for_an_external_wallet__simulates_for_it_and_never_reads_a_key(
-    ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy
-) -> None:
+def test_claim_for_a_wallet_reads_no_key(ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy) -> None:
     bounty = settled(ledger)
     words = ("claim", "--claimant-address", ledger.people.poster.address, str(bounty))
     not_a_key = "this is not a key and would be refused"
@@ -207,7 +195,7 @@ def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Calla
 
 
 @pytest.mark.spec(263)
-def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_then(
+def test_claim_before_finality_waits_and_pays(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
 ) -> None:
     bounty, block = awarded
@@ -223,7 +211,7 @@ def test_claim__before_the_outcome_is_final__says_until_when_it_waits_and_pays_t
 
 
 @pytest.mark.spec(103, 263, 270)
-def test_claim__of_an_outcome_that_a_reorg_takes_back__is_refused_and_sends_nothing(
+def test_outcome_a_reorg_takes_back_is_refused(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(finality, "_MOST_SECONDS", 0.01)

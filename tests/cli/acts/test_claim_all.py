@@ -48,7 +48,7 @@ def parts(ran: Ran, event: str) -> dict[tuple[object, object], object]:
         ("protocol", "protocol_fee", ESCROW * 100 // 10_000),
     ],
 )
-def test_claim_all__of_each_role__pays_everything_at_once_and_a_second_run_nothing(
+def test_each_role_is_paid_at_once_and_once(
     ledger: Ledger, rpc: RpcProxy, request: pytest.FixtureRequest, role: str, part: str, amount: int
 ) -> None:
     bounties = [str(awarded(ledger)) for _ in range(2)]
@@ -71,9 +71,7 @@ def test_claim_all__of_each_role__pays_everything_at_once_and_a_second_run_nothi
     assert (again.last["parts"], again.last["amount"], len(again.events)) == (0, "0", 1)
 
 
-def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy
-) -> None:
+def test_claim_all_for_a_wallet_is_one_call(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
     solver.run("claim", "--all")
     bounties, account = [awarded(ledger), awarded(ledger)], ledger.people.solvers[0].address
     keyless = solver.without_keys().environment
@@ -87,9 +85,7 @@ def test_claim_all__for_an_external_wallet__prepares_one_call_and_reads_no_key(
     assert (ran.last["parts"], ran.last["amount"], rpc.sent()) == (2, str(2 * AWARD), sent)
 
 
-def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy
-) -> None:
+def test_unfinal_outcome_is_left_and_said(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
     solver.run("claim", "--all")
     sent, early = rpc.sent(), ledger.node.rpc.call("eth_getBlockByNumber", "latest", False)
     bounty = awarded(ledger)
@@ -102,7 +98,7 @@ def test_claim_all__of_an_outcome_that_is_not_final__leaves_it_and_says_so(
     assert solver.run("claim", "--all").last["parts"] == 1
 
 
-def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_the_hub(
+def test_long_log_is_looked_up_by_the_api(
     ledger: Ledger, api: ApiTwin, solver: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     solver.run("claim", "--all")
@@ -116,9 +112,7 @@ def test_claim_all__where_the_log_is_long__looks_at_the_api_s_list_and_believes_
     assert all(any(f"{role}_address=" in request.query for request in api.server.requests) for role in roles)
 
 
-def test_claim_all__continues_what_was_interrupted_and_pays_it_once(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy
-) -> None:
+def test_interrupted_claims_are_paid_once(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
     solver.run("claim", "--all")
     bounty, account = awarded(ledger), ledger.people.solvers[0].address
     had, nonce = balance(ledger, account), ledger.nonce(account)
@@ -143,7 +137,7 @@ def lose_what_is_sent(method: str, _params: Params) -> None:
 
 
 @pytest.mark.parametrize("nonce", ["used", "free"])
-def test_claim_all__of_which_a_later_part_was_claimed_meanwhile__pays_the_first_and_what_came_since(
+def test_part_claimed_meanwhile_is_left_out(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nonce: str
 ) -> None:
     monkeypatch.setattr(sender, "MISSING_SECONDS", 0.0)
@@ -166,9 +160,7 @@ def test_claim_all__of_which_a_later_part_was_claimed_meanwhile__pays_the_first_
     assert parts(solver.run("claim", "--all"), "claim.part_claimed") == {}
 
 
-def test_claim_all__of_several_accounts_or_of_none__asks_for_the_claimant_s_key(
-    ledger: Ledger, solver: Terminal, tmp_path: Path
-) -> None:
+def test_several_accounts_need_the_claimants_key(ledger: Ledger, solver: Terminal, tmp_path: Path) -> None:
     keyless = solver.without_keys().environment
     keys = {
         "SERVICE_SOLVER_PRIVATE_KEY": ledger.people.solvers[0].wallet.private_key,

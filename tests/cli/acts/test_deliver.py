@@ -24,7 +24,7 @@ from tests.cli.terminal import Terminal
         ("delivery_key", ("delivery_public_key",), "delivery_key_mismatch"),
     ],
 )
-def test_deliver_key__an_api_that_lies__gets_no_signature(
+def test_lying_api_gets_no_signature(
     api: ApiTwin, guardian: Terminal, won: Submitted, route: str, path: tuple[str | int, ...], code: str
 ) -> None:
     load(api, won)
@@ -34,8 +34,7 @@ def test_deliver_key__an_api_that_lies__gets_no_signature(
     assert not api.wraps
 
 
-@pytest.mark.attack
-def test_deliver_key__to_a_key_that_the_api_and_one_endpoint_name__is_not_sent_while_another_names_the_hubs(
+def test_key_that_one_endpoint_names_is_not_used(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agreement, "LAG_SECONDS", 0.01)
@@ -48,9 +47,7 @@ def test_deliver_key__to_a_key_that_the_api_and_one_endpoint_name__is_not_sent_w
 
 
 @pytest.mark.spec(234)
-def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signature_whatever_the_api_says(
-    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted
-) -> None:
+def test_unfinal_award_gets_no_signature(api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted) -> None:
     load(api, won)
     logs = [log for log in api.ledger.logs("BountyFinalized") if isinstance(log, dict)]
     (end,) = [log for log in logs if int(log["topics"][1], 16) == int(won.bounty)]
@@ -64,7 +61,7 @@ def test_deliver_key__while_the_chain_has_not_finalized_the_award__gets_no_signa
 
 
 @pytest.mark.spec(100, 234, 236)
-def test_deliver_key__of_a_bounty_that_is_not_awarded_to_it__is_refused(
+def test_bounty_not_awarded_to_it_is_refused(
     api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
 ) -> None:
     for names in (judged.names, (judged.bounty,), (won.bounty, judged.solver, judged.commitment)):
@@ -83,9 +80,7 @@ def own_key(ledger: Ledger) -> Iterator[bytes]:
 
 
 @pytest.mark.usefixtures("own_key")
-def test_deliver_key__just_after_another_takes_effect__is_run_again_and_later_a_lie_of_the_api(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted
-) -> None:
+def test_key_that_just_changed_is_run_again(ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted) -> None:
     load(api, won)
     other = to_bytes(Identity.generate().public_key)
     ledger.contract.transact(ledger.people.owner.wallet, "publishDeliveryKey", other)

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import pytest
-
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
@@ -26,7 +24,6 @@ def claims_success(rpc: RpcProxy) -> Invent:
     return after
 
 
-@pytest.mark.attack
 def test_receipt_without_its_event_is_no_success(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, tmp_path: Path
 ) -> None:

@@ -55,9 +55,7 @@ def list_titled(api: ApiTwin, bounty_id: str, title: str | None) -> None:
     api.listed = {"items": [{**api.item(int(bounty_id)), "title": title}], "next_cursor": None}
 
 
-def test_corrected_page__while_its_bounty_is_open__names_it_and_signs_nothing(
-    ledger: Ledger, poster: Terminal, first: str, spent: Corrected
-) -> None:
+def test_corrected_page_names_its_open_bounty(ledger: Ledger, poster: Terminal, first: str, spent: Corrected) -> None:
     """It funded a second escrow without a word."""
     correct(ledger, poster.home / "page.md", title="Another title")
     ran = poster.run("poster:publish-fund", "./page.md", code=1)
@@ -71,9 +69,7 @@ def test_corrected_page__while_its_bounty_is_open__names_it_and_signs_nothing(
     assert (repeated["bounty_id"], spent()) == (funded["bounty_id"], ESCROW)
 
 
-def test_corrected_page__after_its_bounty_ended__is_funded(
-    ledger: Ledger, poster: Terminal, first: str, spent: Corrected
-) -> None:
+def test_corrected_page_is_funded_after_the_end(ledger: Ledger, poster: Terminal, first: str, spent: Corrected) -> None:
     correct(ledger, poster.home / "page.md")
     assert poster.run("poster:publish-fund", "page.md", code=1).last["code"] == "earlier_bounty_open"
     ledger.advance_to(ledger.time() + 901)
@@ -83,7 +79,7 @@ def test_corrected_page__after_its_bounty_ended__is_funded(
 
 
 @pytest.mark.parametrize("title", ["{}", "  {}"], ids=["the same", "with other spaces"])
-def test_same_title__from_another_machine_and_file__is_named_by_the_list(
+def test_same_title_elsewhere_is_named(
     ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, spent: Corrected, tmp_path: Path, title: str
 ) -> None:
     other = person(ledger, api, rpc, tmp_path / "other", "poster")
@@ -100,8 +96,7 @@ def test_same_title__from_another_machine_and_file__is_named_by_the_list(
     assert agreed(third, "copy.md", code=1).last["code"] == "already_funded"
 
 
-@pytest.mark.attack
-def test_corrected_page__beside_a_bounty_that_the_first_endpoint_has_as_ended__is_asked_about(
+def test_bounty_one_endpoint_ended_is_asked_about(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, first: str, spent: Corrected
 ) -> None:
     """It silenced the question alone."""
@@ -115,10 +110,7 @@ def test_corrected_page__beside_a_bounty_that_the_first_endpoint_has_as_ended__i
     assert (ran.last["code"], "signing:" in ran.words, spent()) == ("earlier_bounty_open", False, 0)
 
 
-@pytest.mark.attack
-def test_same_title__that_the_api_invents__stops_nobody(
-    ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, poster: Terminal
-) -> None:
+def test_invented_title_stops_nobody(ledger: Ledger, rpc: RpcProxy, api: ApiTwin, first: str, poster: Terminal) -> None:
     """A bounty that the Hub does not have, and one of somebody else."""
     page = correct(ledger, poster.home / "other.md").decode()
     own = next(line.removeprefix("title: ") for line in page.split("\n") if line.startswith("title:")).strip('"')
@@ -139,7 +131,7 @@ def paid(ledger: Ledger) -> int:
     return int(ledger.token.call("balanceOf", ledger.contract.address))
 
 
-def test_corrected_page__while_the_first_text_waits_for_its_block__is_funded_only_with_consent(
+def test_waiting_first_text_needs_consent(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both were mined: two escrows."""

@@ -33,8 +33,7 @@ def paid(ledger: Ledger) -> int:
     return int(ledger.token.call("balanceOf", ledger.contract.address))
 
 
-@pytest.mark.attack
-def test_creation_that_two_endpoints_tell_apart_is_paid_once(
+def test_creation_endpoints_tell_apart_is_paid_once(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, second: RpcProxy, poster: Terminal, page: Path, tmp_path: Path
 ) -> None:
     fund(poster, page)
@@ -49,10 +48,7 @@ def test_creation_that_two_endpoints_tell_apart_is_paid_once(
     assert paid(ledger) == before
 
 
-@pytest.mark.attack
-def test_bounty_that_the_api_invents_is_not_taken_for_one(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
-) -> None:
+def test_invented_bounty_is_not_believed(ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path) -> None:
     row = {"bounty_id": "1", "authorization_nonce": "0x" + "11" * 32, "block_number": 1}
     api.lies["subgraph"] = lambda _answer: {"data": {"bounties": [row]}}
     assert fund(poster, page, code=1).last["code"] == "sources_disagree"
@@ -66,7 +62,7 @@ def test_bounty_that_the_api_invents_is_not_taken_for_one(
     assert paid(ledger) - before == ESCROW
 
 
-def test_bounty_that_was_reported_and_is_not_there_is_created_again(
+def test_reported_bounty_that_is_gone_is_made_again(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
     before, snapshot = paid(ledger), ledger.node.rpc.call("evm_snapshot")

@@ -13,7 +13,7 @@ from tests.cli.terminal import Terminal
 SHARE = ESCROW * 300 // 10_000 // 3
 
 
-def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Ledger, guardian: Terminal) -> None:
+def test_heartbeat_is_recorded_and_given_again(ledger: Ledger, guardian: Terminal) -> None:
     account = ledger.people.guardians[0].address
     before = ledger.nonce(account)
     first, second = guardian.run("guardian:heartbeat").last, guardian.run("guardian:heartbeat").last
@@ -22,9 +22,7 @@ def test_heartbeat__by_a_guardian__is_recorded_and_can_be_given_again(ledger: Le
     assert ledger.nonce(account) - before == 2
 
 
-def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
-    ledger: Ledger, rpc: RpcProxy, guardian: Terminal
-) -> None:
+def test_heartbeat_sent_long_ago_is_given_anew(ledger: Ledger, rpc: RpcProxy, guardian: Terminal) -> None:
     """It was reported as this one, and the Guardian stayed silent."""
     account = ledger.people.guardians[0].address
     before = ledger.nonce(account)
@@ -40,9 +38,7 @@ def test_heartbeat__that_a_killed_run_sent_long_ago__is_given_anew(
     assert int(str(ran["block_number"])) > int(str(newest), 16)
 
 
-def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
-    ledger: Ledger, guardian: Terminal, ended: int
-) -> None:
+def test_guardian_fee_is_paid_once(ledger: Ledger, guardian: Terminal, ended: int) -> None:
     account = ledger.people.guardians[0].address
     before = int(ledger.token.call("balanceOf", account))
     ran = guardian.run("guardian:claim-fee", str(ended))
@@ -53,7 +49,7 @@ def test_claim_fee__of_a_guardian_whose_verdict_counted__pays_once(
     assert str(ran.last["tx_hash"]) in str(again["message"])
 
 
-def test_claim_fee__of_an_open_bounty_or_without_a_verdict__is_refused(
+def test_fee_of_an_open_bounty_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, ended: int, tmp_path: Path
 ) -> None:
     bounty, _ = ledger.fund()

@@ -42,7 +42,7 @@ def at_sending(once: Callable[[], object]) -> Callable[[str, Params], Answer]:
     return before
 
 
-def test_creation__fees_raised_while_it_is_sent__reverts_instead_of_costing_more(
+def test_raised_fees_revert_the_creation(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: str, spent: Purse
 ) -> None:
     owner, recipient = ledger.people.owner.wallet, ledger.people.fee_recipient.address
@@ -57,9 +57,7 @@ def test_creation__fees_raised_while_it_is_sent__reverts_instead_of_costing_more
     assert spent() == (ESCROW, 1)
 
 
-def test_creation__another_roster_while_it_is_sent__reverts_instead_of_being_judged_by_others(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, spent: Purse
-) -> None:
+def test_other_roster_reverts_the_creation(ledger: Ledger, rpc: RpcProxy, poster: Terminal, spent: Purse) -> None:
     path = poster.home / "long.md"
     path.write_bytes(ledger.page(seconds=20_000))
 
@@ -92,8 +90,7 @@ def delegated(ledger: Ledger) -> Iterator[str]:
     ledger.token.transact(ledger.people.poster.wallet, "approve", ledger.contract.address, 0)
 
 
-@pytest.mark.attack
-def test_creation__by_an_account_whose_code_a_node_hid__names_when_the_authorization_is_over(
+def test_hidden_code_names_when_it_is_over(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, delegated: str, spent: Purse
 ) -> None:
     page = poster.home / "page.md"
@@ -111,7 +108,6 @@ def test_creation__by_an_account_whose_code_a_node_hid__names_when_the_authoriza
     assert spent() == (ESCROW, 1)
 
 
-@pytest.mark.attack
 def test_creation_signed_ahead_is_not_signed_twice(rpc: RpcProxy, poster: Terminal, page: str, delegated: str) -> None:
     """The Hub takes a creation as often as it is allowed to: once the account has come so far, the first is mined."""
 
@@ -126,9 +122,8 @@ def test_creation_signed_ahead_is_not_signed_twice(rpc: RpcProxy, poster: Termin
     assert (refused["code"], rpc.sent()) == ("nonce_ahead", 2)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("is_used", [False, True], ids=["free", "used"])
-def test_allowance_that_is_gone_is_allowed_again_only_before_its_creation(
+def test_allowance_that_is_gone_is_given_again(
     ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: str, delegated: str, spent: Purse, is_used: bool
 ) -> None:
     """Where the creation's nonce is used, what used it may be the creation, however the endpoint hides it."""

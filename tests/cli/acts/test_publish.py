@@ -43,9 +43,7 @@ def balance(ledger: Ledger) -> int:
 
 
 @pytest.mark.spec(2, 9, 209, 338, 339)
-def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path
-) -> None:
+def test_honest_deployment_creates_the_bounty_once(ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path) -> None:
     before = balance(ledger)
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.names == ["publish_fund.publication_prepared", "publish_fund.bounty_created"]
@@ -67,7 +65,7 @@ def test_publish_fund__an_honest_deployment__creates_the_bounty_once(
 
 
 @pytest.mark.parametrize("is_ready", [True, False])
-def test_publish_fund__of_a_page_that_the_rules_refuse__sends_nothing_and_names_what_they_found(
+def test_page_the_rules_refuse_sends_nothing(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, is_ready: bool
 ) -> None:
     if is_ready:
@@ -84,9 +82,7 @@ def test_publish_fund__of_a_page_that_the_rules_refuse__sends_nothing_and_names_
 
 
 @pytest.mark.spec(239, 240)
-def test_publish_fund__by_a_plain_account__sends_the_authorization_that_was_signed(
-    ledger: Ledger, poster: Terminal, page: Path
-) -> None:
+def test_plain_account_sends_what_it_signed(ledger: Ledger, poster: Terminal, page: Path) -> None:
     ran = poster.run("poster:publish-fund", str(page))
     assert ran.words.count("signing: let the Hub") == 1
     sent = ledger.node.rpc.call("eth_getTransactionByHash", ran.last["tx_hash"])
@@ -95,7 +91,7 @@ def test_publish_fund__by_a_plain_account__sends_the_authorization_that_was_sign
 
 
 @pytest.mark.spec(51, 210, 237)
-def test_publish_fund__from_stdin__takes_the_exact_bytes(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
+def test_stdin_takes_the_exact_bytes(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
     page = ledger.page().replace(b"\n", b"\r\n", 0) + "Ümlaut – ☃\n".encode()
     ran = poster.run("poster:publish-fund", "-", stdin=page)
     assert ran.last["spec_commitment"] == spec_commitment(page)
@@ -129,7 +125,7 @@ LIES: list[tuple[str | int, ...]] = [
 
 
 @pytest.mark.spec(25, 238, 242, 243)
-def test_publish_fund__an_api_that_lies_in_any_one_field__signs_nothing_but_the_request(
+def test_api_that_lies_in_a_field_signs_the_request(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
     for path in LIES:
@@ -153,7 +149,6 @@ def with_decimals(rpc: RpcProxy, answer: object) -> None:
     rpc.after = after
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("answer", "code"),
     [
@@ -180,7 +175,6 @@ def test_decimals_of_one_endpoint_are_not_believed(
 
 
 @pytest.mark.spec(27)
-@pytest.mark.attack
 def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
     record = deployment_of(ChainId(8453))
     assert record is not None
@@ -196,11 +190,8 @@ def test_decimals_are_those_of_the_network_s_record(api: ApiTwin) -> None:
     assert read_conditions(ChainClient(unknown)).constants.token.decimals == 6
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("moment", ["first run", "signed by an earlier run", "spent while it was published"])
-def test_authorization_is_neither_signed_nor_shown_without_ether_for_gas(
-    api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, moment: str
-) -> None:
+def test_no_ether_for_gas_signs_nothing(api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path, moment: str) -> None:
     shown: list[str] = []
     authorized = "0x" + hub_abi().functions["createBountyWithAuthorization"].selector.hex()
     if moment == "signed by an earlier run":
@@ -221,9 +212,7 @@ def test_authorization_is_neither_signed_nor_shown_without_ether_for_gas(
 
 
 @pytest.mark.spec(206)
-def test_publish_fund__values_of_another_deployment__are_refused_before_the_key_is_used(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
+def test_values_of_another_deployment_are_refused(ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path) -> None:
     other = ledger.people.owner.address
     for name, value in (
         ("SERVICE_HUB_ADDRESS", other),
@@ -242,9 +231,7 @@ def refuse_sending(rpc: RpcProxy) -> None:
 
 
 @pytest.mark.spec(239)
-def test_publish_fund__an_expired_authorization__is_signed_again_over_the_same_terms(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal
-) -> None:
+def test_expired_authorization_is_signed_again(ledger: Ledger, rpc: RpcProxy, poster: Terminal) -> None:
     before = balance(ledger)
     page = poster.home / "slow.md"
     page.write_bytes(ledger.page(seconds=20_000))
@@ -258,9 +245,7 @@ def test_publish_fund__an_expired_authorization__is_signed_again_over_the_same_t
 
 
 @pytest.mark.spec(241, 340)
-def test_publish_fund__a_token_without_authorizations__is_funded_by_an_exact_allowance(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
+def test_token_without_authorizations_is_allowed(ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path) -> None:
     before = balance(ledger)
     rpc.before = no_authorizations
     ran = poster.run("poster:publish-fund", str(page))
@@ -285,7 +270,7 @@ def no_authorizations(method: str, params: list[object]) -> dict[str, object] | 
     return None
 
 
-def test_publish_fund__check__previews_costs_without_a_key(
+def test_check_previews_costs_without_a_key(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
     keyless = poster.without_keys()
@@ -342,7 +327,7 @@ def beside(
 
 @pytest.mark.parametrize("moment", [is_simulated, is_sent])
 @pytest.mark.parametrize("earlier", [0, 1], ids=["first", "again"])
-def test_publish_fund__the_same_page_from_two_machines_in_the_same_moment__takes_one_escrow(
+def test_two_machines_take_one_escrow(
     ledger: Ledger,
     poster: Terminal,
     page_path: str,
@@ -362,9 +347,7 @@ def test_publish_fund__the_same_page_from_two_machines_in_the_same_moment__takes
     assert (held - balance(ledger), ledger.bounty_count() - before) == (ESCROW, 1)
 
 
-def test_publish_fund__again__funds_once_more_each_time_it_is_asked(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str
-) -> None:
+def test_again_funds_once_more(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page_path: str) -> None:
     before = ledger.bounty_count()
     first = poster.run("poster:publish-fund", page_path).last["bounty_id"]
     second = poster.run("poster:publish-fund", "--again", page_path).last["bounty_id"]
@@ -387,7 +370,7 @@ def settings(chain_id: int) -> Settings:
 
 
 @pytest.mark.parametrize("typed", ["", "\n", "y\n", "no\n", "YES\n"])
-def test_confirm__on_mainnet_at_a_terminal_without_yes__signs_nothing(
+def test_mainnet_without_yes_signs_nothing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], typed: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", Typed(typed))

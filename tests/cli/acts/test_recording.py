@@ -38,7 +38,7 @@ def send(ledger: Ledger, prepared: Ran) -> None:
     ledger.contract.transact(wallet, "submit", int(str(arguments[0])), *values)
 
 
-def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_for_nothing(
+def test_submission_a_wallet_sent_is_told(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     send(ledger, by_wallet(ledger, solver, bounty, work))
@@ -54,9 +54,7 @@ def test_submit__again_after_the_wallet_sent_it__tells_the_transaction_and_asks_
     assert ledger.nonce(ledger.people.solvers[0].address) == nonce
 
 
-def test_changed_work_replaces_what_is_recorded_on_request(
-    ledger: Ledger, solver: Terminal, bounty: str, work: str
-) -> None:
+def test_changed_work_is_replaced_on_request(ledger: Ledger, solver: Terminal, bounty: str, work: str) -> None:
     solver.run("solver:submit", bounty, work)
     former = ledger.recorded(bounty)
     (solver.home / "work" / "main.py").write_text("print(2)\n")
@@ -78,7 +76,7 @@ def change(solver: Terminal, text: str = "print(2)\n") -> None:
     (solver.home / "work" / "main.py").write_text(text)
 
 
-def test_submit__of_what_was_replaced__needs_the_solver_s_word(
+def test_replaced_work_needs_the_solvers_word(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     solver.run("solver:submit", bounty, work)
@@ -100,8 +98,7 @@ def test_submit__of_what_was_replaced__needs_the_solver_s_word(
     assert (ledger.recorded(bounty), len(api.approvals())) == (former, approvals)
 
 
-@pytest.mark.attack
-def test_submit__of_changed_work_while_the_former_waits_with_a_later_nonce__is_signed_only_after_it(
+def test_work_behind_a_later_nonce_is_signed_after_it(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mined after the changed work, the former would take its place."""

@@ -23,7 +23,7 @@ def work(solver: Terminal) -> str:
 
 
 @pytest.mark.spec(10, 60, 215, 252, 253)
-def test_submit__an_honest_deployment__records_what_was_sealed(
+def test_honest_deployment_records_the_sealed_work(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     ran = solver.run("solver:submit", bounty, work)
@@ -65,7 +65,7 @@ LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
 
 
 @pytest.mark.spec(25, 142, 261)
-def test_submit__an_api_that_lies_in_one_field__gets_no_transaction(
+def test_api_that_lies_gets_no_transaction(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     before = ledger.recorded(bounty)
@@ -110,7 +110,7 @@ ROSTER_WORDS = [1, 2, 7, 8, 9, 11, 12, 13]
         *(("token", 0), ("revealDelay", 0)),
     ],
 )
-def test_submit__an_rpc_that_lies_about_bounty_roster_or_token__gets_no_signature(
+def test_rpc_that_lies_gets_no_signature(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, function: str, word: int
 ) -> None:
     altered_word(rpc, function, word, ledger)
@@ -120,7 +120,7 @@ def test_submit__an_rpc_that_lies_about_bounty_roster_or_token__gets_no_signatur
 
 
 @pytest.mark.spec(97, 262)
-def test_submit__to_a_bounty_that_closed_or_does_not_exist__is_refused(
+def test_closed_or_absent_bounty_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str
 ) -> None:
     closing, page = ledger.fund(seconds=100)
@@ -141,7 +141,7 @@ def test_journal_of_a_killed_run_has_no_key(rpc: RpcProxy, solver: Terminal, bou
 
 
 @pytest.mark.spec(61)
-def test_submit__changed_work_after_a_transaction_on_its_way__records_the_newer(
+def test_changed_work_on_its_way_records_the_newer(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     run_killed(solver, rpc, "solver:submit", bounty, work, method="eth_sendRawTransaction", forward=True)
@@ -158,7 +158,7 @@ def external(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal) -> T
 
 
 @pytest.mark.spec(154, 216, 253, 254, 255, 256, 257, 288, 341, 344)
-def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_sends_nothing(
+def test_external_wallet_is_asked_once_for_each(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     address = ledger.people.solvers[0].address
@@ -182,7 +182,7 @@ def test_submit__with_an_external_wallet__asks_once_for_each_protected_call_and_
 
 @pytest.mark.spec(256)
 @pytest.mark.parametrize("answer", [b"", b"\n", b"0x\n", b"no\n", b"0x123\n", b"{}\n"])
-def test_submit__with_an_answer_that_is_no_signature__is_refused(
+def test_answer_that_is_no_signature_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, answer: bytes
 ) -> None:
     address = ledger.people.solvers[0].address

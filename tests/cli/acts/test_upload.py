@@ -37,7 +37,7 @@ def away(_: Request) -> Reply:
 ROUTES = ("detail", "upload_url", "put", "prepare")
 
 
-def test_submit__without_the_api__records_and_later_uploads_the_same_bytes(
+def test_without_the_api_it_records_and_uploads_later(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     for route in ROUTES:
@@ -81,7 +81,7 @@ def blocks_of(ran: Ran) -> list[str]:
 
 @pytest.mark.spec(259, 333, 334, 335)
 @pytest.mark.parametrize("route", ["upload_url", "prepare"])
-def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_another_block(
+def test_stale_signature_is_asked_for_anew(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str, route: str
 ) -> None:
     stale = [refusal(401, "unauthorized", "The block is too old.")]
@@ -96,7 +96,7 @@ def test_submit__a_signature_gone_stale_in_the_wallet__is_asked_for_anew_over_an
 
 
 @pytest.mark.spec(258)
-def test_submit__a_read_model_behind_the_chain__is_waited_for_before_the_wallet_is_asked(
+def test_api_behind_the_chain_is_waited_for(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     before: list[Reply] = [
@@ -121,7 +121,7 @@ def not_in_place(_: Request) -> Reply:
     return as_json({"error": error}, 400)
 
 
-def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
+def test_poisoned_upload_is_repeated_at_once(
     ledger: Ledger, api: ApiTwin, solver: Terminal, bounty: str, work: str
 ) -> None:
     def poisoned(request: Request) -> Reply:
@@ -136,7 +136,6 @@ def test_submit__an_upload_that_was_poisoned__is_uploaded_again_at_once(
     assert len(api.objects) == 1
 
 
-@pytest.mark.attack
 def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "ciphertext.age").write_bytes(bytes(3 * 2**20))
     monkeypatch.setattr(storage, "BEGIN_SECONDS", 1e-9)
@@ -151,7 +150,7 @@ def test_upload_that_is_taken_too_slowly_ends(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_submit__run_again_after_the_deadline__tells_what_is_recorded_and_uploads_what_was_lost(
+def test_run_after_the_deadline_uploads_what_was_lost(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, work: str, killed: bool
 ) -> None:
     bounty, page = ledger.fund(seconds=1_000)

@@ -22,9 +22,7 @@ def verdict_body(home: Terminal, text: str = "It prints 1.\n") -> str:
 
 
 @pytest.mark.spec(5, 23, 230, 232, 285)
-def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on_request(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_verdict_is_recorded_once(ledger: Ledger, api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     account = ledger.people.guardians[0].address
     before = ledger.nonce(account)
     words = ("guardian:verdict", judged.bounty, "awarded", judged.solver, judged.commitment, "--unopened")
@@ -52,7 +50,7 @@ def test_verdict__published_and_read_back__is_recorded_once_and_replaced_only_on
 
 
 @pytest.mark.spec(171, 231, 232)
-def test_verdict__that_reads_back_differently__is_not_recorded(
+def test_verdict_that_reads_back_other_is_not_recorded(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, judged: Submitted, tmp_path: Path
 ) -> None:
     home = person(ledger, api, rpc, tmp_path / "second", "guardian-2")
@@ -63,7 +61,7 @@ def test_verdict__that_reads_back_differently__is_not_recorded(
 
 
 @pytest.mark.spec(98)
-def test_verdict__by_a_stranger_or_for_another_submission__is_refused_before_a_signature(
+def test_stranger_or_other_submission_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
 ) -> None:
     other = bytes32(keccak256(b"other"))
@@ -83,7 +81,7 @@ def away(_: Request) -> Reply:
     raise Lost
 
 
-def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
+def test_award_of_unopened_work_needs_consent(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, judged: Submitted
 ) -> None:
     load(api, judged)
@@ -105,8 +103,7 @@ def test_award__of_work_never_opened_here__is_recorded_only_with_consent(
         del api.scripts["verdict_write"]
 
 
-@pytest.mark.attack
-def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_it(
+def test_verdict_behind_a_later_nonce_waits(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Mined after this one, the other would take its place."""
@@ -133,7 +130,7 @@ def test_verdict__while_another_waits_with_a_later_nonce__is_signed_only_after_i
 OTHER = "On second thoughts.\n"
 
 
-def test_verdict__beside_another_that_waits_for_its_block__is_signed_only_with_replace(
+def test_verdict_beside_a_waiting_one_needs_replace(
     rpc: RpcProxy, judging: tuple[Terminal, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both were signed, and the Hub took them in turn."""
@@ -152,7 +149,7 @@ def test_verdict__beside_another_that_waits_for_its_block__is_signed_only_with_r
     assert (again["code"], rpc.sent()) == ("verdict_already_recorded", 2)
 
 
-def test_verdict__while_another_machine_s_waits_for_its_block__is_signed_only_after_it_or_with_replace(
+def test_verdict_beside_another_machines_waits(
     ledger: Ledger,
     api: ApiTwin,
     rpc: RpcProxy,
@@ -202,10 +199,7 @@ def judging(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tupl
     return person(ledger, api, rpc, tmp_path / "third", "guardian-3"), str(bounty)
 
 
-@pytest.mark.attack
-def test_verdict_on_record__that_the_first_endpoint_hides__is_replaced_only_on_request(
-    ledger: Ledger, rpc: RpcProxy, judging: tuple[Terminal, str]
-) -> None:
+def test_hidden_verdict_is_replaced_on_request(ledger: Ledger, rpc: RpcProxy, judging: tuple[Terminal, str]) -> None:
     home, bounty = judging
     words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened")
     home.run(*words, verdict_body(home))
@@ -217,9 +211,8 @@ def test_verdict_on_record__that_the_first_endpoint_hides__is_replaced_only_on_r
     assert (ran.last["code"], rpc.sent()) == ("verdict_already_recorded", 1)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(("part", "name"), [("facts", "spec_commitment"), ("guardian_roster", "quorum")])
-def test_verdict_on_a_bounty_that_the_api_shows_otherwise(
+def test_bounty_the_api_shows_otherwise_is_refused(
     api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], part: str, name: str
 ) -> None:
     home, bounty = judging

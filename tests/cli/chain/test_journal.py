@@ -37,9 +37,7 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, set[str]]]:
     return found
 
 
-def test_journal__noted__is_on_disk_under_its_name_with_every_folder_that_was_made_for_it(
-    state: Path, synced: list[tuple[Path, set[str]]]
-) -> None:
+def test_note_is_on_disk_with_its_folders(state: Path, synced: list[tuple[Path, set[str]]]) -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         made = [journal.folder, *journal.folder.parents]
         made = made[: made.index(state)]
@@ -57,7 +55,7 @@ def test_journal__noted__is_on_disk_under_its_name_with_every_folder_that_was_ma
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b"null"])
-def test_journal__unreadable__is_refused_and_left_where_it_is(content: bytes) -> None:
+def test_unreadable_journal_is_refused_and_left(content: bytes) -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         file = journal.folder / "journal.json"
     file.write_bytes(content)
@@ -67,7 +65,7 @@ def test_journal__unreadable__is_refused_and_left_where_it_is(content: bytes) ->
     assert file.read_bytes() == content
 
 
-def test_journal__held_by_another_run__is_refused_at_once() -> None:
+def test_journal_of_another_run_is_refused() -> None:
     with open_journal(CHAIN, HUB, "claim", "1"):
         with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
             pass
@@ -78,10 +76,9 @@ def test_journal__held_by_another_run__is_refused_at_once() -> None:
         pass
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("place", ["lock", "journal.json", "journal.json.new"])
 @pytest.mark.parametrize("read", [False, True], ids=["nobody reads it", "somebody reads it"])
-def test_pipe_in_place_of_a_file_is_refused_and_not_waited_for(place: str, read: bool) -> None:
+def test_pipe_in_place_of_a_journal_is_refused(place: str, read: bool) -> None:
     with open_journal(CHAIN, HUB, "claim", "1") as journal:
         folder = journal.folder
     (folder / place).unlink(missing_ok=True)
@@ -96,7 +93,6 @@ def test_pipe_in_place_of_a_file_is_refused_and_not_waited_for(place: str, read:
     assert ended.value.code == ("journal_unreadable" if place == "journal.json" else "journal_not_written")
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("home", ["", "home", "./home", "~"])
 def test_home_that_is_no_path_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, home: str) -> None:
     """As a relative state directory: what was signed would be remembered in another place each time."""
@@ -108,7 +104,6 @@ def test_home_that_is_no_path_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_pa
     assert (refused.value.code, list(tmp_path.iterdir())) == ("configuration_malformed", [])
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("base", ["state", "./state", "../state", "~/state", "$HOME/state"])
 def test_relative_state_directory_is_refused(monkeypatch: pytest.MonkeyPatch, state: Path, base: str) -> None:
     """Each directory would have journals of its own, and money be sent once from each."""

@@ -101,7 +101,7 @@ def typed(account: Address) -> Mapping[str, object]:
     }
 
 
-def test_signature_of_any_form_becomes_that_of_the_interface() -> None:
+def test_signature_of_any_form_becomes_ours() -> None:
     for _ in range(8):  # of either parity
         key = secrets.token_bytes(32)
         account = account_of_key(key)

@@ -58,7 +58,7 @@ def purse(ledger: Ledger) -> Purse:
 
 
 @pytest.mark.parametrize("forward", [False, True], ids=["before", "after"])
-def test_claim__killed_around_the_sending__pays_once_when_run_again(
+def test_claim_killed_at_the_sending_pays_once(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, forward: bool
 ) -> None:
     run_killed(solver, rpc, "claim", bounty, method="eth_sendRawTransaction", forward=forward)
@@ -68,9 +68,7 @@ def test_claim__killed_around_the_sending__pays_once_when_run_again(
     assert purse.received() == (AWARD, 1)
 
 
-def test_claim__the_receipt_never_shows__is_resolved_by_the_hub_s_log(
-    solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
-) -> None:
+def test_claim_without_receipt_is_found_by_the_log(solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse) -> None:
     rpc.after = lambda method, _params, result: None if method == "eth_getTransactionReceipt" else result
     ran = solver.run("claim", bounty)
     assert ran.last["claimable_amount"] == str(AWARD)
@@ -80,7 +78,7 @@ def test_claim__the_receipt_never_shows__is_resolved_by_the_hub_s_log(
 @pytest.mark.parametrize(
     "words", ["some new rule", "replacement transaction underpriced", "insufficient funds for gas"]
 )
-def test_claim__a_node_that_refuses_the_transaction__keeps_it_and_sends_the_same_again(
+def test_refused_transaction_is_sent_again(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, words: str
 ) -> None:
     raws: list[object] = []
@@ -100,7 +98,7 @@ def test_claim__a_node_that_refuses_the_transaction__keeps_it_and_sends_the_same
     assert purse.received() == (AWARD, 1)
 
 
-def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_one(
+def test_taken_nonce_signs_with_the_next(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     raced: list[bool] = []
@@ -118,7 +116,7 @@ def test_claim__another_transaction_takes_the_nonce_first__signs_with_the_next_o
     assert purse.received() == (AWARD, 2)
 
 
-def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
+def test_unmined_claim_raises_the_fees(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
@@ -136,7 +134,7 @@ def test_claim__no_block_takes_it__raises_the_fees_with_the_same_nonce(
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 
-def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_waits_in_the_journal(
+def test_replacement_above_the_limit_is_not_signed(
     solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sender, "STUCK_SECONDS", 0.3)
@@ -154,7 +152,7 @@ def test_claim__a_replacement_above_the_limit__is_not_signed_and_the_first_one_w
 
 
 @pytest.mark.parametrize("moved", [True, False], ids=["into another block", "out of the chain"])
-def test_claim__a_reorg_while_it_waits__counts_only_the_block_that_stays(
+def test_reorg_while_waiting_counts_what_stays(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch,
     moved: bool,
 ) -> None:  # fmt: skip
@@ -200,7 +198,7 @@ def wait_mined(ledger: Ledger, tx_hash: object) -> None:
 
 
 @pytest.mark.usefixtures("three_blocks")
-def test_claim__a_reorg_after_the_nonce_was_seen_used__sends_it_again_and_never_takes_the_nonce_for_another_s(
+def test_reorg_of_the_used_nonce_sends_it_again(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     asked: list[str] = []
@@ -226,7 +224,7 @@ def test_claim__a_reorg_after_the_nonce_was_seen_used__sends_it_again_and_never_
 
 
 @pytest.mark.usefixtures("three_blocks")
-def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_blocks_on_top(
+def test_reorg_before_the_tip_counts_no_block(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     seen: list[object] = []
@@ -250,7 +248,7 @@ def test_claim__a_reorg_between_the_receipt_and_the_tip__is_not_counted_as_block
 
 
 @pytest.mark.usefixtures("three_blocks")
-def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_that_nonce(
+def test_other_nonce_taken_out_is_sent_with_it(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     asked: list[str] = []
@@ -277,7 +275,7 @@ def test_claim__another_transaction_s_nonce_taken_out_by_a_reorg__is_sent_with_t
     assert (purse.received(), rpc.sent()) == ((AWARD, 1), 2)
 
 
-def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
+def test_reverted_transaction_changed_nothing(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse
 ) -> None:
     def before(method: str, _params: Params) -> Answer:
@@ -297,9 +295,7 @@ def test_claim__a_transaction_that_reverts__is_said_to_have_changed_nothing(
 
 
 @pytest.mark.spec(265, 269, 347)
-def test_claim__for_an_external_wallet__prints_the_call_and_reads_no_key(
-    ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str
-) -> None:
+def test_external_wallet_gets_the_call(ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str) -> None:
     keyless = solver.without_keys()
     ran = keyless.run("claim", "--claimant-address", ledger.people.solvers[0].address, bounty)
     assert ran.names == ["claim.prepared", "claim.transaction_prepared"]

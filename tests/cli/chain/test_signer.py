@@ -35,7 +35,7 @@ def submit(ledger: Ledger, home: Terminal, bounty: str, answer: str, code: int =
     [KEY, f"0x{KEY}", f"0X{KEY.upper()}", f"  {KEY} "],
     ids=["bare", "with 0x", "in capitals", "between spaces"],
 )
-def test_answer__that_is_32_bytes__is_refused_unsent_and_never_echoed(
+def test_answer_of_32_bytes_is_refused_unsent(
     ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str, pasted: str
 ) -> None:
     ran = submit(ledger, keyless, bounty, pasted)
@@ -45,7 +45,7 @@ def test_answer__that_is_32_bytes__is_refused_unsent_and_never_echoed(
     assert not api.approvals()
 
 
-def test_answer__of_another_key__is_named_before_it_is_sent_unless_the_account_is_a_contract(
+def test_answer_of_another_key_is_named(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, keyless: Terminal, bounty: str
 ) -> None:
     address = ledger.people.solvers[0].address
@@ -64,7 +64,7 @@ SIGNING_KEY = "0x" + "42" * 32
 
 
 @pytest.mark.spec(278)
-def test_local_signer__once_it_has_the_key__takes_it_from_the_environment_and_never_shows_it(
+def test_local_signer_takes_its_key_and_hides_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", SIGNING_KEY)

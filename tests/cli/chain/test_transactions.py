@@ -54,7 +54,6 @@ def estimating(gas: int) -> Callable[[str, Params, object], object]:
     return lambda method, _params, found: hex(gas) if method == "eth_estimateGas" else found
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("scene", some("gas", [seal, judge, heartbeat, claim, claim_all, claim_fee], 3))
 def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     """A heartbeat of 27.5 million gas once cost 13.6 ether."""
@@ -69,17 +68,13 @@ def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Calla
     assert case.home.run(*case.words).last["event"] == case.event
 
 
-@pytest.mark.attack
-def test_gas_of_a_creation_is_bounded_without_showing_its_authorization(
-    stage: Stage, rpc: RpcProxy, offered: OFFERED
-) -> None:
+def test_gas_is_bounded_without_the_authorization(stage: Stage, rpc: RpcProxy, offered: OFFERED) -> None:
     case, most = fund(stage), 3 * GAS_NEEDS["createBountyWithAuthorization"].used
     assert case.home.run(*case.words).last["event"] == case.event
     assert [each["gas"] for each in offered()] == [most]
     assert "eth_estimateGas" not in rpc.calls
 
 
-@pytest.mark.attack
 def test_gas_above_its_need_is_not_given_to_a_wallet(stage: Stage, rpc: RpcProxy) -> None:
     case = replace_by_wallet(stage)
     rpc.after = estimating(27_500_000)
@@ -104,7 +99,6 @@ TIPS: list[tuple[int, int, int]] = [
 ]
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(("suggested", "recent", "tip"), TIPS)
 def test_tip_follows_recent_blocks_and_has_a_bound(
     stage: Stage, rpc: RpcProxy, offered: OFFERED, suggested: int, recent: int, tip: int
@@ -117,7 +111,6 @@ def test_tip_follows_recent_blocks_and_has_a_bound(
     assert [each["maxPriorityFeePerGas"] for each in offered()] == [tip]
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("scene", some("cost", [fund, seal, judge, heartbeat, claim], 3))
 def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     case = scene(stage)
@@ -131,11 +124,8 @@ def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, sce
     assert case.home.run(*case.words, "--max-cost", "0.2").last["event"] == case.event
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("y\n", 1), ("\n", 1)])
-def test_cost_far_above_the_usual_is_asked_for_at_a_terminal(
-    stage: Stage, rpc: RpcProxy, typed: str, code: int
-) -> None:
+def test_unusual_cost_is_asked_for(stage: Stage, rpc: RpcProxy, typed: str, code: int) -> None:
     case = heartbeat(stage)
     rpc.charge(100)
     seen = at_terminal(case.home, *case.words, typed=typed, prompt="Type yes", columns=200)

@@ -30,7 +30,6 @@ def write(folder: Path, values: Mapping[str, str]) -> None:
     file.chmod(0o600)
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("name", CHOICES)
 def test_file_that_chose_one_value_signs_nothing(guardian: Terminal, rpc: RpcProxy, name: str) -> None:
     refused = moved(guardian, name).run("guardian:heartbeat", code=1).last
@@ -58,7 +57,7 @@ def test_file_with_the_key_is_its_owners(guardian: Terminal, rpc: RpcProxy) -> N
     assert rpc.sent() == 1
 
 
-def test_key_of_another_role_in_the_file_changes_nothing(guardian: Terminal, poster: Terminal) -> None:
+def test_key_of_another_role_changes_nothing(guardian: Terminal, poster: Terminal) -> None:
     both = Terminal(guardian.home, {**poster.environment, **guardian.environment})
     refused = moved(both, *CHOICES, "SERVICE_POSTER_PRIVATE_KEY").run("guardian:heartbeat", code=1)
     assert refused.last["code"] == "environment_file_not_confirmed"

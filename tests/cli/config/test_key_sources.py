@@ -55,9 +55,7 @@ def test_key__in_each_form__is_the_same_account(tmp_path: Path, opened: dict[str
         assert local_signer(settings(form), POSTER).address == account_of(settings(form), POSTER) == OWNER
 
 
-def test_keystore__shows_its_account_without_a_passphrase_and_asks_for_it_to_sign(
-    opened: dict[str, str], sealed: dict[str, object], tmp_path: Path
-) -> None:
+def test_keystore_shows_its_account(opened: dict[str, str], sealed: dict[str, object], tmp_path: Path) -> None:
     locked = {KEYSTORE: opened[KEYSTORE]}
     assert account_of(settings(locked), POSTER) == OWNER
     with pytest.raises(CommandRefused) as refused:
@@ -71,7 +69,7 @@ def test_keystore__shows_its_account_without_a_passphrase_and_asks_for_it_to_sig
         account_of(settings({KEYSTORE: file}), POSTER)
 
 
-def test_keystore__with_another_passphrase__is_refused_without_either(opened: dict[str, str], tmp_path: Path) -> None:
+def test_wrong_passphrase_is_not_shown(opened: dict[str, str], tmp_path: Path) -> None:
     for words in (f"{WORDS} ", "", KEY):
         file = private(tmp_path / "other", words)
         with pytest.raises(CommandRefused) as refused:
@@ -103,7 +101,7 @@ SCRYPT: dict[str, object] = {"dklen": 32, "n": 2, "r": 8, "p": 1, "salt": "00"}
         (lambda one: one | {"address": "11" * 20}, "says that it is"),
     ],
 )
-def test_keystore__that_is_none_or_costs_too_much__is_refused_with_the_reason(
+def test_bad_keystore_is_refused_with_the_reason(
     opened: dict[str, str],
     sealed: dict[str, object],
     tmp_path: Path,
@@ -128,9 +126,7 @@ def changed(one: dict[str, object], **values: object) -> dict[str, object]:
     [(f"{WORDS}\n", "chain_unavailable"), ("wrong\n", "passphrase_wrong"), ("\x04", "passphrase_missing")],
     ids=["right", "wrong", "Ctrl-D"],
 )
-def test_passphrase__at_a_terminal__is_asked_for_and_not_shown(
-    shell: Terminal, opened: dict[str, str], typed: str, code: str
-) -> None:
+def test_passphrase_is_asked_for_and_not_shown(shell: Terminal, opened: dict[str, str], typed: str, code: str) -> None:
     nowhere = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
     values = {KEYSTORE: opened[KEYSTORE], "SERVICE_HUB_ADDRESS": OWNER, "LANG": "C.UTF-8", **nowhere}
     home = Terminal(shell.home, values)

@@ -39,9 +39,7 @@ def binary(path: Path) -> Path:
     ],
     ids=["device", "folder", "large", "binary"],
 )
-def test_key_file__that_is_no_small_text__is_refused_with_the_reason(
-    tmp_path: Path, make: Callable[[Path], Path], reason: str
-) -> None:
+def test_bad_key_file_is_refused_with_the_reason(tmp_path: Path, make: Callable[[Path], Path], reason: str) -> None:
     path = make(tmp_path / "key")
     with pytest.raises(CommandRefused) as refused:
         Environment({f"{VARIABLE}_FILE": str(path)}, {}).secret(VARIABLE)
@@ -69,9 +67,7 @@ def never_shown(ran: Ran, key: str) -> None:
 
 
 @pytest.mark.spec(279)
-def test_submit__of_the_working_directory_with_its_dotenv__is_refused_before_anything_is_sealed(
-    api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str
-) -> None:
+def test_directory_with_the_dotenv_is_refused(api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str) -> None:
     (solver.home / "main.py").write_text("print(1)\n")
     (solver.home / ".env").write_text(f"{POSTER}=0x{KEY}\n")
     (solver.home / ".env").chmod(0o600)
@@ -112,11 +108,11 @@ def fill(work: Path, files: dict[str, str]) -> Path:
     return work
 
 
-def test_directory__with_files_that_look_like_secrets__names_them_and_no_others(work: Path) -> None:
+def test_files_that_look_like_secrets_are_named(work: Path) -> None:
     assert set(look(Environment({}, {}), fill(work, LOOKS))) == {".git", *LOOKS} - {".git/config"}
 
 
-def test_submit__of_what_looks_like_secrets__is_refused_where_nobody_can_answer_and_goes_on_when_told(
+def test_secrets_are_sealed_only_when_told(
     api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path
 ) -> None:
     fill(work, LOOKS)
@@ -155,7 +151,7 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize(("variables", "text"), [form[1:] for form in FORMS], ids=[form[0] for form in FORMS])
 @pytest.mark.parametrize("exported", [True, False], ids=["exported", "dotenv"])
-def test_directory__with_a_key_in_any_form__is_refused_and_without_it_taken(
+def test_directory_with_a_key_is_refused(
     tmp_path: Path, variables: Callable[[Path], dict[str, str]], text: str, exported: bool
 ) -> None:
     values = variables(tmp_path)
@@ -179,7 +175,7 @@ def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
 
 @pytest.mark.spec(279)
 @pytest.mark.parametrize("arguments", [(), ("--check",)], ids=["fund", "check"])
-def test_publish_fund__a_page_with_the_poster_s_key__is_refused_and_with_another_hash_goes_on(
+def test_page_with_the_posters_key_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, arguments: tuple[str, ...]
 ) -> None:
     key, page = own_key(poster, POSTER), poster.home / "page.md"
@@ -194,7 +190,7 @@ def test_publish_fund__a_page_with_the_poster_s_key__is_refused_and_with_another
 
 
 @pytest.mark.spec(279)
-def test_verdict__with_the_guardian_s_key__is_refused_before_anything_is_published(
+def test_verdict_with_the_guardians_key_is_refused(
     api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted
 ) -> None:
     key = own_key(guardian, "SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY")

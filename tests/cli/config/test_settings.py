@@ -48,7 +48,7 @@ def settings(monkeypatch: pytest.MonkeyPatch, network: str | None = None, **valu
         ("staging", "8453", 84532),
     ],
 )
-def test_network__option_over_variable_over_mainnet__selects_the_chain(
+def test_network_is_option_variable_or_mainnet(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     network: str | None,
@@ -66,7 +66,7 @@ def test_network__option_over_variable_over_mainnet__selects_the_chain(
 
 @pytest.mark.spec(194)
 @pytest.mark.parametrize("wrong", ["main", "1", "0x2105", "MAINNET", "8453 ", "-1", "31338"])
-def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
+def test_unknown_network_is_refused_with_the_names(monkeypatch: pytest.MonkeyPatch, wrong: str) -> None:
     with pytest.raises(CommandRefused, match=r"mainnet \(8453\), staging \(84532\) and local \(31337\)"):
         settings(monkeypatch, wrong)
     with pytest.raises(CommandRefused, match="SERVICE_CHAIN_ID"):
@@ -74,7 +74,7 @@ def test_network__that_does_not_exist__is_refused_with_the_names(monkeypatch: py
 
 
 @pytest.mark.spec(26, 29, 30, 31, 32, 33, 212, 217)
-def test_record__of_a_network__decides_every_value_that_is_not_set() -> None:
+def test_record_decides_what_is_not_set() -> None:
     known = deployment_of(ChainId(8453))
     assert known is not None
     urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
@@ -97,7 +97,7 @@ GOES_BEFORE: dict[str, tuple[str, Callable[[Settings], str | None]]] = {
 
 @pytest.mark.spec(199, 200, 201, 202, 203, 204)
 @pytest.mark.parametrize("variable", GOES_BEFORE)
-def test_override__of_one_value__goes_before_the_record_s_and_leaves_the_others(variable: str) -> None:
+def test_override_leaves_the_other_values(variable: str) -> None:
     known = deployment_of(ChainId(8453))
     assert known is not None
     urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
@@ -112,7 +112,7 @@ def test_override__of_one_value__goes_before_the_record_s_and_leaves_the_others(
 
 
 @pytest.mark.spec(198)
-def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_option_wins_over_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_API_BASE_URL", "https://variable.example")
     assert load_settings("staging", "https://option.example", ()).api_base_url() == "https://option.example"
 
@@ -141,9 +141,7 @@ def test_api_base_url__as_an_option__wins_over_the_variable(monkeypatch: pytest.
         ("SERVICE_BEACON_URLS", "relay"),
     ],
 )
-def test_value__malformed__is_refused_by_the_name_of_its_variable(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str
-) -> None:
+def test_malformed_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     found = settings(monkeypatch, "mainnet", **{name: value})
     refused = found.problem(name)
     assert refused is not None
@@ -158,7 +156,7 @@ SEALING = ("solver:submit", "1", ".")
 
 @pytest.mark.spec(205)
 @pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, LOCAL_VARIABLES)])
-def test_local__with_nothing_set__names_what_the_command_needs_together(
+def test_local_without_values_names_them_together(
     shell: Terminal, words: tuple[str, ...], wanted: tuple[str, ...]
 ) -> None:
     ran = shell.run(*words, "--network", "local", code=1)
@@ -182,7 +180,7 @@ def environment(exported: Mapping[str, str], fallback: Mapping[str, str]) -> Env
 
 
 @pytest.mark.spec(207, 208)
-def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell: Terminal) -> None:
+def test_dotenv_never_overrides_exported_values(shell: Terminal) -> None:
     dotenv(shell, f"SERVICE_CHAIN_ID=84532\nexport SERVICE_HUB_ADDRESS='{HUB}' # mine\nPATH=/nowhere\n")
     ran = shell.run("verification-record", "1", code=1)
     assert "SERVICE_API_BASE_URL" in str(ran.last["message"])
@@ -202,9 +200,7 @@ def test_dotenv__beside_exported_values__is_a_fallback_and_never_overrides(shell
         "SERVICE_RPC_URL=\xff",
     ],
 )
-def test_dotenv__malformed_in_a_line_of_ours__is_refused_by_line_number_and_never_quoted(
-    shell: Terminal, text: str
-) -> None:
+def test_malformed_dotenv_is_not_quoted(shell: Terminal, text: str) -> None:
     (shell.home / ".env").write_bytes(b"# secret things\n\n" + f"{text}secret\n".encode("latin-1"))
     ran = shell.run("claim", "1", code=1)
     assert ran.last["code"] == "environment_file_malformed"
@@ -212,9 +208,7 @@ def test_dotenv__malformed_in_a_line_of_ours__is_refused_by_line_number_and_neve
     assert "secret" not in ran.stdout + ran.words
 
 
-def test_dotenv__that_names_another_variable__does_not_get_its_value(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_dotenv_naming_a_variable_gets_no_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SERVICE_POSTER_PRIVATE_KEY", "a key")
     (tmp_path / ".env").write_text("SERVICE_API_BASE_URL=https://a.example/${SERVICE_POSTER_PRIVATE_KEY}\n")
     assert "a key" not in variables_of(tmp_path / ".env")["SERVICE_API_BASE_URL"]
@@ -231,7 +225,7 @@ def secret_file(tmp_path: Path, text: str = "fromfile\n", mode: int = 0o600) -> 
 
 
 @pytest.mark.parametrize("level", [0, 1])
-def test_secret__value_and_file_at_one_level__is_refused(tmp_path: Path, level: int) -> None:
+def test_value_and_file_at_one_level_are_refused(tmp_path: Path, level: int) -> None:
     both = {KEY: "x", f"{KEY}_FILE": secret_file(tmp_path)}
     with pytest.raises(CommandRefused) as refused:
         environment(both if level == 0 else {}, both if level == 1 else {}).secret(KEY)
@@ -239,9 +233,7 @@ def test_secret__value_and_file_at_one_level__is_refused(tmp_path: Path, level: 
 
 
 @pytest.mark.spec(208)
-def test_secret__exported_beside_dotenv__wins_in_either_form(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_exported_secret_wins_over_dotenv(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = secret_file(tmp_path)
     assert environment({KEY: "exported"}, {KEY: "x"}).secret(KEY) == "exported"
     assert environment({KEY: "exported"}, {f"{KEY}_FILE": file}).secret(KEY) == "exported"
@@ -253,7 +245,7 @@ def test_secret__exported_beside_dotenv__wins_in_either_form(
 
 @pytest.mark.spec(211, 278, 280)
 @pytest.mark.parametrize("key", ["", "0x12", "zz" * 32, "0x" + "00" * 32, "0x" + "ff" * 32, "ab" * 33])
-def test_key__missing_or_malformed__is_refused_and_never_echoed(shell: Terminal, key: str) -> None:
+def test_bad_key_is_never_echoed(shell: Terminal, key: str) -> None:
     page = shell.home / "page.md"
     page.write_text(
         "---\nversion: 1\ntitle: t\nsummary: s\nescrow_amount: 1\nsubmission_deadline: 1\n"
@@ -278,7 +270,7 @@ WITHOUT_A_KEY = {
 
 @pytest.mark.spec(214, 216, 219, 281, 282, 283, 284)
 @pytest.mark.parametrize("variable", WITHOUT_A_KEY)
-def test_command__without_the_key_of_its_role__names_the_variable(shell: Terminal, variable: str) -> None:
+def test_missing_key_names_its_variable(shell: Terminal, variable: str) -> None:
     values = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
     person = Terminal(shell.home, {**values, "SERVICE_HUB_ADDRESS": HUB})
     ran = person.run(*WITHOUT_A_KEY[variable], "--network", "mainnet", code=1)

@@ -13,7 +13,6 @@ from itertools import product
 
 import pytest
 from bounty_protocol.chain.abi import hub_abi
-from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
 from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.types import UnixSeconds
 from service_cli.chain.transactions import AUTHORIZED
@@ -31,8 +30,6 @@ from tests.cli.plays.wire import Heard
 from tests.cli.plays.world import DAYS, HOURS, World
 from tests.cli.work.test_submission import CASES, sealed_of
 from tests.copier import in_own_envelope
-
-pytestmark = pytest.mark.attack
 
 SIGNED = Point("eth_sendRawTransaction", 1, "before")
 SENT = Point("eth_sendRawTransaction", 1, "after")
@@ -58,24 +55,24 @@ DEARER = "the fee policy: a basis point more"
 
 
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
-def test_an_authorization_that_was_not_cancelled__is_not_signed_anew(world: World, kill: Point) -> None:
+def test_uncancelled_authorization_is_not_signed_anew(world: World, kill: Point) -> None:
     cancelled = "what became of an authorization: cancelled, with its log"
     held_back = hostile(KEPT_BACK, kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(cancelled)))
 
 
 @pytest.mark.parametrize("kill", [SIGNED, SENT], ids=["signed", "sent"])
-def test_fees_that_did_not_rise_and_a_time_that_did_not_come__pay_once(world: World, kill: Point) -> None:
+def test_false_fees_and_time_pay_once(world: World, kill: Point) -> None:
     held_back = hostile(KEPT_BACK, kill=kill)
     assert_nothing_found(world, history("fund", held_back, hostile(DEARER, DEAD)))
 
 
-def test_fees_that_rose_and_a_time_that_did_not_come__pay_once(world: World) -> None:
+def test_raised_fees_and_false_time_pay_once(world: World) -> None:
     interrupted = hostile(KEPT_BACK, kill=SIGNED, then=Between.FEES)
     assert_nothing_found(world, history("fund", interrupted, hostile(DEAD)))
 
 
-def test_everything_two_hours_later_on_a_branch__pays_once(world: World) -> None:
+def test_branch_two_hours_later_pays_once(world: World) -> None:
     interrupted = hostile(KEPT_BACK, kill=SIGNED, then=Between.FEES)
     assert_nothing_found(
         world, history("fund", interrupted, hostile("the newest block's time: two hours ahead, mined"))
@@ -89,7 +86,7 @@ def test_an_allowance_that_shows_again__pays_once(world: World) -> None:
     assert_nothing_found(world, history("fund by allowance", held_back, again))
 
 
-def test_an_allowance_and_a_creation_that_are_gone__are_done_again(world: World) -> None:
+def test_gone_allowance_and_creation_are_done_again(world: World) -> None:
     """A receipt of failure had the client give the creation up, and then the chain had neither."""
     interrupted = Run(kill=Point("eth_getTransactionReceipt", 1, "before"))
     failed = hostile(
@@ -101,7 +98,7 @@ def test_an_allowance_and_a_creation_that_are_gone__are_done_again(world: World)
     assert_nothing_found(world, history("fund by allowance", interrupted, failed))
 
 
-def test_an_allowance_and_a_creation_over_later_nonces__pay_once(world: World) -> None:
+def test_later_nonces_pay_once(world: World) -> None:
     """They wait until the account has sent two transactions: those of the honest run."""
     later = hostile(
         "the account's nonce: two more",
@@ -136,9 +133,7 @@ ALLOWED = Point("eth_sendRawTransaction", 2, "before")
 
 @pytest.mark.parametrize("how", [DEARER, "the fee policy: all of it", "the Guardians' keys: the operator's"])
 @pytest.mark.parametrize(("act", "kill"), [("fund", SIGNED), ("fund by allowance", ALLOWED)])
-def test_conditions_that_only_the_node_has__after_a_transaction_was_signed__are_signed_by_nobody(
-    world: World, act: str, kill: Point, how: str
-) -> None:
+def test_conditions_of_one_node_are_signed_by_nobody(world: World, act: str, kill: Point, how: str) -> None:
     interrupted = Run(kill=kill, between=Between.HOUR)
     found, _ = refusals(world, history(act, interrupted, hostile(how)))
     assert found[-1] == "publication_mismatch"
@@ -153,7 +148,7 @@ def test_conditions_that_only_the_node_has__after_a_transaction_was_signed__are_
     ],
     ids=["authorized", "sent", "over"],
 )
-def test_an_authorization_or_its_transaction_is_signed__in_a_run_that_asked_the_api(
+def test_authorization_is_signed_after_asking_the_api(
     world: World, kill: Point, then: Between, expected: str | None
 ) -> None:
     """What is signed already, and still good, is sent without it."""
@@ -165,13 +160,13 @@ def test_an_authorization_or_its_transaction_is_signed__in_a_run_that_asked_the_
 UNSEEN = "the Hub's log of bounties: hidden"
 
 
-def test_what_another_machine_funded__seen_once__is_hidden_by_nobody(world: World) -> None:
+def test_seen_funding_elsewhere_is_hidden_by_nobody(world: World) -> None:
     judge = perform(world, history("fund what another machine funded", Run(), hostile(UNSEEN, by=By.BOTH)))
     assert not judge.findings
     assert not judge.together
 
 
-def test_what_this_machine_funded__and_saw_final__is_hidden_by_nobody(world: World) -> None:
+def test_final_funding_here_is_hidden_by_nobody(world: World) -> None:
     """The first authorization is over, and fees that rose would let other terms be signed."""
     together = (UNSEEN, "the page of the bounty: another one", DEARER)
     by_node = (
@@ -185,7 +180,7 @@ def test_what_this_machine_funded__and_saw_final__is_hidden_by_nobody(world: Wor
     assert not judge.together
 
 
-def test_an_escrow_that_two_showed_and_nobody_has__is_funded_once_somebody_says_so(world: World) -> None:
+def test_escrow_nobody_has_is_funded_if_told(world: World) -> None:
     """Node and API had one of a branch as final: this machine cannot know who of then and now is wrong."""
     with world.living():
         world.reset()
@@ -225,7 +220,7 @@ def test_what_was_opened_is_judged_whatever_is_listed(world: World, how: str, la
 
 @pytest.mark.parametrize("act", ["deliver the key", "deliver the key of undecided work"])
 @pytest.mark.parametrize("how", ["awarded to the loser", "voted for on a branch"])
-def test_the_key_of_work_that_did_not_win__is_not_delivered(world: World, act: str, how: str) -> None:
+def test_losing_key_is_not_delivered(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the outcome: {how}")))
 
 
@@ -274,7 +269,7 @@ def test_a_reveal_point_of_a_minute_ago__seals_nothing(world: World) -> None:
     assert_nothing_found(world, history("submit", hostile("the reveal point: a minute ago", by=By.BOTH)))
 
 
-def test_a_reveal_point_without_the_hubs_delay__seals_nothing(world: World) -> None:
+def test_reveal_point_without_the_delay_seals_nothing(world: World) -> None:
     judge = perform(world, history("submit", hostile("the reveal point: in a minute", by=By.BOTH)))
     assert not judge.findings
     assert not judge.together
@@ -297,7 +292,7 @@ def screens_before(*ends: str) -> tuple[list[str], Callable[[str, Heard], None]]
 
 
 @pytest.mark.parametrize("how", ["the operator's", "the operator's but for one"])
-def test_a_roster_of_the_operators_own_keys__seals_nothing_unless_the_solver_was_warned(world: World, how: str) -> None:
+def test_operators_roster_seals_nothing_unwarned(world: World, how: str) -> None:
     """Where nothing but these two vouches for the roster, who can read is on the screen before anything is sent."""
     shown, watch = screens_before(*SENT_TO_THE_API)
     play = history("submit", hostile(f"the Guardians' keys: {how}", by=By.BOTH))
@@ -325,9 +320,7 @@ def is_sealed(judge: Judge) -> bool:
 
 
 @pytest.mark.parametrize("seconds", [1, 60, DAYS])
-def test_node_api_and_page_that_forge_one_deadline__get_work_sealed_for_the_delay__and_the_solver_is_shown_it(
-    world: World, seconds: int
-) -> None:
+def test_forged_deadline_seals_for_the_delay(world: World, seconds: int) -> None:
     """Nobody else vouches for the deadline: so until when it is sealed, by this machine's clock, is on the screen."""
     shown, watch = screens_before(*SENT_TO_THE_API)
     play = Play(ACTS["submit"], (another_deadline(seconds),), ends_honestly=False)
@@ -345,16 +338,14 @@ def test_node_api_and_page_that_forge_one_deadline__get_work_sealed_for_the_dela
 
 @pytest.mark.parametrize("act", ["submit", "submit without the API"])
 @pytest.mark.parametrize("seconds", [0, -1, -30, -60, -DAYS])
-def test_node_api_and_page_that_forge_a_deadline_of_before__get_nothing_sealed(
-    world: World, act: str, seconds: int
-) -> None:
+def test_forged_past_deadline_seals_nothing(world: World, act: str, seconds: int) -> None:
     found, judge = refusals(world, Play(ACTS[act], (another_deadline(seconds),)))
     assert found == ["reveal_point_wrong"]
     assert not judge.together
     assert not is_sealed(judge)
 
 
-def test_a_reveal_delay_that_all_three_forge__seals_nothing(world: World) -> None:
+def test_forged_reveal_delay_seals_nothing(world: World) -> None:
     """The network's record, or what is configured in its place, has another one."""
     early = forged_by("the reveal point: in a minute", By.BOTH)
     play = Play(ACTS["submit"], (Run((early, forged_by("which deployment it is: another reveal delay"))),))
@@ -363,7 +354,7 @@ def test_a_reveal_delay_that_all_three_forge__seals_nothing(world: World) -> Non
     assert not judge.together
 
 
-def test_work_that_can_be_opened_once_it_is_uploaded__stays_here(world: World) -> None:
+def test_work_that_would_open_at_once_stays_here(world: World) -> None:
     """Sealing and uploading took longer than the delay."""
 
     def be_slow(moment: str, heard: Heard) -> None:
@@ -392,9 +383,7 @@ TERMS = list(
 
 
 @pytest.mark.parametrize(("act", "how", "kill"), some("forged terms", TERMS, 6))
-def test_work_sealed_under_forged_terms__is_sealed_anew_under_true_ones(
-    world: World, act: str, how: str, kill: Point | None
-) -> None:
+def test_work_under_forged_terms_is_sealed_anew(world: World, act: str, how: str, kill: Point | None) -> None:
     by = By.BOTH if act == "submit" else By.NODE
     assert_nothing_found(world, history(act, hostile(how, by=by, kill=kill)))
 
@@ -420,7 +409,7 @@ SUCCESSES = list(product(SENDING, ("a success without its event", "a success tha
 
 
 @pytest.mark.parametrize(("act", "how"), some("successes that are none", SUCCESSES, 6))
-def test_a_success_that_is_not_there__is_looked_for_again(world: World, act: str, how: str) -> None:
+def test_absent_success_is_looked_for_again(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(f"the receipt of a transaction: {how}")))
 
 
@@ -435,7 +424,7 @@ def reported(world: World, play: Play) -> list[bool]:
 
 
 @pytest.mark.parametrize("act", SENDING)
-def test_a_receipt_without_its_event__is_reported_as_no_success(world: World, act: str) -> None:
+def test_receipt_without_event_is_no_success(world: World, act: str) -> None:
     """A later run would find out; this one already says so."""
     assert reported(world, history(act, hostile("the receipt of a transaction: a success without its event"))) == [
         False
@@ -443,7 +432,7 @@ def test_a_receipt_without_its_event__is_reported_as_no_success(world: World, ac
 
 
 @pytest.mark.parametrize("act", ["submit", "submit without the API", "award by name", "award nothing"])
-def test_a_receipt_without_its_event_of_what_was_given_up__is_reported_as_no_success(world: World, act: str) -> None:
+def test_receipt_of_what_was_given_up_is_no_success(world: World, act: str) -> None:
     """It was given up for a failure, on a branch that is gone."""
     failed = hostile("the receipt of a transaction: reverted", "the receipt of a transaction: a success that never was")
     invented = hostile("the receipt of a transaction: a success without its event")
@@ -451,12 +440,12 @@ def test_a_receipt_without_its_event_of_what_was_given_up__is_reported_as_no_suc
 
 
 @pytest.mark.parametrize("act", some("replaced blocks", SENDING, 6))
-def test_a_block_that_was_replaced_after_success__is_made_good(world: World, act: str) -> None:
+def test_replaced_block_is_made_good(world: World, act: str) -> None:
     assert_nothing_found(world, history(act, Run(between=Between.REORG)))
 
 
 @pytest.mark.parametrize("act", ["award nothing", "award by name", "replace a Verdict"])
-def test_a_verdict_that_did_not_revert__is_followed_by_none_but_the_same(world: World, act: str) -> None:
+def test_unreverted_verdict_is_followed_by_the_same(world: World, act: str) -> None:
     """Sent again it takes its own place: that costs gas, and nothing else."""
     reverted = hostile("the receipt of a transaction: reverted", "the Verdict on record: none")
     assert_nothing_found(world, history(act, reverted, reverted))
@@ -467,10 +456,9 @@ def test_a_verdict_that_did_not_revert__is_followed_by_none_but_the_same(world: 
 # -------------------------------------------------------------------- years, and for ever
 
 
-@pytest.mark.attack(f"an authorization, by the clock of who signs it: {AUTHORIZATION_SECONDS:,} s")
 @pytest.mark.parametrize("how", ["five years ahead", "two hours ahead", "two hours ahead, mined"])
 @pytest.mark.parametrize("kill", [None, SIGNED], ids=["ended", "killed"])
-def test_an_authorization__is_good_for_an_hour_of_this_machine(world: World, how: str, kill: Point | None) -> None:
+def test_authorization_is_good_for_an_hour_here(world: World, how: str, kill: Point | None) -> None:
     assert_nothing_found(world, history("fund", hostile(f"the newest block's time: {how}", kill=kill)))
 
 
@@ -497,5 +485,5 @@ def test_a_later_nonce_wedges_nothing(world: World, act: str) -> None:
 
 
 @pytest.mark.parametrize(("act", "how"), some("wedges", WEDGES, 8))
-def test_what_a_node_said_of_gas_and_nonce__is_not_kept(world: World, act: str, how: str) -> None:
+def test_gas_and_nonce_of_a_node_are_not_kept(world: World, act: str, how: str) -> None:
     assert_nothing_found(world, history(act, hostile(how, KEPT_BACK, kill=SENT)))

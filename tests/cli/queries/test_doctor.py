@@ -6,9 +6,7 @@ from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
 
-def test_doctor__of_a_deployment__names_what_is_wrong_and_what_mends_it(
-    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal
-) -> None:
+def test_doctor_names_what_is_wrong_and_its_fix(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal) -> None:
     api.subgraph = {"_meta": {"block": {"number": 7}, "hasIndexingErrors": False}}
     account = ledger.people.poster.address
     ran = poster.run("doctor", "--address", account, code=1)
@@ -28,9 +26,7 @@ def test_doctor__of_a_deployment__names_what_is_wrong_and_what_mends_it(
 ADDRESS = "0x" + "ab" * 20
 
 
-def test_doctor__where_the_chain_check_fails__skips_what_depends_on_it_and_says_what_mends_the_rest(
-    poster: Terminal, api: ApiTwin
-) -> None:
+def test_doctor_skips_what_depends_on_the_chain(poster: Terminal, api: ApiTwin) -> None:
     broken = Terminal(poster.home, {**poster.environment, "SERVICE_RPC_URL": "http://127.0.0.1:9"})
     ran = broken.run("doctor", "--quiet", "--address", ADDRESS, code=1)
     details = {event["name"]: str(event["detail"]) for event in ran.events if event["event"] == "doctor.check"}

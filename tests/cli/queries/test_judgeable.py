@@ -13,9 +13,7 @@ from tests.cli.terminal import Terminal
 
 
 @pytest.mark.spec(224, 225, 226)
-def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_owed(
-    api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted
-) -> None:
+def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, judged: Submitted, won: Submitted) -> None:
     load(api, judged, won)
     address = api.ledger.people.guardians[0].address
     own = {
@@ -72,9 +70,7 @@ def test_judgeable__before_and_after_opening__says_what_is_unopened_judged_and_o
     assert "somebody else has your account's key" in stolen.words
 
 
-def test_judgeable__after_another_guardian_replaced_a_verdict__shows_it_on_every_machine(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_replaced_verdict_is_shown_on_every_machine(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     other, solver = "0x" + "77" * 20, judged.solver
     replaced = {
         "guardian_address": other, "kind": "no_valid_submission", "solver_address": None,
@@ -121,11 +117,10 @@ def sealed_by(count: int) -> list[dict[str, object]]:
     ]
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize(
     ("bounties", "submissions"), [(numbered(100), []), (numbered(1), sealed_by(1_000))], ids=["bounties", "submissions"]
 )
-def test_judgeable__by_an_index_that_answers_the_same_page_for_ever__fails(
+def test_index_that_repeats_a_page_fails(
     api: ApiTwin, guardian: Terminal, bounties: list[dict[str, object]], submissions: list[dict[str, object]]
 ) -> None:
     asked: list[str] = []
@@ -142,10 +137,7 @@ def test_judgeable__by_an_index_that_answers_the_same_page_for_ever__fails(
     assert ran.last["code"] == "answer_malformed"
 
 
-@pytest.mark.attack
-def test_judgeable__by_an_index_without_an_end__looks_at_so_many_and_says_so(
-    api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judgeable, "MOST_BOUNTIES", 200)
     monkeypatch.setattr(judgeable, "MOST_SUBMISSIONS", 4_000)
 

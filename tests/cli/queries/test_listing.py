@@ -8,7 +8,7 @@ from tests.cli.ledger import Ledger
 from tests.cli.terminal import Terminal
 
 
-def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: ApiTwin, poster: Terminal) -> None:
+def test_list_prints_each_bounty_once(api: ApiTwin, poster: Terminal) -> None:
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}, {"bounty_id": "2", "facts": {}}], "next_cursor": "c"}
     ran = poster.run("bounty:list", "--limit", "3", "--status", "open", "--accepting")
     assert [event["bounty_id"] for event in ran.events] == ["1", "2", "1"]
@@ -17,7 +17,7 @@ def test_list__over_several_pages__prints_each_bounty_once_up_to_the_limit(api: 
     assert queries[1] == "status=open&accepting=true&limit=1&cursor=c"
 
 
-def test_list__with_words_award_deadline_and_order__asks_the_api_for_them(api: ApiTwin, poster: Terminal) -> None:
+def test_list_asks_the_api_for_its_filters(api: ApiTwin, poster: Terminal) -> None:
     poster.run(
         "bounty:list", "--search", "tile set", "--min-award", "2.5 USDC", "--deadline-before", "2027-01-31",
         "--deadline-after", "2027-01-01T00:00Z", "--sort", "award",
@@ -37,7 +37,7 @@ def test_show__a_bounty__prints_what_the_api_answers(api: ApiTwin, poster: Termi
 
 
 @pytest.mark.parametrize("words", [["bounty:list"], ["guardian:judgeable", "--guardian-address", "0x" + "ab" * 20]])
-def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
+def test_list_of_another_deployment_is_refused(api: ApiTwin, poster: Terminal, words: list[str]) -> None:
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
     other = poster.run(*words, "--network", "staging", code=1).last
     assert other["code"] == "deployment_mismatch"
@@ -51,7 +51,7 @@ def test_list__values_of_another_deployment__is_refused(api: ApiTwin, poster: Te
 ADDRESS = Address("0x" + "ab" * 20)
 
 
-def test_verification_record__of_an_open_bounty__says_that_it_is_open(ledger: Ledger, poster: Terminal) -> None:
+def test_open_bounty_has_no_record_yet(ledger: Ledger, poster: Terminal) -> None:
     bounty, _ = ledger.fund()
     ran = poster.run("verification-record", str(bounty))
     assert ran.last["code"] == "bounty_open"

@@ -32,10 +32,9 @@ def sealed(solver: Terminal) -> list[str]:
     return [path.name for path in solver.home.rglob("ciphertext.age")]
 
 
-@pytest.mark.attack
 @pytest.mark.usefixtures("work")
 @pytest.mark.parametrize("option", [(), ("--without-api",)])
-def test_reveal_point_that_is_not_the_deadline_s_or_has_passed_seals_nothing(
+def test_wrong_reveal_point_seals_nothing(
     ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, option: tuple[str, ...]
 ) -> None:
     now = ledger.time()
@@ -50,9 +49,7 @@ def test_reveal_point_that_is_not_the_deadline_s_or_has_passed_seals_nothing(
 
 
 @pytest.mark.usefixtures("work")
-def test_solver_is_told_whose_word_the_keys_are_before_anything_is_sealed(
-    rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str
-) -> None:
+def test_solver_is_told_whose_word_the_keys_are(rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str) -> None:
     ran = solver.run("solver:submit", "--check", bounty, "work")
     assert "is the word of the RPC endpoint at 127.0.0.1" in ran.words
     assert "and the API at 127.0.0.1" in ran.words
@@ -61,7 +58,6 @@ def test_solver_is_told_whose_word_the_keys_are_before_anything_is_sealed(
     assert more.words.index("is the word of") < more.words.index("sealing ")
 
 
-@pytest.mark.attack
 @pytest.mark.usefixtures("work")
 @pytest.mark.parametrize(
     ("part", "name", "value"),
@@ -72,7 +68,7 @@ def test_solver_is_told_whose_word_the_keys_are_before_anything_is_sealed(
         ("guardian_roster", "members", []),
     ],
 )
-def test_bounty_that_the_api_shows_otherwise_seals_nothing(
+def test_bounty_the_api_shows_otherwise_seals_nothing(
     api: ApiTwin, solver: Terminal, bounty: str, part: str, name: str, value: object
 ) -> None:
     def lie(answer: dict[str, object]) -> object:

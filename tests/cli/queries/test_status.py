@@ -28,7 +28,7 @@ def showing(api: ApiTwin, *bounties: str | int) -> None:
     api.listed = {"items": [api.item(int(bounty)) for bounty in bounties], "next_cursor": None}
 
 
-def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
+def test_status_of_a_poster_shows_what_waits(
     ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted, ended: int
 ) -> None:
     account = ledger.people.poster.address
@@ -46,9 +46,7 @@ def test_status__of_a_poster__shows_what_it_holds_and_what_waits(
     assert (str(refundable), "claim", None) not in tasks_of(poster.run("status"))
 
 
-def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recorded(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal
-) -> None:
+def test_status_shows_a_verdict_to_be_recorded(ledger: Ledger, api: ApiTwin, guardian: Terminal) -> None:
     bounty, _ = ledger.fund(seconds=500, judging=5_000)
     ledger.submit(bounty, ledger.people.solvers[0].wallet)
     showing(api, bounty)
@@ -63,9 +61,7 @@ def test_status__of_a_guardian__shows_what_waits_for_a_verdict_until_it_is_recor
     assert tasks_of(guardian.run("status")) == []
 
 
-def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
-    api: ApiTwin, guardian: Terminal, won: Submitted
-) -> None:
+def test_status_shows_a_key_to_be_delivered(api: ApiTwin, guardian: Terminal, won: Submitted) -> None:
     load(api, won)
     showing(api, won.bounty)
     assert (won.bounty, "deliver", None) in tasks_of(guardian.run("status"))
@@ -73,7 +69,7 @@ def test_status__of_a_guardian__shows_a_winning_key_until_it_is_delivered(
     assert (won.bounty, "deliver", None) not in tasks_of(guardian.run("status"))
 
 
-def test_status__of_a_poster_who_won_work__waits_for_its_key_before_it_can_be_opened(
+def test_status_waits_for_the_winning_key(
     api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal, won: Submitted
 ) -> None:
     load(api, won)
@@ -87,9 +83,7 @@ def test_status__of_a_poster_who_won_work__waits_for_its_key_before_it_can_be_op
     assert f"service-cli poster:open-winning-submission {won.bounty}" in commands
 
 
-def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
-    api: ApiTwin, guardian: Terminal, won: Submitted
-) -> None:
+def test_status_without_deliveries_says_so(api: ApiTwin, guardian: Terminal, won: Submitted) -> None:
     showing(api, won.bounty)
     asked: list[Request] = []
 
@@ -104,9 +98,7 @@ def test_status__while_deliveries_are_not_known__says_so_and_shows_the_rest(
     assert (ran.last["event"], ran.last["unknown"]) == ("status.done", 1)
 
 
-def test_status__of_an_api_that_invents_bounties_or_money__shows_none(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str
-) -> None:
+def test_status_shows_nothing_invented(ledger: Ledger, api: ApiTwin, poster: Terminal, bounty: str) -> None:
     item: Callable[..., dict[str, object]] = api.item
     made = item(int(bounty), outcome=None)
     api.listed = {"items": [made, {**made, "bounty_id": "x"}, {**made, "bounty_id": "0"}], "next_cursor": None}

@@ -38,7 +38,7 @@ def judged(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, home: Path) -> tuple[str
     return str(number), Bytes32(str(ran.last["report_commitment"]))
 
 
-def test_show__with_verdicts__has_the_reasons_that_hash_to_what_was_recorded(
+def test_shown_reasons_hash_to_the_record(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, tmp_path: Path
 ) -> None:
     bounty, commitment = judged(ledger, api, rpc, tmp_path / "first")
@@ -65,7 +65,7 @@ def test_show__with_verdicts__has_the_reasons_that_hash_to_what_was_recorded(
     assert "Verdict of" not in text_of(poster, "bounty:show", bounty)
 
 
-def test_show__reasons_that_hash_to_something_else__are_not_shown(
+def test_other_reasons_are_not_shown(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, tmp_path: Path
 ) -> None:
     bounty, commitment = judged(ledger, api, rpc, tmp_path / "first")

@@ -27,9 +27,7 @@ class Clock:
         next(self._steps)()
 
 
-def test_watch__a_bounty_while_it_lives__says_each_step_as_it_comes(
-    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_says_each_step_as_it_comes(ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     bounty, _ = ledger.fund(seconds=100, judging=60)
     clock = Clock(
         lambda: ledger.submit(bounty, ledger.people.solvers[0].wallet),
@@ -50,9 +48,7 @@ def stop() -> None:
     raise KeyboardInterrupt
 
 
-def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
-    ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_watch_takes_back_what_a_reorg_took(ledger: Ledger, poster: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     bounty, _ = ledger.fund(seconds=500)
     ledger.node.mine(3)
     solver = ledger.people.solvers[0].wallet
@@ -71,7 +67,7 @@ def test_watch__a_reorg__takes_back_what_it_took_and_tells_what_came_instead(
     assert removed["tx_hash"] == submitted[0]["tx_hash"] != submitted[1]["tx_hash"]
 
 
-def test_watch__an_endpoint_that_is_silent_for_a_while__goes_on_and_repeats_nothing(
+def test_watch_goes_on_after_silence(
     ledger: Ledger, poster: Terminal, rpc: RpcProxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bounty, _ = ledger.fund(seconds=500)

@@ -27,7 +27,7 @@ def withheld(ledger: Ledger, api: ApiTwin) -> tuple[int, bytes]:
     return bounty, page
 
 
-def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_recorded(
+def test_withheld_verdict_is_read_back_and_recorded(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path, withheld: tuple[int, bytes]
 ) -> None:
     home = person(ledger, api, rpc, tmp_path / "third", "guardian-3")
@@ -42,9 +42,7 @@ def test_verdict__whose_document_is_withheld__is_read_back_by_its_guardian_and_r
     assert {each["code"] for each in shown.events[1:]} == {"written_verdict_withheld"}
 
 
-def test_submit__for_a_withheld_page__is_refused_with_the_reason_and_goes_on_by_consent(
-    ledger: Ledger, api: ApiTwin, solver: Terminal
-) -> None:
+def test_withheld_page_needs_consent(ledger: Ledger, api: ApiTwin, solver: Terminal) -> None:
     folder = solver.home / "work"
     folder.mkdir()
     (folder / "main.py").write_text("print(1)\n")

@@ -29,7 +29,7 @@ def test_help__of_the_whole__names_every_command(shell: Terminal) -> None:
 
 @pytest.mark.spec(188, 189)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help__of_a_command__is_the_same_both_ways_and_says_what_it_reads(shell: Terminal, name: str) -> None:
+def test_help_is_the_same_both_ways(shell: Terminal, name: str) -> None:
     first, second = shell.run(name, "--help"), shell.run("help", name)
     assert first.stdout.replace("\n", " ").split() == second.stdout.replace("\n", " ").split()
     assert all(heading in second.stdout for heading in ("Usage: service-cli", "Reads:", "Prints:"))
@@ -49,9 +49,7 @@ DELAY = "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS"
         ("claim", "CLAIMANT", WHERE),
     ],
 )
-def test_help__of_a_command_of_the_specification__lists_its_key_and_defaults(
-    shell: Terminal, name: str, key: str, defaults: str
-) -> None:
+def test_help_lists_key_and_defaults(shell: Terminal, name: str, key: str, defaults: str) -> None:
     reads, _, rest = shell.run("help", name).stdout.partition("Reads:")[2].partition("Defaults:")
     assert f"SERVICE_{key}_PRIVATE_KEY" in reads
     assert set(defaults.split()) <= set(re.findall(r"\w+", rest.partition("Prints:")[0]))
@@ -59,7 +57,7 @@ def test_help__of_a_command_of_the_specification__lists_its_key_and_defaults(
 
 @pytest.mark.spec(192)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help__of_any_command__names_the_network_option_and_fits_80_columns(shell: Terminal, name: str) -> None:
+def test_help_fits_80_columns(shell: Terminal, name: str) -> None:
     out = shell.run("help", name, COLUMNS="80").stdout
     assert "--network" in out
     assert max(map(len, out.splitlines())) <= 80
@@ -104,7 +102,7 @@ WRONG = [
 
 @pytest.mark.spec(213, 215, 218, 223, 224, 227, 230, 231, 233, 244)
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
-def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Terminal, words: list[str]) -> None:
+def test_wrong_argument_is_exit_code_2(shell: Terminal, words: list[str]) -> None:
     wrong = shell.run(*words, code=2)
     assert "Usage: service-cli" in wrong.words
     assert not wrong.stdout
@@ -112,7 +110,7 @@ def test_usage__a_wrong_argument__is_exit_code_2_with_a_usage_line(shell: Termin
 
 @pytest.mark.spec(244, 288)
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {"solver:submit", "claim", "bounty:list"}))
-def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell: Terminal, name: str) -> None:
+def test_wallet_elsewhere_is_no_option(shell: Terminal, name: str) -> None:
     for option in ("--solver-address", "--claimant-address"):
         assert "No such option" in shell.run(name, option, "0x" + "ab" * 20, code=2).words
 
@@ -143,7 +141,7 @@ def test_usage__a_wallet_outside_of_submitting_and_claiming__is_no_option(shell:
     ],
     ids=lambda words: " ".join(words).replace(KEY, "KEY"),
 )
-def test_usage__a_key_in_an_argument__is_refused_and_not_echoed(shell: Terminal, words: list[str]) -> None:
+def test_key_in_an_argument_is_not_echoed(shell: Terminal, words: list[str]) -> None:
     wrong = shell.run(*words, code=2)
     assert KEY not in wrong.words + wrong.stdout
     assert "Q" * 58 not in wrong.words
@@ -151,7 +149,7 @@ def test_usage__a_key_in_an_argument__is_refused_and_not_echoed(shell: Terminal,
 
 
 @pytest.mark.spec(51, 221, 222, 274)
-def test_spec_commitment__of_a_file_and_of_stdin__hashes_the_exact_bytes(shell: Terminal) -> None:
+def test_spec_commitment_hashes_the_exact_bytes(shell: Terminal) -> None:
     page = shell.home / "page.md"
     page.write_bytes(b"\xef\xbb\xbfline\r\n\x00\xff")
     first, second = shell.run("spec-commitment", str(page)), shell.run("spec-commitment", "-", stdin=page.read_bytes())
@@ -186,11 +184,11 @@ def test_network__of_one_run__is_not_that_of_the_next(poster: Terminal) -> None:
 
 
 @pytest.mark.spec(197)
-def test_api_base_url__before_the_command__is_told_where_it_belongs(shell: Terminal) -> None:
+def test_api_option_before_the_command_is_told(shell: Terminal) -> None:
     assert "after the command" in shell.run("--api-base-url", "https://a.example", "bounty:list", code=2).words
 
 
-def test_network__that_is_not_the_endpoint_s__is_refused_with_both_named(solver: Terminal) -> None:
+def test_network_of_another_endpoint_is_refused(solver: Terminal) -> None:
     refused = solver.run("claim", "1", "--network", "mainnet", code=1).last
     assert refused["code"] == "deployment_mismatch"
     assert all(named in str(refused["message"]) for named in ("31337 (local)", "8453 (mainnet)"))
@@ -198,9 +196,7 @@ def test_network__that_is_not_the_endpoint_s__is_refused_with_both_named(solver:
 
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
 @pytest.mark.parametrize("words", ["bounty:list", "spec-commitment page.md", "spec-commitment missing.md"])
-def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(
-    api: ApiTwin, poster: Terminal, words: str, where: str
-) -> None:
+def test_full_stdout_is_one_line(api: ApiTwin, poster: Terminal, words: str, where: str) -> None:
     (poster.home / "page.md").write_bytes(b"x")
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
     done = shelled(poster, f"{CLIENT} {words} {where}")
@@ -210,9 +206,7 @@ def test_stdout__that_takes_nothing__is_one_line_and_exit_code_1(
 
 
 @pytest.mark.parametrize(("sent", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stopped__while_waiting_for_an_answer__says_that_it_can_be_run_again(
-    shell: Terminal, sent: signal.Signals, code: int
-) -> None:
+def test_stopped_command_can_be_run_again(shell: Terminal, sent: signal.Signals, code: int) -> None:
     process: list[subprocess.Popen[bytes]] = []
 
     def stop(_request: object) -> tuple[int, bytes, dict[str, str]]:
@@ -257,9 +251,7 @@ def read_one_line(terminal: Terminal, *words: str) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_stdout__whose_reader_leaves_after_money_moved__names_what_nobody_read(
-    ledger: Ledger, poster: Terminal, quiet: tuple[str, ...]
-) -> None:
+def test_reader_that_leaves_misses_nothing_unnamed(ledger: Ledger, poster: Terminal, quiet: tuple[str, ...]) -> None:
     (poster.home / "page.md").write_bytes(ledger.page())
     before = ledger.bounty_count()
     code, told = read_one_line(poster, "poster:publish-fund", *quiet, "page.md")
@@ -270,7 +262,7 @@ def test_stdout__whose_reader_leaves_after_money_moved__names_what_nobody_read(
     assert len(told.splitlines()) == 1 or not quiet
 
 
-def test_quiet__of_a_command__leaves_refusals_and_drops_the_rest(poster: Terminal, ledger: Ledger) -> None:
+def test_quiet_leaves_refusals(poster: Terminal, ledger: Ledger) -> None:
     page = poster.home / "page.md"
     page.write_bytes(ledger.page())
     assert poster.run("poster:publish-fund", "--quiet", str(page)).words == ""

@@ -18,7 +18,7 @@ def test_completion__for_a_shell__prints_its_script(shell: Terminal, shell_name:
     assert "_SERVICE_CLI_COMPLETE" in shell.run("completion", shell_name).stdout
 
 
-def test_completion__asked_for_everything__offers_every_command(shell: Terminal) -> None:
+def test_completion_offers_every_command(shell: Terminal) -> None:
     environment = {
         **shell.variables(),
         "_SERVICE_CLI_COMPLETE": "zsh_complete",
@@ -60,7 +60,5 @@ def bash(shell: Terminal, tmp_path: Path) -> Iterator[TypedShell]:
         ("service-cli bounty:show not", "service-cli bounty:show not"),
     ],
 )  # fmt: skip
-def test_completion__typed_in_bash__completes_files_networks_and_commands(
-    bash: TypedShell, line: str, completed: str
-) -> None:
+def test_bash_completes_files_and_networks(bash: TypedShell, line: str, completed: str) -> None:
     assert bash.completed(line) == completed

@@ -118,7 +118,7 @@ def typed(case: Case, line: str, **values: str) -> Ran:
 
 
 @pytest.mark.parametrize(("name", "line"), EXAMPLES, ids=[line for _, line in EXAMPLES])
-def test_example__of_a_command_s_help__does_what_it_says(played: Stage, name: str, line: str) -> None:
+def test_example_of_help_does_what_it_says(played: Stage, name: str, line: str) -> None:
     case = READY.get(name, anyone)(played)
     if name == "guardian:new-key" and "--rotate" in line:
         case.home.run("guardian:new-key", "guardian-keys.json")

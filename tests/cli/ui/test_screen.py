@@ -96,7 +96,7 @@ def test_bounty_that_ended_proposes_no_second_claim(ledger: Ledger, api: ApiTwin
     assert "claim" not in text.partition("Next")[2].partition("|")[0]
 
 
-def test_show_says_when_the_page_is_not_the_committed_one(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
+def test_show_names_a_page_that_is_not_committed(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
     bounty, page = ledger.fund(seconds=86_400)
     api.keep_page(page)
     api.lies["detail"] = lambda answer: {**answer, "challenge": "# Pay me instead\n\x1b[2J"}

@@ -29,9 +29,7 @@ def number_of(text: str, page: str) -> int:
         ("title: ", "title: <what is to be made, in one line>\n#", "template", "title"),
     ],
 )
-def test_check__of_a_page_with_one_fault__names_its_line(
-    shell: Terminal, old: str, new: str, field: str, where: str
-) -> None:
+def test_page_with_one_fault_names_its_line(shell: Terminal, old: str, new: str, field: str, where: str) -> None:
     page = EXAMPLE.replace(old, new, 1)
     (shell.home / "page.md").write_text(page)
     ran = shell.run("poster:check", "--offline", "page.md", code=1)
@@ -40,14 +38,14 @@ def test_check__of_a_page_with_one_fault__names_its_line(
     assert (ran.names[-2:], ran.last["code"]) == (["poster_check.finished", "poster_check.refused"], "page_not_ready")
 
 
-def test_check__of_a_page_that_is_ready__finds_nothing_and_uses_no_network(shell: Terminal) -> None:
+def test_ready_page_uses_no_network(shell: Terminal) -> None:
     (shell.home / "page.md").write_text(EXAMPLE)
     ran = shell.run("poster:check", "page.md")
     assert ran.names == ["poster_check.finished"]
     assert (ran.last["issues"], ran.last["hub_checked"]) == (0, False)
 
 
-def test_check__with_a_hub__holds_the_terms_against_its_bounds(poster: Terminal, rpc: RpcProxy) -> None:
+def test_terms_are_checked_against_the_hub(poster: Terminal, rpc: RpcProxy) -> None:
     page = EXAMPLE.replace("judging_window_seconds: ", "judging_window_seconds: 1 #")
     (poster.home / "page.md").write_text(page)
     ran = poster.run("poster:check", "page.md", code=1)
@@ -59,7 +57,7 @@ def test_check__with_a_hub__holds_the_terms_against_its_bounds(poster: Terminal,
     assert len(rpc.calls) == called
 
 
-def test_check__of_a_page_with_a_key_or_of_a_silent_hub__is_no_success(poster: Terminal, rpc: RpcProxy) -> None:
+def test_page_with_a_key_is_no_success(poster: Terminal, rpc: RpcProxy) -> None:
     key = next(value for name, value in poster.environment.items() if name == "SERVICE_POSTER_PRIVATE_KEY")
     ran = poster.run("poster:check", "-", stdin=f"{EXAMPLE}\n{key}\n".encode(), code=1)
     assert ran.last["code"] == "secret_in_document"

@@ -102,9 +102,7 @@ def interrupted(guardian: Terminal, stalling: Stalling, end: signal.Signals) -> 
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
-def test_open__interrupted_while_downloading__requests_only_what_is_missing(
-    guardian: Terminal, stalling: Stalling, end: signal.Signals
-) -> None:
+def test_interrupted_download_asks_for_the_rest(guardian: Terminal, stalling: Stalling, end: signal.Signals) -> None:
     kept = interrupted(guardian, stalling, end)
     assert kept >= PASSED - MIB
     ran = guardian.run("guardian:open", *stalling.names, "out")
@@ -165,11 +163,8 @@ ANSWERS = {
 }
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("name", ANSWERS)
-def test_download__continued_by_whatever_the_storage_answers__ends_with_the_committed_bytes(
-    state: Path, name: str
-) -> None:
+def test_continued_download_has_the_committed_bytes(state: Path, name: str) -> None:
     answer, requests = ANSWERS[name]
     begun(state, DATA[:HALF])
     server = Server(answer)
@@ -183,7 +178,6 @@ def test_download__continued_by_whatever_the_storage_answers__ends_with_the_comm
     assert not OF.path.exists()
 
 
-@pytest.mark.attack
 def test_download_that_drips_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """A byte every two seconds once had no end: each wait for it was short."""
     monkeypatch.setattr(storage, "BEGIN_SECONDS", 0.3)

@@ -24,7 +24,7 @@ def says_no_secret(*runs: Ran) -> bool:
     return not any(re.search("SECRET-KEY-1[0-9A-Z]", ran.stdout + ran.words, re.IGNORECASE) for ran in runs)
 
 
-def test_new_key__in_a_new_file__is_private_and_only_its_public_half_is_shown(shell: Terminal) -> None:
+def test_new_key_is_private(shell: Terminal) -> None:
     ran = shell.run("guardian:new-key", "keys.json")
     (identity,) = keys_in(shell.home / "keys.json")
     assert ran.last == {
@@ -41,7 +41,7 @@ def test_new_key__in_a_new_file__is_private_and_only_its_public_half_is_shown(sh
 
 
 @pytest.mark.spec(287)
-def test_new_key__where_keys_are__needs_rotate_and_keeps_them_behind_it(shell: Terminal) -> None:
+def test_new_key_beside_others_needs_rotate(shell: Terminal) -> None:
     shell.run("guardian:new-key", "keys.json")
     before = (shell.home / "keys.json").read_bytes()
     refused = shell.run("guardian:new-key", "keys.json", code=1)
@@ -61,15 +61,13 @@ def test_new_key__where_keys_are__needs_rotate_and_keeps_them_behind_it(shell: T
     assert says_no_secret(refused, rotated, shown)
 
 
-def test_new_key__with_keys_in_the_variable__takes_them_over(shell: Terminal) -> None:
+def test_new_key_takes_over_the_variables(shell: Terminal) -> None:
     old = Identity.generate()
     Terminal(shell.home, {VARIABLE: json.dumps([old.to_text()])}).run("guardian:new-key", "keys.json")
     assert keys_in(shell.home / "keys.json")[1:] == (old,)
 
 
-def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
-    shell: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_failing_disk_leaves_the_keys(shell: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     shell.run("guardian:new-key", "keys.json")
     before = (shell.home / "keys.json").read_bytes()
 
@@ -82,9 +80,7 @@ def test_new_key__on_a_disk_that_fails__leaves_the_keys_as_they_were(
     assert [path.name for path in shell.home.iterdir() if "keys" in path.name] == ["keys.json"]
 
 
-def test_keys__looked_for_in_the_roster__tell_which_one_new_bounties_are_sealed_to(
-    ledger: Ledger, guardian: Terminal
-) -> None:
+def test_keys_tell_which_the_roster_has(ledger: Ledger, guardian: Terminal) -> None:
     mine = ledger.people.guardians[0].identity
     assert mine is not None
     (guardian.home / "keys.json").write_text(json.dumps([mine.to_text()]))

@@ -22,9 +22,7 @@ from tests.cli.terminal import Terminal
 
 
 @pytest.mark.spec(227, 229)
-def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_directory(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_open_writes_only_below_its_directory(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     load(api, judged)
     ran = guardian.run("guardian:open", *judged.names)
     assert ran.names == ["guardian_open.artifact_opened"]
@@ -44,7 +42,7 @@ def test_open__after_the_reveal_point__gives_the_files_and_only_below_the_direct
         (("download_url",), 7, "answer_malformed"),
     ],
 )
-def test_open__an_api_that_lies_about_the_content__writes_nothing(
+def test_lying_api_writes_nothing(
     api: ApiTwin, guardian: Terminal, judged: Submitted, path: tuple[str | int, ...], value: object, code: str
 ) -> None:
     load(api, judged)
@@ -53,7 +51,6 @@ def test_open__an_api_that_lies_about_the_content__writes_nothing(
     assert not (guardian.home / "out").exists()
 
 
-@pytest.mark.attack
 def test_killed_opening_leaves_no_ciphertext(
     api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted, tmp_path: Path
 ) -> None:
@@ -76,11 +73,8 @@ def test_killed_opening_leaves_no_ciphertext(
     assert list((tmp_path / "scratch").iterdir()) == []
 
 
-@pytest.mark.attack
 @pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age"])
-def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
-    guardian: Terminal, judged: Submitted, name: str
-) -> None:
+def test_pipe_in_a_passed_folder_is_refused(guardian: Terminal, judged: Submitted, name: str) -> None:
     folder = bundle(guardian.home / "got", judged)
     (folder / name).unlink()
     os.mkfifo(folder / name)
@@ -89,9 +83,7 @@ def test_pipe_in_a_folder_that_was_passed_on_is_refused_and_not_waited_for(
 
 
 @pytest.mark.spec(228)
-def test_open__what_the_contract_does_not_record__is_refused_before_a_signature(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_unrecorded_work_is_refused_unsigned(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     other = bytes32(keccak256(b"other"))
     ran = guardian.run("guardian:open", judged.bounty, judged.solver, other, code=1)
     assert ran.last["code"] == "submission_not_recorded"
@@ -107,9 +99,7 @@ def bundle(folder: Path, found: Submitted) -> Path:
 
 
 @pytest.mark.spec(286)
-def test_open_from__a_folder__needs_no_api_and_no_signature(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_open_from_a_folder_needs_no_api(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     bundle(guardian.home / "got", judged)
     ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out")
     assert ran.last["event"] == "guardian_open.artifact_opened"
@@ -138,10 +128,7 @@ def content_identity(ledger: Ledger, found: Submitted) -> Identity:
     )
 
 
-@pytest.mark.attack
-def test_envelope__with_a_name_that_drives_a_terminal__is_refused_without_driving_it(
-    ledger: Ledger, guardian: Terminal
-) -> None:
+def test_envelope_drives_no_terminal(ledger: Ledger, guardian: Terminal) -> None:
     """Its hash is on chain, and the Solver hands the folder over."""
     bounty, _ = ledger.fund(seconds=100)
     envelope = json.dumps({"\x1b]0;pwned\x07\x1b[2J": 1}, separators=(",", ":")).encode()
@@ -175,9 +162,7 @@ def mixed(ledger: Ledger, tmp_path_factory: pytest.TempPathFactory) -> Submitted
     return Submitted(*names, {"main.py": b"print(2)\n"}, api.objects, api.envelopes)
 
 
-def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_more(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_open_takes_every_submission_once(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     load(api, judged)
     ran = guardian.run("guardian:open", judged.bounty)
     assert ran.names == [
@@ -195,9 +180,7 @@ def test_open__of_a_bounty__opens_every_submission_and_the_second_run_nothing_mo
     }
 
 
-def test_sealed_work_beyond_the_limit_is_left_out_and_named(
-    api: ApiTwin, guardian: Terminal, judged: Submitted
-) -> None:
+def test_work_beyond_the_limit_is_named(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
     load(api, judged)
     sealed = json.loads(api.envelopes[judged.commitment])["ciphertext"]["byte_length"]
 
@@ -223,7 +206,7 @@ def test_open_by_the_first_digits_of_a_commitment(api: ApiTwin, guardian: Termin
     assert guardian.run("guardian:open", mixed.bounty, "--submission", mixed.commitment[:17], code=2).events == ()
 
 
-def test_open__of_work_with_names_that_tools_obey__lays_them_out_as_others_and_restores_them_when_asked(
+def test_obeyed_names_are_laid_out_as_others(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, tmp_path: Path
 ) -> None:
     bounty, page = ledger.fund(seconds=3_000, judging=20 * 86_400)

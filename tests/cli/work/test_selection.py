@@ -27,7 +27,7 @@ def work(solver: Terminal) -> Path:
     return tree(solver.home / "work", {"main.py": "print(1)\n", "src/b.py": "x" * 5_000})
 
 
-def test_submit__of_more_than_the_limit__names_the_largest_files_before_anything_is_read(
+def test_too_much_work_names_the_largest_files(
     api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path
 ) -> None:
     for name, size in (("large.bin", 700 * 2**20), ("larger.bin", 800 * 2**20)):
@@ -42,9 +42,7 @@ def test_submit__of_more_than_the_limit__names_the_largest_files_before_anything
     assert (rpc.sent(), api.approvals()) == (0, [])
 
 
-def test_submit__with_an_ignore_file__counts_and_lists_what_is_left_out_before_it_seals(
-    solver: Terminal, bounty: str, work: Path
-) -> None:
+def test_ignored_files_are_listed_before_sealing(solver: Terminal, bounty: str, work: Path) -> None:
     tree(work, {".bountyignore": "*.log\nbuild/\n", "a.log": "x", "build/x/y": "x"})
     ran = solver.run("solver:submit", bounty, "work")
     assert [event["path"] for event in ran.events if event["event"] == "submit.left_out"] == [
@@ -54,7 +52,7 @@ def test_submit__with_an_ignore_file__counts_and_lists_what_is_left_out_before_i
     assert solver.run("solver:submit", bounty, "work").last == ran.last
 
 
-def test_check__of_good_work__shows_files_costs_and_times_and_sends_nothing(
+def test_check_shows_files_costs_and_times(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path
 ) -> None:
     tree(work, {".env": "A=1\n", ".bountyignore": "b.py\n"})
@@ -74,7 +72,7 @@ def test_check__of_good_work__shows_files_costs_and_times_and_sends_nothing(
 
 
 @pytest.mark.parametrize("option", [(), ("--check",)])
-def test_submit__by_an_account_without_ether__is_refused_before_anything_is_sealed_and_warned_of_by_check(
+def test_account_without_ether_seals_nothing(
     api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: Path, option: tuple[str, ...]
 ) -> None:
     rpc.after = lambda method, _params, result: "0x0" if method == "eth_getBalance" else result

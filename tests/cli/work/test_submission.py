@@ -159,9 +159,7 @@ def planted(ledger: Ledger) -> Planted:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_open__a_malformed_submission__is_explained_and_leaves_nothing(
-    api: ApiTwin, guardian: Terminal, planted: Planted, name: str
-) -> None:
+def test_malformed_submission_leaves_nothing(api: ApiTwin, guardian: Terminal, planted: Planted, name: str) -> None:
     case, (envelope, ciphertext) = CASES[name], planted.sealed[name]
     api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
     api.objects[envelope.ciphertext.storage_locator] = ciphertext
@@ -185,9 +183,7 @@ def test_open__a_key_that_does_not_fit__is_no_evidence(api: ApiTwin, guardian: T
     assert "malformed" not in str(ran.last["message"])
 
 
-def test_open__an_envelope_of_another_solver_or_round__is_evidence(
-    ledger: Ledger, api: ApiTwin, guardian: Terminal
-) -> None:
+def test_envelope_of_another_solver_is_evidence(ledger: Ledger, api: ApiTwin, guardian: Terminal) -> None:
     bounty, _ = ledger.fund(seconds=3_000, judging=20 * 86_400)
     theirs, _ = sealed_of(ledger, bounty, ledger.people.solvers[0].wallet, Case("", ""))
     late = replace(theirs.reveal_policy, round=theirs.reveal_policy.round + 1)
@@ -224,7 +220,7 @@ def copied(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, tmp_path: Path) -> tuple
     return author, (copier.address, str(mine.commitment()))
 
 
-def test_copied_bytes__that_won_all_the_same__are_neither_delivered_nor_opened_by_the_poster(
+def test_copied_bytes_that_won_are_not_delivered(
     ledger: Ledger, api: ApiTwin, guardian: Terminal, poster: Terminal, copied: tuple[Submitted, tuple[str, str]]
 ) -> None:
     author, (copier, commitment) = copied

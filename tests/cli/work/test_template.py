@@ -15,9 +15,7 @@ from tests.cli.terminal import Terminal
 
 
 @pytest.mark.parametrize("options", [["--check"], []])
-def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
-    poster: Terminal, api: ApiTwin, options: list[str]
-) -> None:
+def test_template_names_every_placeholder(poster: Terminal, api: ApiTwin, options: list[str]) -> None:
     poster.run("poster:new")
     ran = poster.run("poster:publish-fund", *options, "bounty_challenge.md", code=1)
     assert ran.last["code"] == "page_unfinished"
@@ -29,7 +27,7 @@ def test_check__of_the_template__names_every_placeholder_and_the_paragraph(
     assert not api.approvals()
 
 
-def test_new__a_template__parses_and_is_never_written_over(shell: Terminal) -> None:
+def test_template_is_never_written_over(shell: Terminal) -> None:
     ran = shell.run("poster:new")
     named = {"event": "poster_new.written", "path": "bounty_challenge.md"}
     understood = dict.fromkeys(("escrow_amount", "submission_deadline", "judging_window_seconds"))
@@ -41,7 +39,7 @@ def test_new__a_template__parses_and_is_never_written_over(shell: Terminal) -> N
     assert (shell.home / "bounty_challenge.md").read_bytes() == page
 
 
-def test_new__with_values_as_people_write_them__writes_exact_numbers_and_shows_what_was_understood(
+def test_human_values_become_exact_numbers(
     shell: Terminal,
 ) -> None:
     ran = shell.run("poster:new", "--escrow", "400 USDC", "--deadline", "2099-01-31", "--judging", "36 hours")
@@ -67,7 +65,7 @@ def test_filled_in_template_is_ready() -> None:
     assert not review(Material(parse_challenge(page), page, now))
 
 
-def test_new__with_an_award__works_out_the_escrow_from_the_hub_s_fees(ledger: Ledger, poster: Terminal) -> None:
+def test_award_works_out_the_escrow(ledger: Ledger, poster: Terminal) -> None:
     deadline = str(ledger.time() + 10 * 86_400)
     ran = poster.run("poster:new", "--award", "400 USDC", "--deadline", deadline)
     page = parse_challenge((poster.home / "bounty_challenge.md").read_bytes())

@@ -14,9 +14,7 @@ from tests.cli.terminal import Terminal
 
 
 @pytest.mark.spec(233, 234, 246, 248, 249)
-def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
-    api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
-) -> None:
+def test_delivery_opens_the_winners_files(api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted) -> None:
     load(api, won)
     early = poster.run("poster:open-winning-submission", won.bounty, code=1)
     assert early.last["code"] == "winning_solution_key_not_found"
@@ -47,7 +45,7 @@ def test_delivery__from_the_guardian_to_the_poster__opens_the_winner_s_files(
         ("content", ("envelope",), None),
     ],
 )
-def test_open_winning__an_api_that_lies__writes_nothing(
+def test_winning_work_of_a_lying_api_writes_nothing(
     ledger: Ledger,
     api: ApiTwin,
     guardian: Terminal,
@@ -66,9 +64,7 @@ def test_open_winning__an_api_that_lies__writes_nothing(
 
 
 @pytest.mark.spec(213, 247)
-def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
-    ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted
-) -> None:
+def test_key_of_another_envelope_writes_nothing(ledger: Ledger, api: ApiTwin, poster: Terminal, won: Submitted) -> None:
     load(api, won)
     api.wraps[won.commitment] = "unused"
     wrong = Identity.generate()
@@ -85,7 +81,7 @@ def test_open_winning__a_key_that_is_not_the_envelope_s__writes_nothing(
 
 
 @pytest.mark.spec(94)
-def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signature(
+def test_early_or_foreign_opening_is_refused(
     ledger: Ledger, api: ApiTwin, poster: Terminal, judged: Submitted, won: Submitted
 ) -> None:
     key = ledger.people.solvers[1].wallet.private_key
@@ -96,9 +92,7 @@ def test_open_winning__by_another_or_before_the_award__is_refused_before_a_signa
 
 
 @pytest.mark.spec(20, 214, 245, 246, 250)
-def test_open_winning__each_time__asks_with_a_fresh_key_and_sends_nothing_that_opens(
-    api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted
-) -> None:
+def test_each_opening_has_a_fresh_key(api: ApiTwin, guardian: Terminal, poster: Terminal, won: Submitted) -> None:
     load(api, won)
     guardian.run("guardian:deliver-key", *won.names)
     for folder in ("first", "second"):
