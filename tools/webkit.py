@@ -13,7 +13,7 @@ from tools.engines import NOT_RUN, run_tests
 
 BROWSERS = ("/usr/lib/*/webkit2gtk-4.1/MiniBrowser", "/usr/lib/*/webkitgtk-6.0/MiniBrowser")
 TESTS = ("tests/pages/test_engines.py", "tests/e2e/test_wallets.py")
-NEED_ANOTHER_DRIVER = ("without_scripts", "states_something_else", "that_restarts", "never_answers", "earlier_page")
+NEED_ANOTHER_DRIVER = ("without_scripts", "states_something_else", "never_answers", "earlier_page")
 
 
 def main() -> int:

@@ -12,7 +12,6 @@ from local_stack.contract import Wallet
 from local_stack.services import MIGRATOR
 from service_api.app import make_app
 from service_api.main import main
-from service_api.metrics import WithheldCollector
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
 from sqlalchemy import delete, func, select, text, update
@@ -205,12 +204,6 @@ def test_decision_is_replaced_and_ended_and_stays(case: Case, capsys: Any) -> No
     (second,) = case.get("/api/withheld").json["items"]
     assert (second["reason"], second["since"]) == ("Another reason", first["since"])
     assert second["number"] > first["number"]
-    (family,) = WithheldCollector(case.service.resources.engine).collect()
-    assert {sample.labels["kind"]: sample.value for sample in family.samples} == {
-        "bounty": 1,
-        "verdict": 0,
-        "account": 0,
-    }
     assert case.run("show-again", "bounty", str(case.bounty_id)) == 0
     assert case.get(f"/api/bounties/{case.bounty_id}").json["challenge"] == case.page.decode()
     assert set(case.listed(f"search={case.word}")) == {str(case.bounty_id)}

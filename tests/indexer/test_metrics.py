@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import LiteralString
 
 import psycopg
@@ -16,11 +15,9 @@ from prometheus_client import CollectorRegistry, generate_latest
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
-from service_common.db import hub_index as t
-from service_common.db.engine import make_engine, reading, writing
+from service_common.db.engine import make_engine, reading
 from service_common.jobs import QueueCollector, QueueName, connect, open_queue
 from service_indexer.metrics import IndexCollector, archived_seconds
-from sqlalchemy import update
 
 from tests.waiting import wait_until
 from tests.world import ChainClock, World
@@ -72,18 +69,6 @@ def test_metrics_of_endpoints_name_them_by_place(world: World) -> None:
     assert (figure("failures", "1"), figure("failures", "2")) == (1, 0)
     assert (figure("contradictions", "1"), figure("contradictions", "2")) == (1, 0)
     assert b"secret-key" not in generate_latest(registry)
-
-
-def test_metrics_of_the_chain_say_how_old_it_is(world: World) -> None:
-    world.index()
-    with writing(world.engine("service_indexer")) as connection:
-        connection.execute(update(t.head).values(block_time=world.time() - 90))
-    assert scraped(world).get_sample_value("service_chain_head_age_seconds") == 90
-    with writing(world.engine("service_indexer")) as connection:
-        connection.execute(update(t.head).values(updated_at=t.head.c.updated_at - timedelta(minutes=2)))
-    registry = scraped(world)
-    assert registry.get_sample_value("service_chain_head_age_seconds") is None
-    assert registry.get_sample_value("service_index_block") is not None
 
 
 def test_bounties_are_open_final_or_overdue(world: World) -> None:

@@ -29,8 +29,8 @@ def indexed_block(stack: Stack) -> int:
     return 0 if row is None else int(row[0])
 
 
-def age_of_the_chain(stack: Stack) -> float | None:
-    return scrape(stack.services["indexer-worker"].internal_port).value("service_chain_head_age_seconds")
+def lag_of_the_index(stack: Stack) -> float | None:
+    return scrape(stack.services["indexer-worker"].internal_port).value("service_index_lag_seconds")
 
 
 def test_follower_terminated_drains(stack: Stack) -> None:
@@ -40,7 +40,7 @@ def test_follower_terminated_drains(stack: Stack) -> None:
         time.sleep(0.05)
     worker = stack.services["indexer-worker"].child
     assert worker is not None
-    wait_until(lambda: age_of_the_chain(stack) is not None)
+    wait_until(lambda: lag_of_the_index(stack) is not None)
     worker.send(signal.SIGTERM)
     ends = time.monotonic() + GRACE_SECONDS
     while worker.exit_status() is None and time.monotonic() < ends:

@@ -38,7 +38,7 @@ def material(page: bytes = PAGE) -> Material:
 
 
 def ask(twin: ModelTwin, page: bytes = PAGE, *, timeout: int = 20, key: str = KEY, url: str = "") -> Judgement:
-    settings = ModelSettings(url or twin.url, key, MODEL, timeout, max_output_tokens=2_000, max_page_bytes=8_192)
+    settings = ModelSettings(url or twin.url, key, MODEL, timeout)
     return judge_by_model(settings, material(page), SystemClock())
 
 
@@ -221,10 +221,4 @@ def test_failures_show_neither_key_nor_page(
     shown = caplog.text + "".join(capfd.readouterr()) + "".join(map(repr, errors))
     assert KEY not in shown
     assert "RFC 3339" not in shown
-    assert KEY not in repr(ModelSettings("http://x", KEY, MODEL, 1, 1, 1))
-
-
-def test_too_long_page_is_told_unasked(twin: ModelTwin) -> None:
-    long = PAGE + b"word " * 2_000
-    assert [issue.path for issue in ask(twin, long).issues] == ["document"]
-    assert twin.requests == []
+    assert KEY not in repr(ModelSettings("http://x", KEY, MODEL, 1))

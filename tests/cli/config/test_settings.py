@@ -10,7 +10,7 @@ from bounty_protocol.chain.deployment import deployment_of
 from bounty_protocol.types import Address, ChainId
 from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
-from service_cli.config.settings import LOCAL_VARIABLES, OVERRIDES, Settings, load_settings
+from service_cli.config.settings import BEACON, OVERRIDES, Settings, load_settings
 from service_cli.errors import CommandRefused
 
 from tests.cli.terminal import Terminal
@@ -152,16 +152,17 @@ def test_malformed_value_names_its_variable(monkeypatch: pytest.MonkeyPatch, nam
 
 
 SEALING = ("solver:submit", "1", ".")
+NEEDED = (*OVERRIDES, *BEACON)
 
 
 @pytest.mark.spec(205)
-@pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, LOCAL_VARIABLES)])
+@pytest.mark.parametrize(("words", "wanted"), [(("claim", "1"), OVERRIDES), (SEALING, NEEDED)])
 def test_local_without_values_names_them_together(
     shell: Terminal, words: tuple[str, ...], wanted: tuple[str, ...]
 ) -> None:
     ran = shell.run(*words, "--network", "local", code=1)
     assert ran.last["code"] == "configuration_incomplete"
-    assert {name for name in LOCAL_VARIABLES if name in str(ran.last["message"])} == set(wanted)
+    assert {name for name in NEEDED if name in str(ran.last["message"])} == set(wanted)
     assert len(ran.events) == 1
 
 

@@ -1,15 +1,13 @@
 """Events of the Solver's command."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, TokenAmount, UnixSeconds, Wei
 
 from service_cli.chain.events import ApprovalRequired, UnsentCall  # noqa: F401  # the first is printed by the wallet outside
 from service_cli.ui.event import Count, Event
 from service_cli.ui.text import counted
-
-_SIZE: Final = len("999.9 bytes")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """The one place that signs, with a key of the environment or of a keystore.
 
 A signature is made only over typed data or a transaction that this client encoded itself; a local key stays
-in this object, is never printed, and is taken out of the process's environment on reading it. ``outside`` has the
-wallets that hold their key themselves.
+in this object and is never printed. ``outside`` has the wallets that hold their key themselves.
 
 A keystore is the encrypted JSON file of Ethereum's clients and wallets (Web3 Secret Storage, version 3). Whose it is
 can be read without its passphrase, where the file names its account. The passphrase comes from a file, else
@@ -11,7 +10,6 @@ somebody else may name it.
 """
 
 import json
-import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -32,14 +30,13 @@ from service_cli.config.environment import (
     Environment,
     KeyForm,
     KeySource,
-    forms_of,
     passphrase_of,
 )
 from service_cli.config.settings import Settings
 from service_cli.config.small_files import Unusable, read_small
 from service_cli.errors import CommandRefused
 from service_cli.ui.consent import can_be_asked
-from service_cli.ui.output import is_redirected, say, warn
+from service_cli.ui.output import say, warn
 
 if TYPE_CHECKING:
     from eth_account import Account
@@ -113,8 +110,6 @@ def _signer_of(environment: Environment, variable: str, source: KeySource) -> Lo
         text = environment.read[source.value]
     else:
         text = environment.read_source(source).strip()
-    for form in forms_of(variable) if not is_redirected() else ():
-        os.environ.pop(form.variable(variable), None)  # no child process inherits it
     try:
         key = parse_private_key(text)
         return LocalSigner(account_of_key(key), key)

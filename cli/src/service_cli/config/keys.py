@@ -2,7 +2,7 @@
 
 Before anything is sealed, signed or sent, a directory or document
 that holds a key of this run is refused with the file's name: every ``SERVICE_…_PRIVATE_KEY`` and keyring counts, of all
-roles, from a variable, its ``_FILE``, ``.env``, or the command or keystore that this run has used. Files that only look
+roles, from a variable, its ``_FILE``, ``.env``, or the keystore that this run has used. Files that only look
 like secrets are found, too; a person decides on them. No key is ever printed or part of an exception.
 """
 

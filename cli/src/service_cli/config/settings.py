@@ -42,7 +42,6 @@ OVERRIDES: Final = (
     "SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS",
 )
 """Settings that every command needs on the local network."""
-LOCAL_VARIABLES: Final = (*OVERRIDES, *BEACON)
 _RECORDED: Final = {
     "SERVICE_HUB_ADDRESS": "hub_address",
     "SERVICE_RPC_URL": "rpc_url",

@@ -177,7 +177,7 @@ class CarriedOut:
     """``needs_wallet``: a person approves at ``address``; my_status and get_bounty show it then."""
 
     plan_id: str
-    state: Literal["needs_wallet", "sent", "recorded", "finalized"]
+    state: Literal["needs_wallet", "recorded", "finalized"]
     detail: str
     address: str | None = None
     tx_hash: str | None = None

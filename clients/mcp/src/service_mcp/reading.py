@@ -32,9 +32,6 @@ SEEN_SECONDS = 30 * 86_400
 Id = Annotated[int, Field(ge=1, lt=2**63)]
 
 
-"""As how many calls of a caller one counts that asks the chain's endpoint for hundreds of things, or computes long."""
-
-
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a server does for its callers."""

@@ -1224,33 +1224,7 @@ export interface components {
             wrapped_key: string;
         };
     };
-    responses: {
-        /** @description `method_not_allowed`: Use a method named in the Allow header. */
-        MethodNotAllowed: {
-            headers: {
-                Allow: components["headers"]["Allow"];
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                "X-Hub": components["headers"]["X-Hub"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-        /** @description `route_not_found`: See /api/docs of the public API for its routes. */
-        RouteNotFound: {
-            headers: {
-                "Cache-Control": components["headers"]["Cache-Control"];
-                "X-Correlation-Id": components["headers"]["X-Correlation-Id"];
-                "X-Hub": components["headers"]["X-Hub"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/json": components["schemas"]["Error"];
-            };
-        };
-    };
+    responses: never;
     parameters: never;
     requestBodies: never;
     headers: {

@@ -17,7 +17,7 @@ from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
-from service_api.metrics import PendingCollector, WithheldCollector
+from service_api.metrics import PendingCollector
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import make_resources
 
@@ -64,7 +64,6 @@ def _worker(environment: Environment) -> None:
     config = _configured(environment)
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
     REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
-    REGISTRY.register(BoundedCollector(WithheldCollector(engine)))
     serve_internal_port(config.web.internal_port, _checks(config))
     run_worker(QueueName.ARTIFACTS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 

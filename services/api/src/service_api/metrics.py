@@ -11,7 +11,6 @@ from service_common.db.errors import DatabaseUnavailable
 from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
-from service_api.moderation.decisions import count_withheld
 from service_api.storage.pending import Pending, count_pending
 from service_api.storage.verify import Verification
 
@@ -55,28 +54,6 @@ class PendingCollector(Collector):
         try:
             for kind in Pending:
                 family.add_metric([kind], count_pending(self._engine, kind) / self._most)
-        except DatabaseUnavailable:
-            return
-        yield family
-
-
-class WithheldCollector(Collector):
-    """What the operator withholds, read at each scrape."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-
-    def collect(self) -> Iterator[Metric]:
-        """The figures of this moment."""
-        family = GaugeMetricFamily(
-            "service_withheld",
-            "Decisions of the operator that count, by what is withheld: the page of a `bounty`, a written `verdict`, "
-            "all text of an `account`",
-            labels=["kind"],
-        )
-        try:
-            for kind, count in count_withheld(self._engine).items():
-                family.add_metric([kind], count)
         except DatabaseUnavailable:
             return
         yield family

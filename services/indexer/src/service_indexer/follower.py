@@ -19,7 +19,6 @@ from bounty_protocol.chain.blocks import Header
 from bounty_protocol.chain.events import Log, UnknownLog
 from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
-from prometheus_client import Counter
 from psycopg import DataError, IntegrityError
 from service_common.log import get_logger
 
@@ -37,10 +36,6 @@ LONGEST_LOOK: Final = 10_000
 FIRST_LEAP: Final = 2_000
 LONGEST_LEAP: Final = 20_000
 """Blocks of history in one transaction; half as many after a leap that took longer than a few seconds."""
-UNEXPLAINED: Final = Counter(
-    "service_index_unexplained_roots_total", "Changes of the Hub's storage that no log explained within a minute"
-)
-
 log = get_logger(__name__)
 
 
@@ -213,7 +208,6 @@ class Follower:
             self._unsettled_since = self._unsettled_since or now
             self._chain.distrust()
             if now - self._unsettled_since >= UNEXPLAINED_SECONDS:
-                UNEXPLAINED.inc()
                 log.warning("no log explains the Hub's storage root", root=root)
                 self._settled, self._unsettled_since = root, None
 

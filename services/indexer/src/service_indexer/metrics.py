@@ -13,11 +13,9 @@ from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import (
-    LOOKED_SECONDS,
     Head,
     of_no_bounty,
     read_head,
-    read_seconds_since_look,
     read_totals,
 )
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
@@ -41,7 +39,6 @@ class IndexCollector(Collector):
         try:
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain_id)
-                since_look = read_seconds_since_look(connection, self._chain_id)
                 states = _bounties(connection, head) if head is not None else {}
                 acts = _acts_of_the_owner(connection)
                 archived = archived_seconds(connection)
@@ -78,8 +75,6 @@ class IndexCollector(Collector):
         yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
         behind = max(0, head.tip_number - head.block_number)
         yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
-        if head.block_number >= head.tip_number and since_look < LOOKED_SECONDS:
-            yield GaugeMetricFamily("service_chain_head_age_seconds", "Age of the chain's newest block", lag)
         yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
         yield GaugeMetricFamily(
             "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg

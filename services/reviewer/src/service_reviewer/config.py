@@ -28,12 +28,6 @@ class ModelSettings:
     api_key: str = field(repr=False)
     model: str
     timeout_seconds: int
-    max_output_tokens: int
-    max_page_bytes: int
-
-    def is_too_long(self, page: bytes) -> bool:
-        """Whether a page is longer than the model is given."""
-        return len(page) > self.max_page_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,15 +111,6 @@ def _read_model(reader: EnvironmentReader) -> ModelSettings:
             within(1, MAX_TIMEOUT_SECONDS),
             60,
             "the longest a model may take for both its answers",
-        ),
-        max_output_tokens=reader.optional(
-            "SERVICE_OPENAI_MAX_OUTPUT_TOKENS", within(256, 64_000), 4_000, "the longest answer"
-        ),
-        max_page_bytes=reader.optional(
-            "SERVICE_OPENAI_MAX_PAGE_BYTES",
-            within(1_024, 262_144),
-            131_072,
-            "the longest page that is sent to a model",
         ),
     )
 

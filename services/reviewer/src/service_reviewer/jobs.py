@@ -98,8 +98,6 @@ def _judge(config: ReviewerConfig, engine: Engine, asked: RequestedReview) -> Ju
     judgement = judge_by_rules(material)
     if judgement.issues or config.model is None:
         return judgement
-    if config.model.is_too_long(asked.page):
-        return judge_by_model(config.model, material, SystemClock())  # which costs nothing
     call = take_call(engine, config.daily_cap, asked.review_id, has_bounty=asked.has_bounty)
     try:
         return judge_by_model(config.model, material, SystemClock())

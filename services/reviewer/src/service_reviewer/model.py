@@ -34,6 +34,8 @@ from service_reviewer.judgement import Judgement, NoJudgement
 
 MAX_ANSWER_BYTES: Final = 1024 * 1024
 MAX_ISSUES: Final = 20
+MAX_OUTPUT_TOKENS: Final = 4_000
+"""The longest answer that is asked for."""
 _WAIT_SECONDS, _BUSY_SECONDS, _MAX_WAIT_SECONDS = 10, 30, 3_600
 _UNSENT: Final = (urllib3.exceptions.NewConnectionError, urllib3.exceptions.ConnectTimeoutError)
 """What ends a request before any of it went out: it costs nothing."""
@@ -125,12 +127,7 @@ class _Unusable(Exception):
 
 
 def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) -> Judgement:
-    """One request, and one more where its answer cannot be used. A page that is longer than the model is given costs
-    nothing."""
-    if settings.is_too_long(material.content):
-        length, most = len(material.content), settings.max_page_bytes
-        issue = Issue("document", f"Has {length} bytes; the reviewer reads pages of at most {most}. Shorten the page.")
-        return Judgement([issue], "openai", "")
+    """One request, and one more where its answer cannot be used."""
     first, ends = messages(material), clock.monotonic() + settings.timeout_seconds
     completion = _ask(settings, first, ends - clock.monotonic(), spent=False)
     try:
@@ -179,7 +176,7 @@ def _ask(settings: ModelSettings, asked: Messages, seconds: float, *, spent: boo
     request = {
         "model": settings.model,
         "messages": asked,
-        "max_completion_tokens": settings.max_output_tokens,
+        "max_completion_tokens": MAX_OUTPUT_TOKENS,
         "response_format": {"type": "json_schema", "json_schema": wanted},
     }
     headers = {"Authorization": f"Bearer {settings.api_key}", "Content-Type": "application/json"}

@@ -140,8 +140,6 @@ class DocumentedApi(Api):  # type: ignore[misc]
         for name, text in _HEADERS.items():
             kind = "integer" if name == "Retry-After" else "string"
             self.spec.components.header(name, {"description": text, "schema": {"type": kind}})
-        for name, code in (("RouteNotFound", "route_not_found"), ("MethodNotAllowed", "method_not_allowed")):
-            self.spec.components.response(name, _error_answer([code], PLAIN))
 
 
 def _noted(view: V, wrapper: Callable[..., object]) -> V:

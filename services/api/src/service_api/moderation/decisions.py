@@ -17,9 +17,9 @@ from service_common import log
 from service_common.common_settings import database_url_of
 from service_common.db import app
 from service_common.db import hub_index as t
-from service_common.db.engine import engine_of_job, reading, writing
+from service_common.db.engine import engine_of_job, writing
 from service_common.entry_point import Environment, Process
-from sqlalchemy import Connection, Engine, Row, Text, cast, func, insert, select, text, update
+from sqlalchemy import Connection, Row, Text, cast, func, insert, select, text, update
 
 from service_api.moderation.texts import COUNTS
 
@@ -138,13 +138,6 @@ def list_withheld(connection: Connection, query: WithheldQuery, report_address: 
     items = tuple(_item(row) for row in rows[: query.limit])
     following = items[-1].number if items else query.after
     return WithheldList(items, following, len(rows) > query.limit, report_address)
-
-
-def count_withheld(engine: Engine) -> dict[str, int]:
-    """How many decisions of each kind count."""
-    with reading(engine) as connection:
-        rows = connection.execute(select(_C.kind, func.count()).where(COUNTS).group_by(_C.kind)).all()
-    return dict.fromkeys(WithheldKind, 0) | {row[0]: row[1] for row in rows}
 
 
 def _item(row: Row[Any]) -> WithheldText:
