@@ -13,8 +13,8 @@ import {Narrow} from "./parts/Narrow.sol";
 import {Registry} from "./parts/Registry.sol";
 
 /// @title The Hub: the one contract that holds money
-/// @notice Immutable, no proxy, no pause, and no power of the owner over an existing bounty. A bounty's life reads
-/// from top to bottom of this file: create, submit, judge, settle, pull.
+/// @notice Immutable, no proxy, no pause, and no power of the owner over an existing bounty's money or judges. A
+/// bounty's life reads from top to bottom of this file: create, submit, judge, settle, pull.
 /// @dev Four contracts, each inherits the one before: Registry (all that the owner can reach), Treasury (the only code
 /// that calls the token), Bounties (what is stored, and the views), Hub (the transitions). Beside them are pure
 /// libraries: three packed words (Conditions, Ledger, Activity), Ballots, Money, Narrow, X25519Keys.
@@ -213,8 +213,8 @@ contract Hub is Bounties {
         }
     }
 
-    /// @dev Returns the caller's seat, numbered from 0, and its roster's quorum. Writes the time into the caller's
-    /// activity, from which it read both; if the Verdict is refused later, this is undone with everything else.
+    /// @dev Returns the caller's seat, numbered from 0, and its roster's quorum, and writes the time into the caller's
+    /// activity; if the Verdict is refused later, this is undone with everything else.
     function _actAsGuardian(uint256 bountyId, Conditions conditions) private returns (uint256 seat, uint256 quorum) {
         Guardian storage guardian = _guardians[msg.sender];
         Activity activity = guardian.activity;
@@ -346,8 +346,8 @@ contract Hub is Bounties {
         _pay(msg.sender, amount);
     }
 
-    // Each function from here checks the caller, marks one part as paid, logs it and returns the amount, which the
-    // function that called it pays.
+    // `_take` chooses one of the four after it. Each of them checks the caller, marks one part as paid, logs it and
+    // returns the amount, which the function that called it pays.
 
     function _take(uint8 kind, uint256 bountyId) private returns (uint256) {
         if (kind == ClaimKind.AWARD) return _takeAward(bountyId);

@@ -5,8 +5,8 @@ import {IHubTypes} from "./IHubTypes.sol";
 
 /// @title The Hub's functions
 /// @notice Parties who do not trust each other (Poster, Solver, Guardians, operator) settle one escrow token here.
-/// Words: *open* is not final; *judgeable* is open and `revealAt <= t < judgingDeadline`; *active* is the Solver's
-/// current Submission; *final* is settled on chain.
+/// Words: *open* is not final; *judgeable* is open and `revealAt <= t < judgingDeadline`, submitted to or not;
+/// *active* is the Solver's current Submission; *final* is settled on chain.
 interface IHub is IHubTypes {
     // ---------------------------------------------------------------- Poster
 
@@ -53,7 +53,7 @@ interface IHub is IHubTypes {
 
     /// @notice Records or replaces the caller's Verdict while the bounty is judgeable. A quorum on one outcome
     /// (kind, Solver, Submission) finalizes the bounty in this transaction.
-    /// @param bountyId A judgeable bounty whose pinned roster names the caller.
+    /// @param bountyId A judgeable bounty with a Submission, whose pinned roster names the caller.
     /// @param kind 1 awarded, 2 no_valid_submission.
     /// @param solver Zero unless `kind` is 1.
     /// @param submissionCommitment The Solver's active Submission; zero unless `kind` is 1.
@@ -88,7 +88,7 @@ interface IHub is IHubTypes {
     /// @param claims 1 to 32, each checked and logged as by its own function.
     function claimMany(Claim[] calldata claims) external;
 
-    // ---------------------------------------------------------------- owner: no power over a bounty that exists
+    // ---------------------------------------------------------------- owner: no power over a bounty's money or judges
 
     /// @notice Announces the next roster version; bounties created from `publicationDelay` later on pin it. It replaces
     /// a version that is announced and not in effect yet. The first version is in effect at once.

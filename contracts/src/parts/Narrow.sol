@@ -5,7 +5,7 @@ import {IHubTypes} from "../IHubTypes.sol";
 
 /// @title Checked narrowing
 /// @notice A value that may be too large for the field it is packed into passes here first: it is refused by name,
-/// never cut. A plain cast stands only after a bound that names the same value.
+/// never cut. Elsewhere a plain cast stands only after a bound.
 library Narrow {
     function toUint16(uint256 value) internal pure returns (uint16) {
         _check(value, type(uint16).max);

@@ -11,9 +11,9 @@ import {X25519Keys} from "./X25519Keys.sol";
 /// @title Everything the owner can reach
 /// @notice Owner, roster versions, fee policy versions, delivery key, and the Guardians' liveness. A bounty pins the
 /// version numbers that are current when it is created, and what a version says of members, keys, quorum or fees never
-/// changes, so that nothing here can touch an existing bounty. Of a roster only `effectiveFrom` can change, to 0, while
-/// it is announced and no bounty pins it. Rosters and delivery keys take effect after a delay that everybody can see.
-/// No function in this file moves money.
+/// changes, so that nothing here can touch an existing bounty's money or judges. No bounty pins the delivery key. Of a
+/// roster only `effectiveFrom` can change, to 0, while it is announced and no bounty pins it. Rosters and delivery keys
+/// take effect after a delay that everybody can see. No function in this file moves money.
 abstract contract Registry is IHub {
     /// @dev Of a roster, `submit` and creation compare the hash; everything else is only shown, by `getRoster`.
     struct Roster {
