@@ -79,7 +79,7 @@ def test_page_is_sent_as_data_with_a_schema(twin: ModelTwin) -> None:
     assert json.loads(user["content"])["page"] == HOSTILE.decode()
     assert "Ignore the rubric" not in system["content"]
     assert current_rubric().text in system["content"]
-    assert request["max_completion_tokens"] == 2_000
+    assert request["max_completion_tokens"] == 4_000
     assert request["response_format"]["json_schema"] == {  # type: ignore[index]
         "name": "readiness_review",
         "strict": True,

@@ -1228,8 +1228,6 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description The methods that this route takes. */
-        Allow: string;
         /** @description Who may keep the answer, and for how long. */
         "Cache-Control": string;
         /** @description The version of the answer; If-None-Match with it gets 304 while there is no other. */

@@ -51,7 +51,6 @@ _HEADERS: Final[Mapping[str, str]] = {
     "X-Index-Time": "The time of that block, in Unix seconds.",
     "Retry-After": "Seconds after which the same request may be answered.",
     "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
-    "Allow": "The methods that this route takes.",
 }
 _RETRIED: Final = {429, 502, 503}
 
@@ -218,7 +217,6 @@ def _error_answer(codes: list[str], refusals: Refusals) -> Json:
     status = PROBLEMS[codes[0]].status
     names = (
         *(("WWW-Authenticate",) if status == 401 else ()),
-        *(("Allow",) if status == 405 else ()),
         *(("Retry-After",) if status in _RETRIED else ()),
     )
     return {
