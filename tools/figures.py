@@ -42,7 +42,7 @@ def main(top: Path) -> None:
         "alerts": _found(r"^\s*- (alert: .*)", manifests),
         "events": _found(r'^    EVENT\b[^=\n]*= "([a-z_.]+)"', printed),
         "codes": len(_first_words(client, REFUSALS, r"[a-z_]+")),
-        "tables": _found(r"^(\w+)[^=\n]*= (?:Table|_event|_\w+)\($", read),
+        "tables": _found(r"^CREATE TABLE (\S+)", texts["libs/service_common/src/service_common/db/schema.sql"]),
         "documents": len(pages),
         "decisions": len(documents) - len(pages) - 1,
         "document_words": sum(len(text.split()) for text in pages.values()),
