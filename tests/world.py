@@ -6,8 +6,9 @@ Chain time moves only when a test says so; ``index`` runs the real follower unti
 import secrets
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Self
 
 import pytest
@@ -33,6 +34,7 @@ from web3.types import TxReceipt
 
 from tests.deployed import deploy_for
 from tests.servers import Database
+from tests.waiting import wait_until
 
 ESCROW = 25_000_000
 
@@ -210,6 +212,11 @@ class World:
         return self.people.guardians[number - 1].wallet
 
 
+def _has_mined_all(rpc: Rpc) -> bool:
+    status = rpc.call("txpool_status")
+    return isinstance(status, dict) and status["pending"] == "0x0"
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """A node with token, Hub and people, before anything happened."""
@@ -227,11 +234,17 @@ class Deployment:
 
     @contextmanager
     def put_back(self) -> Iterator[None]:
-        """Have the chain afterwards as it is now, at this machine's time."""
+        """Have the chain afterwards as it is now, at this machine's time.
+
+        What was sent is mined first: going back beside a block that is being made leaves a number that has no block.
+        """
         rpc = self.node.rpc
         snapshot = rpc.call("evm_snapshot")
         yield
         rpc.call("evm_setAutomine", True)
+        self.node.mine()
+        with suppress(AssertionError):  # what cannot be mined stays
+            wait_until(partial(_has_mined_all, rpc), 1.0)
         rpc.call("anvil_dropAllTransactions")
         assert rpc.call("evm_revert", snapshot)
         rpc.call("evm_setTime", int(time.time()))
