@@ -13,9 +13,10 @@ from service_common.db.engine import reading, writing
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import is_newest
 from service_common.log import get_logger
-from sqlalchemy import Connection, Engine, RowMapping, and_, delete, func, select, tuple_
+from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.storage.pending import is_its_envelope
 from service_api.storage.port import ObjectStore
 
 AT_A_TIME: Final = 1_000
@@ -50,7 +51,6 @@ def count_missing(connection: Connection) -> int:
 def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
     """The active Submissions of final blocks, each with its envelope's place and the generation verified there."""
     s, e, v = h.submissions.c, t.submission_envelopes.c, t.verified_objects.c
-    same = and_(*(e[name] == s[name] for name in _WORK))
     verified = select(func.max(v.generation)).where(v.storage_locator == e.storage_locator).scalar_subquery()
     of_work = (
         *(s[name] for name in _WORK),
@@ -62,7 +62,7 @@ def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
     place = tuple_(s.block_number, s.log_index)
     some = (
         select(*of_work)
-        .outerjoin_from(h.submissions, t.submission_envelopes, same)
+        .outerjoin_from(h.submissions, t.submission_envelopes, is_its_envelope())
         .where(is_newest(h.submissions, "solver"), s.block_number <= final)
         .order_by(s.block_number, s.log_index)
         .limit(AT_A_TIME)

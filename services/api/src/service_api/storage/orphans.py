@@ -24,6 +24,7 @@ from service_common.log import get_logger
 from sqlalchemy import Engine, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from service_api.storage.pending import is_its_envelope
 from service_api.storage.port import ObjectInfo, ObjectStore
 
 DAY_SECONDS: Final = 86_400
@@ -67,11 +68,10 @@ def _objects(source: FactSource, store: ObjectStore) -> Iterator[ObjectInfo]:
 def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list[ObjectInfo]:
     """Those of a bounty's objects that no final Submission of their Solver names, or may name once it is here again."""
     s, e = hub_index.submissions.c, t.submission_envelopes.c
-    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
     solvers = literal(list({_solver(info) for info in objects}), ARRAY(Text))
     recorded = facts.connection.execute(
         select(s.solver, e.storage_locator)
-        .outerjoin_from(hub_index.submissions, t.submission_envelopes, same)
+        .outerjoin_from(hub_index.submissions, t.submission_envelopes, is_its_envelope())
         .where(s.bounty_id == bounty.bounty_id, s.block_number <= facts.head.finalized_number)
         .where(s.solver == any_(solvers))
     ).all()

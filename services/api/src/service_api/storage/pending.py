@@ -18,7 +18,7 @@ from service_common.db import hub_index as h
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import is_newest
 from service_common.recent import Recent
-from sqlalchemy import ColumnElement, Engine, Table, exists, func, select, update
+from sqlalchemy import ColumnElement, Engine, Table, and_, exists, func, select, update
 
 RETRY_SECONDS: Final = 3_600
 COUNTED_SECONDS: Final = 30.0
@@ -105,19 +105,20 @@ def settle_pending(engine: Engine) -> int:
     return settled
 
 
+def is_its_envelope() -> ColumnElement[bool]:
+    """Whether an envelope is that of a recorded Submission beside it."""
+    e, s = t.submission_envelopes.c, h.submissions.c
+    return and_(s.bounty_id == e.bounty_id, s.solver == e.solver, s.submission_commitment == e.submission_commitment)
+
+
 def is_recorded() -> ColumnElement[bool]:
     """Whether the Hub's log records the Submission of an envelope."""
-    e, s = t.submission_envelopes.c, h.submissions.c
-    return exists().where(
-        s.bounty_id == e.bounty_id, s.solver == e.solver, s.submission_commitment == e.submission_commitment
-    )
+    return exists().where(is_its_envelope())
 
 
 def is_active() -> ColumnElement[bool]:
     """Whether the Submission of an envelope is its Solver's newest one."""
-    e, s = t.submission_envelopes.c, h.submissions.c
-    same = (s.bounty_id == e.bounty_id) & (s.solver == e.solver) & (s.submission_commitment == e.submission_commitment)
-    return exists().where(same, is_newest(h.submissions, "solver"))
+    return exists().where(is_its_envelope(), is_newest(h.submissions, "solver"))
 
 
 def _is_funded() -> ColumnElement[bool]:
