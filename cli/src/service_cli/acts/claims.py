@@ -162,11 +162,12 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
     with session.journal("claim", str(bounty_id), account) as journal:
         if (parts := begun(session, journal)) is None:
             due = partial(_entitlement, chain, bounty_id, account)
-            parts = (part := once_final(chain, bounty_id, AwaitedClaim, due),)
-            simulate(chain, account, part.call())
-            emit(PreparedClaim(bounty_id, account, part.call().function, part.amount))
+            part = once_final(chain, bounty_id, AwaitedClaim, due)
+            parts, call = (part,), part.call()
+            simulate(chain, account, call)
+            emit(PreparedClaim(bounty_id, account, call.function, part.amount))
             if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, part.call())
+                advise_wallet(chain, account, call)
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)
@@ -189,8 +190,9 @@ def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> 
     """The call that pays ``account``; refused where nothing is due. Signs nothing."""
     chain = ChainClient.checked(settings)
     due = _entitlement(chain, bounty_id, account, chain.bounty(bounty_id))
-    simulate(chain, account, due.call())
-    return ClaimPreview(bounty_id, account, due.call().function, due.amount, gas_cost(chain, account, due.call()).wei)
+    call = due.call()
+    simulate(chain, account, call)
+    return ClaimPreview(bounty_id, account, call.function, due.amount, gas_cost(chain, account, call).wei)
 
 
 def _entitlement(chain: ChainClient, bounty_id: BountyId, claimant: Address, bounty: BountyView) -> ClaimablePart:
