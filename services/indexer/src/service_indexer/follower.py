@@ -36,6 +36,7 @@ LONGEST_LOOK: Final = 10_000
 FIRST_LEAP: Final = 2_000
 LONGEST_LEAP: Final = 20_000
 """Blocks of history in one transaction; half as many after a leap that took longer than a few seconds."""
+
 log = get_logger(__name__)
 
 

@@ -12,12 +12,7 @@ from prometheus_client.registry import Collector
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import (
-    Head,
-    of_no_bounty,
-    read_head,
-    read_totals,
-)
+from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
 
 from service_indexer.due import read_due
