@@ -102,7 +102,7 @@ def stop() -> None:
 @cache
 def _connection() -> http.client.HTTPConnection:
     """Starts the node when it is first asked."""
-    server = _OPEN.enter_context(anvil.start(chain_id=CHAIN_ID, genesis_time=1, keep_history=False))
+    server = _OPEN.enter_context(anvil.start(chain_id=CHAIN_ID, genesis_time=1, kept_states=1))
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     _OPEN.callback(connection.close)
     return connection

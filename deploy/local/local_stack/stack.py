@@ -168,6 +168,7 @@ def _bring_up(
             block_time=settings.block_time_seconds,
             slots_in_an_epoch=max(1, round(settings.finality_seconds / settings.block_time_seconds / 2)),
             durable=True,
+            kept_states=600,
         ) as chain,
         beacon.start(runtime, period_seconds=settings.beacon_period_seconds) as drand,
         gcs.start(runtime) as storage,
