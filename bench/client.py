@@ -105,7 +105,7 @@ def _networked(report: Report, home: Path) -> None:
 
 
 def _first_connection(home: Path, arguments: Sequence[str]) -> float:
-    """Seconds from starting a command to its first connection."""
+    """Return seconds from starting a command to its first connection."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         seen: list[float] = []
         waiting = Thread(target=_accept, args=(server, seen))
@@ -229,7 +229,7 @@ def _count(report: Report, command: str, heard: Sequence[Heard]) -> None:
 
 
 def _run(command: Sequence[str], home: Path, environment: Mapping[str, str]) -> tuple[float, float]:
-    """One process to its end: seconds, and its largest resident set in MB.
+    """Run one process to its end; return seconds, and its largest resident set in MB.
 
     The set is read from the process itself while it lives: what ``wait`` reports counts this process before the exec.
     """

@@ -101,7 +101,7 @@ def _rate_of(work: Callable[[], object]) -> float:
 
 
 def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: Callable[[], None]) -> list[float]:
-    """Requests for each second of processor time, the signature verified beforehand."""
+    """Return requests for each second of processor time, the signature verified beforehand."""
     # The tests' clock leaps, so that nothing would be kept.
     app, header = make_app(read_config(delivery.variables)), delivery.header(wallet, path, body)
     verify = authentication.authenticate
@@ -120,7 +120,7 @@ def _rates(delivery: Delivery, wallet: Wallet, path: str, body: bytes, before: C
 
 
 def _rate(app: Flask, path: str, body: bytes, header: str, before: Callable[[], None]) -> float:
-    """One round, called as a server calls it."""
+    """Call one round as a server calls it."""
     fixed = EnvironBuilder(path=path, method="POST", headers=[("Authorization", header)], data=body).get_environ()
     fixed["CONTENT_TYPE"], answers = "application/json", list[str]()
     before()

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A measurement. ``ok`` is whether the goal is met, or None where it is only informative."""
+    """A measurement. ``ok`` is whether the goal is met, or None if it is only informative."""
 
     id: str
     value: float
@@ -28,7 +28,7 @@ class Figure:
         return None if not self.reference_value else round(self.value / self.reference_value, 3)
 
     def line(self) -> str:
-        """The JSON line."""
+        """Return the JSON line."""
         fields = {
             "id": self.id,
             "value": round(self.value, 3),
@@ -46,5 +46,5 @@ Report = Callable[[Figure], None]
 
 
 def median(values: Sequence[float]) -> float:
-    """The median of several rounds."""
+    """Return the median of several rounds."""
     return float(statistics.median(values))

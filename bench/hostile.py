@@ -64,7 +64,7 @@ WALLETS: Final = 6
 LIMIT: Final = 2.5
 DEPLOYMENT: Final = {"SERVICE_BUDGET_FACTOR": "1", "SERVICE_FORWARDED_HOPS": "1", "SERVICE_REVIEW_QUOTA": "20"}
 Write = Callable[[int], int]
-"""One honest request, by its number; the status of its answer, 0 where none came."""
+"""One honest request, by its number; the status of its answer, 0 if none came."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +167,9 @@ def _measure(scene: Scene, attack: Attack, report: Report) -> None:
 
 
 def _round(scene: Scene, sending: Sending, port: int, write: Write, rate: float | None) -> Round:
-    """Some seconds of an attack on ``port``, of honest reads and writes, and of looking at the processes' memory."""
+    """Run some seconds of an attack on ``port``, of honest reads and writes, and of looking at the processes'
+    memory.
+    """
     at = time.monotonic() + 2.0
     attack = scene.attackers.submit(send, sending, port, at, SECONDS + 2 * LEAD_SECONDS, rate)
     time.sleep(at + LEAD_SECONDS - time.monotonic())
@@ -203,7 +205,7 @@ def _reads(scene: Scene) -> list[bytes]:
 
 
 def _publications(scene: Scene, sign: Signer) -> Write:
-    """The example page, each time with another title and by another Poster."""
+    """Return the example page, each time with another title and by another Poster."""
 
     def write(number: int) -> int:
         poster = new_key()
@@ -216,7 +218,7 @@ def _publications(scene: Scene, sign: Signer) -> Write:
 
 
 def _queries(scene: Scene, sign: Signer) -> Write:  # noqa: ARG001  # nobody signs a query
-    """The query of a page of bounties."""
+    """Return the query of a page of bounties."""
     body = b'{"query": "{ bounties(first: 5) { bounty_id judging_deadline } _meta { block { number } } }"}'
     return lambda number: _ask(scene, number, "/subgraph", "", body, "application/json")
 
@@ -248,7 +250,7 @@ def _upload_url(scene: Scene, sign: Signer, number: int, key: Key, account: Addr
 
 
 def _ask(scene: Scene, number: int, target: str, signed: str, body: bytes, media_type: str) -> int:
-    """The status of one honest POST; 0 where no answer came."""
+    """Return the status of one honest POST; 0 if no answer came."""
     name, _, value = signed.partition(": ")
     headers = {"X-Forwarded-For": _honest(number), "Content-Type": media_type, **({name: value} if name else {})}
     url = f"http://{HOST}:{scene.port}{target}"
@@ -312,7 +314,7 @@ def _scene() -> Iterator[Scene]:
 
 
 def _sink(stack: Stack) -> int:
-    """Its port, once it listens; it ends with the stack."""
+    """Return its port, once it listens; it ends with the stack."""
     environment = minimal_environment(stack.runtime.logs) | {"PYTHONPATH": os.pathsep.join(sys.path)}
 
     def answers(port: int) -> bool:

@@ -84,7 +84,7 @@ def _report_read(name: str, compared: Compared, report: Report) -> None:
 
 
 def _compare(small: Reader, of_small: Sequence[Question], large: Reader, of_large: Sequence[Question]) -> Compared:
-    """Both in turn, after each question was answered once: a VerificationRecord is derived by its first read."""
+    """Measure both in turn, once each question was answered: a VerificationRecord is derived by its first read."""
     shown = [_shown(small, of_small), _shown(large, of_large)]
     if not 0.75 <= shown[1] / shown[0] <= 1.33:
         raise RuntimeError(f"{of_large[0].path} shows {shown[1]} bytes of a large index and {shown[0]} of a small one")
@@ -97,7 +97,7 @@ def _compare(small: Reader, of_small: Sequence[Question], large: Reader, of_larg
 
 
 def _shown(reader: Reader, asked: Sequence[Question]) -> float:
-    """Bytes of an answer."""
+    """Return bytes of an answer."""
     return median([len(reader.ask(each)) for each in asked])
 
 

@@ -64,7 +64,7 @@ def _check(service: Service, report: Report) -> None:
 
 
 def _long_page(length: int) -> Material:
-    """A ready page, made long with the prose of the others."""
+    """Return a ready page, made long with the prose of the others."""
     pages = [path.read_text(encoding="utf-8") for path in sorted((CORPUS / "ready").glob("*.md"))]
     prose = "".join(page.split("---\n", 2)[2] for page in pages)
     content = (pages[0] + prose).encode()[:length].decode(errors="ignore").encode()
@@ -72,7 +72,7 @@ def _long_page(length: int) -> Material:
 
 
 def _cpu_seconds(call: Callable[[], object]) -> float:
-    """The time it takes on a core of its own: it does nothing but compute."""
+    """Return the seconds that a call takes on a core of its own: it does nothing but compute."""
     began = time.process_time()
     call()
     return time.process_time() - began

@@ -119,7 +119,7 @@ def _cpu(report: Report, base: Path) -> None:
 
 
 def _cpu_of_parts(content: Path, target: Path) -> float:
-    """The unavoidable steps, each by its library, with nothing between."""
+    """Take the unavoidable steps, each by its library, with nothing between; return their seconds."""
     cipher, digest, block = ChaCha20Poly1305(os.urandom(32)), hashlib.sha256(), memoryview(bytearray(2**20))
     chunk = 2**16
     sealed = memoryview(bytearray(chunk + 16))
@@ -136,7 +136,7 @@ def _cpu_of_parts(content: Path, target: Path) -> float:
 
 
 def _cpu_of(*command: object) -> float:
-    """Seconds of processor time of a program."""
+    """Return seconds of processor time of a program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([str(word) for word in command], check=True, capture_output=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -226,7 +226,7 @@ def _recipients(report: Report) -> None:
 
 
 def content_of(folder: Path, size: int) -> Path:
-    """A directory with one file of that size that does not compress to nothing."""
+    """Return a directory with one file of that size that does not compress to nothing."""
     directory = folder / "content"
     directory.mkdir()
     block = os.urandom(2**20)
@@ -244,13 +244,13 @@ def open_sealed(sealed: Path, identity: Identity, target: Path, artifact: Sealed
 
 
 def _chain(age: int) -> LocalBeacon:
-    """A beacon of this run, that many seconds old."""
+    """Return a beacon of this run, that many seconds old."""
     seed = b"a seed of this benchmark, 32 byte"
     return make_local_beacon(seed, genesis_time=int(time.time()) - age, period_seconds=1)
 
 
 def _rate(size: int, work: Callable[[], object]) -> float:
-    """MB/s."""
+    """Return MB/s."""
     return size / _timed(work)[0] / 1e6
 
 

@@ -82,14 +82,14 @@ def _wait_for_rest(stack: Stack) -> None:
 
 
 def _idle(stack: Stack, seconds: float = IDLE_SECONDS) -> float:
-    """Seconds of CPU in a second while there is no request."""
+    """Return seconds of CPU in a second while there is no request."""
     before = _cpu(stack)
     time.sleep(seconds)
     return (_cpu(stack) - before) / seconds
 
 
 def _follow(stack: Stack) -> float:
-    """Seconds of CPU in a second of the least that following a chain takes, of one process alone."""
+    """Return seconds of CPU in a second of the least that following a chain takes, of one process alone."""
     engine = make_engine(stack.launcher.databases["service_indexer"], application="bench", pool_size=1)
 
     def look() -> None:
@@ -122,7 +122,9 @@ def _warm_up(cast: Cast) -> None:
 
 
 def _lifecycles(cast: Cast) -> tuple[Funded, Submitted]:
-    """Whole bounties side by side: two Submissions, an award, its claim, and the delivery; gives the last one."""
+    """Play whole bounties side by side: two Submissions, an award, its claim, and the delivery; return the
+    last one.
+    """
     bounties = [
         cast.fund(submission_seconds=60, judging_seconds=120, title=f"Measured {number}") for number in range(LIVES)
     ]
@@ -161,7 +163,7 @@ def _content(bounty: Funded, submitted: Submitted) -> str:
 
 
 def _signed(stack: Stack, person: Account_, path: str) -> bytes:
-    """One approval serves for the two minutes: it names a block that stays in the window of five."""
+    """Sign a request once for the two minutes: it names a block that stays in the window of five."""
     rpc = Rpc([stack.anvil.url])
     head = header_at(rpc, BlockNumber(header_at(rpc, "latest").number))
     host = urlsplit(stack.common["SERVICE_API_BASE_URL"]).netloc
@@ -180,7 +182,7 @@ def _port(stack: Stack) -> int:
 
 
 def _cpu(stack: Stack) -> float:
-    """Seconds of CPU that all services have used, ended children included."""
+    """Return seconds of CPU that all services have used, ended children included."""
     return sum(each.cpu for each in taken(main_processes(stack)).values())
 
 

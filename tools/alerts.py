@@ -54,7 +54,7 @@ def main() -> int:
 
 
 def rule_groups(namespace: str) -> list[dict[str, Any]]:
-    """The groups that the component makes for a deployment in this namespace, as a rules file has them."""
+    """Return the groups that the component makes for a deployment in this namespace, as a rules file has them."""
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()
         (folder / "namespace.yaml").write_text(f"{{apiVersion: v1, kind: Namespace, metadata: {{name: {namespace}}}}}")
@@ -99,7 +99,7 @@ def _test(title: str, name: str, at: str, series: dict[str, str], expected: list
 
 
 def find_debian_program(name: str) -> Path:
-    """``promtool`` or ``prometheus``: the system's, else Debian's, downloaded once."""
+    """Return ``promtool`` or ``prometheus``: the system's, else Debian's, downloaded once."""
     if (installed := shutil.which(name)) is not None:
         return Path(installed)
     program = UNPACKED / "usr/bin" / name

@@ -62,7 +62,7 @@ def main() -> int:
 
 
 def _make_root(suite: str) -> Path:
-    """A root of the release; one that was made before is used again, with an empty home."""
+    """Make a root of the release; one that was made before is used again, with an empty home."""
     root = ROOTS / suite
     done = root / ".made"
     if not done.exists():
@@ -128,7 +128,7 @@ def _run(root: Path, command: Sequence[str]) -> int:
 
 
 def _as_user(root: Path, command: Sequence[str], cwd: str) -> list[str]:
-    """A command as the ordinary user, in a process namespace of its own: what it leaves running ends with it."""
+    """Return a command as the ordinary user, in a process namespace of its own: what it leaves running ends with it."""
     mounts = f"""
         mount -t proc proc "$0/proc"
         mount -t tmpfs tmpfs "$0/dev"
@@ -159,7 +159,7 @@ def _output(root: Path, command: Sequence[str]) -> str:
 
 
 def _megabytes(root: Path) -> int:
-    """Everything in the user's home: the clone, its environments, the caches of uv and npm."""
+    """Return everything in the user's home: the clone, its environments, the caches of uv and npm."""
     done = subprocess.run(["du", "-sm", str(root / HOME.removeprefix("/"))], capture_output=True, text=True, check=True)
     return int(done.stdout.split()[0])
 

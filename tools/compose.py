@@ -11,7 +11,7 @@ The services' images are those of ``tools/images.py``; PostgreSQL, Valkey and Ca
 ``tools/stand_ins.py``. The chain, the beacon and the bucket are the local stack's, on the machine; the bucket is
 behind TLS, since the client uploads to nothing else. Docker is the machine's; where there is none, that of Debian
 testing is unpacked below ``.local``. It runs in namespaces of its own: no network, firewall rule or port of the machine
-is touched, and no process stays. Exit code 1 when something is not as it should be, and 77 where no engine can run.
+is touched, and no process stays. Exit code 1 when something is not as it should be, and 77 if no engine can run.
 """
 
 import argparse
@@ -127,7 +127,7 @@ def _prepare(*, keep: bool) -> None:
 
 
 def block(after: str) -> str:
-    """The README's first block of shell after a text, without what needs a registry."""
+    """Return the README's first block of shell after a text, without what needs a registry."""
     found = re.search(re.escape(after) + r".*?```sh\n(.*?)```", README, re.DOTALL)
     if found is None:
         raise UnexpectedImage(f"the README has no block after {after!r}")
@@ -166,7 +166,7 @@ class Site:
         file.write_text("\n".join([*kept, *(f"{key}={value}" for key, value in values.items())]) + "\n")
 
     def containers(self) -> dict[str, dict[str, Any]]:
-        """The report of ``docker compose ps`` for each service."""
+        """Return the report of ``docker compose ps`` for each service."""
         lines = self.type("docker compose ps --all --format json").splitlines()
         return {each["Service"]: each for each in map(json.loads, lines)}
 
@@ -190,7 +190,7 @@ class Site:
 
 
 def _try_out() -> str:
-    """All steps; the line that sums them up."""
+    """Take all steps; return the line that sums them up."""
     started = time.monotonic()
     _own_network()
     settings = StackSettings(services=(), terms=LocalHubTerms(reveal_delay=3))
@@ -208,7 +208,7 @@ def _try_out() -> str:
 
 
 def _operate(site: Site, stack: Stack, started: float) -> str:
-    """An operator's steps, one after the other."""
+    """Take an operator's steps, one after the other."""
     site.type("docker compose up --detach --wait")
     _trust(site)
     site.from_readme("5. **Healthy**")
@@ -379,7 +379,7 @@ def _trust(site: Site) -> None:
 
 
 def _cast(stack: Stack) -> Cast:
-    """The demo's people, at the deployment's address."""
+    """Return the demo's people, at the deployment's address."""
     url = f"https://{PUBLIC_HOST}"
     common = {"SERVICE_API_BASE_URL": url, "SERVICE_SUBGRAPH_ENDPOINT": f"{url}/subgraph"}
     common["SSL_CERT_FILE"] = os.environ["SSL_CERT_FILE"]

@@ -36,12 +36,12 @@ def main() -> NoReturn:
 
 
 def runtime() -> str | None:
-    """The OCI runtime of this machine."""
+    """Return the OCI runtime of this machine."""
     return next(filter(None, map(shutil.which, RUNTIMES)), None)
 
 
 def container(folder: Path, arguments: list[str], variables: dict[str, str], bundle: Path) -> dict[str, object]:
-    """The OCI runtime specification of one container."""
+    """Return the OCI runtime specification of one container."""
     image = json.loads((folder / "image.json").read_text(encoding="utf-8"))
     uid, gid = (int(each) for each in image["User"].split(":"))
     scratch = bundle / "tmp"

@@ -11,7 +11,9 @@ class NoPackage(Exception):
 
 
 def unpacked(folder: Path, packages: Sequence[str]) -> Path:
-    """The folder with what these packages have below ``/``, of the release that this machine runs; filled once."""
+    """Return the folder with what these packages have below ``/``, of the release that this machine runs;
+    filled once.
+    """
     if folder.exists():
         return folder
     if shutil.which("apt-get") is None or shutil.which("dpkg-deb") is None:

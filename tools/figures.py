@@ -72,7 +72,7 @@ def _found(pattern: str, text: str) -> int:
 
 
 def _first_words(files: dict[str, str], callees: set[str], form: str) -> set[str]:
-    """The texts of a form among the arguments of calls of these names."""
+    """Return the texts of a form among the arguments of calls of these names."""
     found = set()
     for text in files.values():
         for node in ast.walk(ast.parse(text)):

@@ -67,7 +67,7 @@ def main() -> int:
 
 
 def _on_npm(folder: str, package: str) -> bool:
-    """Whether the lock file of a folder pins the content of a foundry package."""
+    """Return whether the lock file of a folder pins the content of a foundry package."""
     packages = json.loads((TOP / folder / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     return "integrity" in packages.get(f"node_modules/@foundry-rs/{package}", {})
 
@@ -79,7 +79,7 @@ def _index_answers(folder: Path) -> bool:
 
 
 def _missing(target: Target, pins: list[str], folder: Path) -> Iterator[str]:
-    """The pins without a wheel, found by halving: mostly there is none, and one question is enough."""
+    """Yield the pins without a wheel, found by halving: mostly there is none, and one question is enough."""
     if _installable(target, pins, folder):
         return
     if len(pins) == 1:

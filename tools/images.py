@@ -6,7 +6,7 @@ Builds with buildah from ``deploy/images/Dockerfile``. The base is a stand-in, u
 12 with its own Python, made by mmdebstrap, since this needs no registry of images. Then, for each service: a second
 build is the same to the byte; the image holds no installer; its process has an ordinary user, a root it cannot write
 and no capability; every sub-command ends on SIGTERM as process 1. Last, a whole local stack runs of the images. Exit
-code 1 when something is not as it should be, and 77 where images cannot be built or run: without root, buildah,
+code 1 when something is not as it should be, and 77 if images cannot be built or run: without root, buildah,
 mmdebstrap, an OCI runtime that starts a container here, or Debian's archive.
 """
 
@@ -108,7 +108,7 @@ class Image:
         return WORK / self.service
 
     def megabytes(self) -> int:
-        """How large everything in it is; mounted."""
+        """Return how large everything in it is; mounted."""
         root = f"{(self.folder / 'root').resolve()}/"
         done = subprocess.run(["du", "-sx", "--bytes", root], capture_output=True, text=True, check=True)
         return int(done.stdout.split()[0]) // 1_000_000
@@ -207,7 +207,7 @@ def make_base() -> None:
 
 
 def build(service: str) -> Image:
-    """The image of one service, from the Dockerfile; its name is ``localhost/service-SERVICE``."""
+    """Build the image of one service from the Dockerfile; its name is ``localhost/service-SERVICE``."""
     _report(f"building {service}")
     started, name = time.monotonic(), f"localhost/service-{service}"
     common = ("--isolation", "chroot", "--no-cache", "--timestamp", "0", "--pull-never")

@@ -69,7 +69,7 @@ def _begin() -> None:
 
 
 def _command() -> list[str]:
-    """The tests of this package that need no node: a mutant that no request can tell apart is none of theirs."""
+    """Return the tests of this package that need no node: a mutant that no request can tell apart is none of theirs."""
     options = ["-x", "-q", "-p", "no:cacheprovider", "--rootdir", str(TOP), "-c", str(TOP / "pyproject.toml")]
     return [sys.executable, "-m", "pytest", *options, str(TESTS)]
 
@@ -81,7 +81,7 @@ def _check_tests_pass(environment: dict[str, str]) -> None:
 
 
 def _results() -> tuple[int, list[str]]:
-    """How many mutants there were, and the changes nobody noticed."""
+    """Return how many mutants there were, and the changes nobody noticed."""
     with closing(sqlite3.connect(SESSION)) as session:
         total = session.execute("SELECT count(*) FROM work_items").fetchone()[0]
         rows = session.execute(

@@ -71,7 +71,7 @@ def main() -> int:
 
 
 def _notes(version: str) -> str:
-    """The changelog's part for this version."""
+    """Return the changelog's part for this version."""
     parts = re.split(r"(?m)^## ", (TOP / "CHANGELOG.md").read_text(encoding="utf-8"))[1:]
     for part in parts:
         if part.split()[0] == version:
@@ -100,7 +100,7 @@ def _mcp_name(text: str) -> str:
 
 
 def _mcp_entry(name: str, version: str) -> str:
-    """The registry's entry: the package by its registry, and how it is started."""
+    """Return the registry's entry: the package by its registry, and how it is started."""
     package = {
         "registryType": "pypi",
         "identifier": "service-mcp",

@@ -48,7 +48,7 @@ def main() -> int:
 
 
 def bundled(notices: str) -> list[dict[str, str]]:
-    """The npm packages in the scripts of the pages, as the file beside them names them."""
+    """Return the npm packages in the scripts of the pages, as the file beside them names them."""
     components = {}
     for path, version in re.findall(r"^-{80}\n\n(\S+) (\S+) \(.*\)$", notices, re.MULTILINE):
         name = path.rpartition("node_modules/")[2]
@@ -58,7 +58,7 @@ def bundled(notices: str) -> list[dict[str, str]]:
 
 
 def _debian(line: str) -> dict[str, str]:
-    """A package of Debian as a component, named as package URLs name it."""
+    """Return a package of Debian as a component, named as package URLs name it."""
     name, version = line.split("\t")
     name = name.partition(":")[0]
     url = f"pkg:deb/debian/{name}@{quote(version, safe='')}"

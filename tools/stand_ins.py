@@ -96,7 +96,7 @@ def make_stand_ins(services: dict[str, Any]) -> list[str]:
 
 
 def full_name(image: str) -> str:
-    """An image's name with the registry that engines take it from where none is named."""
+    """Return an image's name with the registry that engines take it from where none is named."""
     return f"docker.io/{image}" if "/" in image else f"docker.io/library/{image}"
 
 

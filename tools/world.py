@@ -1,6 +1,6 @@
 """Compare what the release assumes about the world with what the world answers: ``python -m tools.world [NETWORK]``.
 
-Exit code 1 where something has moved, each thing on a line of its own.
+Exit code 1 if something has moved, each thing on a line of its own.
 """
 
 import sys

@@ -19,7 +19,7 @@ BLOCKS_BEHIND = 3
 def request(
     method: str, target: str, address: str, *lines: str, body: bytes = b"", media_type: str = "", length: int = 0
 ) -> bytes:
-    """One request whose caller the proxy saw at ``address``; ``length`` where more is announced than is sent."""
+    """Return one request whose caller the proxy saw at ``address``; ``length`` where more is announced than is sent."""
     head = [f"{method} {target} HTTP/1.1", "Host: a", f"X-Forwarded-For: {address}", *lines]
     if media_type:
         head += [f"Content-Type: {media_type}", f"Content-Length: {length or len(body)}"]
@@ -45,21 +45,22 @@ class Signer:
         account: Address | None = None,
         signature: bytes | None = None,
     ) -> str:
-        """The header line of exactly this request: signed by a key for its own account or, as its owner, for a contract
-        wallet, or with a signature that was made up."""
+        """Return the header line of exactly this request: signed by a key for its own account or, as its owner, for a
+        contract wallet, or with a signature that was made up.
+        """
         approval = RequestToSign(method, path, query, body, self.audience).approval(self.block.number, self.block.hash)
         signature = signature or key.sign(digest(self.domain, approval))
         return f"Authorization: {approval_header(account or key.address, signature, approval)}"
 
     def publication(self, key: Key, page: bytes, address: str) -> bytes:
-        """A page, signed by its Poster."""
+        """Return a page, signed by its Poster."""
         query = f"poster_address={key.address}"
         signed = self.line(key, "POST", PUBLICATION, query=query, body=page)
         return request("POST", f"{PUBLICATION}?{query}", address, signed, body=page, media_type="text/markdown")
 
 
 def signer(stack: Stack) -> Signer:
-    """One for the next minutes."""
+    """Return one for the next minutes."""
     rpc = Rpc([stack.anvil.url])
     block = header_at(rpc, BlockNumber(header_at(rpc, "latest").number - BLOCKS_BEHIND))
     domain = SigningDomain(ChainId(stack.anvil.chain_id), Address(stack.hub.hub.address))

@@ -41,7 +41,9 @@ _SUBMISSION: Final = "id bounty_id solver_address submission_commitment block_nu
 
 
 def pages(signer: Signer, address: str, page: bytes) -> Sending:
-    """``page`` made as long as is permitted, with a body that costs the most; each published by another account."""
+    """Return ``page`` made as long as is permitted, with a body that costs the most; each published by
+    another account.
+    """
     room = MAX_DOCUMENT_BYTES - len(page) - 64
     filled = [(unit * (room // len(unit))).encode() for unit in BODIES]
     sent = [page + secrets.token_hex(16).encode() + filled[number % len(filled)] for number in range(PAGES)]

@@ -71,7 +71,7 @@ def _trickle(sending: Sending, port: int, seconds: float) -> Sent:
 
 
 def _status(connection: socket.socket) -> int:
-    """Of the answer that has come; 0 where the connection only ended."""
+    """Of the answer that has come; 0 if the connection only ended."""
     try:
         answer = connection.recv(1 << 12)
     except OSError:

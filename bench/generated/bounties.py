@@ -55,12 +55,12 @@ BOUNTIES_OF_POSTER: Final = 20
 
 
 def hash_of(*parts: object) -> Bytes32:
-    """A hash of its own for these parts."""
+    """Return a hash of its own for these parts."""
     return bytes32(keccak256(repr(parts).encode()))
 
 
 def account(kind: str, number: int) -> Address:
-    """The account of this kind with this number."""
+    """Return the account of this kind with this number."""
     return address_of(keccak256(f"{kind} {number}".encode())[:20])
 
 
@@ -74,12 +74,12 @@ ROSTER: Final = guardian_roster_hash(
 
 
 def time_of(block: int) -> UnixSeconds:
-    """When a block was made."""
+    """Return when a block was made."""
     return UnixSeconds(STARTED + block * BLOCK_SECONDS)
 
 
 def first_events() -> tuple[HubEvent, ...]:
-    """The owner's events before there are bounties."""
+    """Return the owner's events before there are bounties."""
     now = time_of(1)
     return (
         FeePolicyChanged(PROTOCOL_FEE_BPS, GUARDIAN_FEE_BPS, PROTOCOL),
@@ -134,7 +134,7 @@ class Population:
         return self.created_in(self.bounties)
 
     def created_in(self, bounty: int) -> BlockNumber:
-        """The block that a bounty is created in."""
+        """Return the block that a bounty is created in."""
         return BlockNumber(1 + bounty)
 
     def poster(self, bounty: int) -> Address:
@@ -144,11 +144,11 @@ class Population:
         return account("solver", (bounty + place % SOLVERS) % self.solvers)
 
     def deadline(self, bounty: int) -> UnixSeconds:
-        """The submission deadline."""
+        """Return the submission deadline."""
         return time_of(self.created_in(bounty) + self.life * 6 // 10)
 
     def reveal_at(self, bounty: int) -> UnixSeconds:
-        """A block behind it."""
+        """Return a block behind it."""
         return UnixSeconds(self.deadline(bounty) + BLOCK_SECONDS)
 
     def judging_deadline(self, bounty: int) -> UnixSeconds:
@@ -156,19 +156,19 @@ class Population:
         return time_of(self.created_in(bounty) + self.life * 11 // 10)
 
     def challenge(self, bounty: int) -> Challenge:
-        """Every page has the word ``parser``; ``rare<n>`` is in twenty pages that follow one another."""
+        """Return a page: each has the word ``parser``, and ``rare<n>`` is in twenty that follow one another."""
         title = f"A fast parser of format {bounty}"
         summary = f"At least three times as fast as the one of library rare{bounty // BOUNTIES_OF_POSTER} today"
         window = self.judging_deadline(bounty) - self.reveal_at(bounty)
         return Challenge(title, summary, _escrow(bounty), self.deadline(bounty), window)
 
     def open_page(self, bounty: int) -> Bytes32 | None:
-        """The page of a bounty that is open at the last block; None where there is none, or it ended."""
+        """Return the page of a bounty that is open at the last block; None if there is none, or it ended."""
         is_open = self.bounties - self.life < bounty <= self.bounties
         return spec_commitment(self.challenge(bounty).content) if is_open else None
 
     def timeline(self) -> list[tuple[int, Callable[[int], HubEvent | None]]]:
-        """The events of any bounty in their order: how many blocks after its creation, and what it is then."""
+        """Return the events of any bounty in their order: how many blocks after its creation, and what it is then."""
         return sorted(self._timeline(), key=lambda each: each[0])
 
     def _timeline(self) -> Iterator[tuple[int, Callable[[int], HubEvent | None]]]:
@@ -209,7 +209,7 @@ class Population:
         return SubmissionRecorded(BountyId(n), self.solver(n, place), hash_of("submission", n, place))
 
     def _judged(self, n: int, place: int) -> HubEvent:
-        """The first Guardian changes its mind at the end, which makes the quorum."""
+        """Return the Verdicts: the first Guardian changes its mind at the end, which makes the quorum."""
         agrees = place not in {0, 2}
         awards = agrees == _is_awarded(n)
         return VerdictRecorded(

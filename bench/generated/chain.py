@@ -88,7 +88,7 @@ class GeneratedChain:
             yield Log(HUB, header.number, header.hash, index, hash_of("tx", header.number, index), topics, data)
 
     def events(self, block: BlockNumber) -> Iterator[HubEvent]:
-        """The Hub's logs of a block."""
+        """Yield the Hub's logs of a block."""
         if block == 1:
             yield from first_events()
         newest = block - 1
@@ -110,8 +110,9 @@ def _header(number: BlockNumber) -> Header:
 
 
 def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:
-    """The topics and data with which the Hub logs an event. The library is for what is longer than a word alone: it
-    takes longer than all that the indexer does with an event."""
+    """Return the topics and data with which the Hub logs an event. The library is for what is longer than a word alone:
+    it takes longer than all that the indexer does with an event.
+    """
     topic, indexed, plain = _codec(type(event).__name__)
     topics = (topic, *(Bytes32("0x" + _word(getattr(event, name))) for name, _ in indexed))
     if any(kind.endswith("[]") for _, kind in plain):
@@ -121,7 +122,7 @@ def encode_event(event: HubEvent) -> tuple[tuple[Bytes32, ...], bytes]:
 
 @cache
 def _codec(name: str) -> tuple[Bytes32, list[tuple[str, str]], list[tuple[str, str]]]:
-    """An event's topic, and name and type of what is in its topics and of what is in its data."""
+    """Return an event's topic, and name and type of what is in its topics and of what is in its data."""
     event = next(event for event in hub_abi().events.values() if event.name == name)
     indexed = [(snake_case(each.name), each.type) for each in event.inputs if each.indexed]
     plain = [(snake_case(each.name), each.type) for each in event.inputs if not each.indexed]
@@ -129,14 +130,14 @@ def _codec(name: str) -> tuple[Bytes32, list[tuple[str, str]], list[tuple[str, s
 
 
 def _word(value: object) -> str:
-    """A value of one word as 64 hexadecimal digits."""
+    """Return a value of one word as 64 hexadecimal digits."""
     if isinstance(value, HubEnum):
         value = value.number
     return f"{value:064x}" if isinstance(value, int) else str(value)[2:].rjust(64, "0")
 
 
 def _raw(value: object) -> object:
-    """A value as the library for what is longer than a word takes it."""
+    """Return a value as the library for what is longer than a word takes it."""
     if isinstance(value, tuple):
         return [_raw(each) for each in value]
     return to_bytes(Bytes32(value)) if isinstance(value, str) and len(value) == 66 else value

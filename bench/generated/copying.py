@@ -92,7 +92,7 @@ def _at(writer: Writer) -> BlockNumber:
 
 
 def connections_cpu(database: Database) -> float:
-    """Seconds of the processor that the connections to a database have used until now."""
+    """Return seconds of the processor that the connections to a database have used until now."""
     with psycopg.connect(database.server.url()) as connection:
         pids = connection.execute(_CONNECTIONS, [database.name]).fetchall()
     used = [Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[0] for (pid,) in pids]

@@ -20,7 +20,7 @@ JUDGED: Final = 5
 
 
 def questions(population: Population) -> Iterator[tuple[str, Sequence[Question]]]:
-    """Each kind of question by its name, with its variants."""
+    """Yield each kind of question by its name, with its variants."""
     whole = population.bounties // BOUNTIES_OF_POSTER
     yield "list", [_list("")]
     yield "detail", [Question(f"/api/bounties/{bounty}") for bounty in _open(population)]
@@ -41,5 +41,5 @@ def _spread(whole: int, variant: int) -> int:
 
 
 def _open(population: Population) -> list[int]:
-    """Bounties old enough to have their Submissions and no Verdict."""
+    """Return bounties old enough to have their Submissions and no Verdict."""
     return [population.bounties - population.life * 7 // 10 - variant % 5 for variant in range(VARIANTS)]

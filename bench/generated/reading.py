@@ -59,7 +59,7 @@ class Reader:
         self._resources.close()
 
     def ask(self, question: Question) -> bytes:
-        """The answer, made anew."""
+        """Return the answer, made anew."""
         self.app.extensions[EXTENSION] = version_cache(self._clock)
         method, media_type = ("GET", None) if question.body is None else ("POST", "application/json")
         response = self._client.open(question.path, method=method, data=question.body, content_type=media_type)
@@ -78,7 +78,7 @@ class Reader:
 
 
 def variables(database: Database, redis_url: str, storage: Path) -> Mapping[str, str]:
-    """The api's environment; what no read of the index needs is nowhere."""
+    """Return the api's environment; what no read of the index needs is nowhere."""
     return {
         "SERVICE_CHAIN_ID": str(CHAIN),
         "SERVICE_HUB_ADDRESS": HUB,

@@ -32,23 +32,23 @@ class Load:
         return sum(self.statuses.values()) / self.seconds
 
     def quantile(self, part: float) -> float:
-        """A latency in seconds."""
+        """Return a latency in seconds."""
         return quantile(self.latencies, part)
 
 
 def quantile(values: Sequence[float], part: float) -> float:
-    """The value that this part of all does not exceed."""
+    """Return the value that this part of all does not exceed."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * part))]
 
 
 def get(target: str, *lines: str) -> bytes:
-    """A GET as it goes over the wire, with further header lines."""
+    """Return a GET as it goes over the wire, with further header lines."""
     return "\r\n".join((f"GET {target} HTTP/1.1", "Host: a", *lines, "", "")).encode()
 
 
 def post(target: str, body: bytes) -> bytes:
-    """A POST of JSON, likewise."""
+    """Return a POST of JSON, likewise."""
     head = get(target, "Content-Type: application/json", f"Content-Length: {len(body)}")
     return head.replace(b"GET", b"POST", 1) + body
 
@@ -72,7 +72,7 @@ class _Connection:
             self.socket.sendall(request)
 
     def status(self) -> int | None:
-        """The answer's status once it is there whole."""
+        """Return the answer's status once it is there whole."""
         try:
             piece = self.socket.recv(1 << 18)
         except OSError as error:
@@ -94,7 +94,9 @@ class _Connection:
 def _renewed(
     selector: selectors.BaseSelector, key: selectors.SelectorKey, port: int, idle: list[_Connection], result: Load
 ) -> _Connection:
-    """Another connection in the place of one that the server ended; the request sent over it counts as failed."""
+    """Return another connection in the place of one that the server ended; the request sent over it counts
+    as failed.
+    """
     fresh = _Connection(port)
     selector.unregister(key.fileobj)
     selector.register(fresh.socket, selectors.EVENT_READ, fresh)

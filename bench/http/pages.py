@@ -46,7 +46,7 @@ def report_page(report: Report) -> None:
 
 
 def _ledger() -> Ledger:
-    """A full page of bounties in every stage."""
+    """Return a full page of bounties in every stage."""
     ledger = Ledger()
     for number in range(20):
         summary = "A function that parses timestamps at least three times as fast as the one that everybody uses. " * 3
@@ -58,7 +58,7 @@ def _ledger() -> Ledger:
 
 
 def _made(pages: Pages, path: str) -> bytes:
-    """A page, made anew."""
+    """Return a page, made anew."""
     pages.app.extensions[EXTENSION] = version_cache(pages.clock)
     body, status, _ = run_wsgi_app(pages.app, Request.from_values(path).environ, buffered=True)
     if status != "200 OK":
@@ -67,7 +67,7 @@ def _made(pages: Pages, path: str) -> bytes:
 
 
 def _spent(pages: Pages) -> float:
-    """Seconds of processor time of one page."""
+    """Return seconds of processor time of one page."""
     began = time.process_time()
     for _ in range(COUNT):
         _made(pages, PATH)

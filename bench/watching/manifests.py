@@ -9,12 +9,12 @@ BASE: Final = Path(__file__).resolve().parents[2] / "deploy/k8s/base"
 
 
 def memory_requests() -> dict[str, int]:
-    """Bytes of memory that the base requests for each process of the service, by the process's name."""
+    """Return bytes of memory that the base requests for each process of the service, by the process's name."""
     return _memory("requests")
 
 
 def memory_limits() -> dict[str, int]:
-    """Bytes with which each process is ended."""
+    """Return bytes with which each process is ended."""
     return _memory("limits")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def resident(name: str = "VmHWM", pid: int | str = "self") -> float:
-    """A figure of a process's memory in MB: ``VmRSS`` now, ``VmHWM`` the most since it became this program.
+    """Return a figure of a process's memory in MB: ``VmRSS`` now, ``VmHWM`` the most since it became this program.
 
     0 when it is gone. ``getrusage`` would count what it held before it became this program, too.
     """

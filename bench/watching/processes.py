@@ -17,18 +17,19 @@ class Taken:
 
 
 def main_processes(stack: Stack) -> dict[str, int]:
-    """The main process of each that belongs to the service."""
+    """Return the main process of each that belongs to the service."""
     return {name: running.child.pid for name, running in stack.services.items() if running.child is not None}
 
 
 def taken(roots: dict[str, int]) -> dict[str, Taken]:
-    """Present use by each root and everything below it."""
+    """Return present use by each root and everything below it."""
     return {name: _sum(family) for name, family in _families(roots).items()}
 
 
 def weighed(roots: dict[str, int]) -> dict[str, int]:
-    """Bytes of memory of each root with everything below it, a page that several have counted once: what a container
-    takes. More expensive to find out than ``taken``."""
+    """Return bytes of memory of each root with everything below it, a page that several have counted once: what a
+    container takes. More expensive to find out than ``taken``.
+    """
     found = {}
     for name, family in _families(roots).items():
         found[name] = 0
@@ -39,7 +40,7 @@ def weighed(roots: dict[str, int]) -> dict[str, int]:
 
 
 def _families(roots: dict[str, int]) -> dict[str, list[psutil.Process]]:
-    """Each root and everything below it; every process of the machine is looked at once."""
+    """Return each root and everything below it; every process of the machine is looked at once."""
     below: dict[int, list[psutil.Process]] = {}
     found: dict[int, psutil.Process] = {}
     for process in psutil.process_iter(["ppid"]):

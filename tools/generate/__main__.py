@@ -11,7 +11,7 @@ from tools.generate.everything import DERIVED
 
 
 def main() -> int:
-    """Write or check; 1 where a check finds a difference."""
+    """Write or check; 1 if a check finds a difference."""
     parser = argparse.ArgumentParser(
         prog="./noxw -s generate --", description="Write everything that is derived again."
     )

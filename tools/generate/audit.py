@@ -37,7 +37,7 @@ def _rows() -> Iterator[str]:
 
 
 def _small_changes() -> int:
-    """How many changes ``mutate.py`` makes; it runs none of them."""
+    """Return how many changes ``mutate.py`` makes; it runs none of them."""
     command = [sys.executable, str(_CONTRACTS / "tools/mutate.py"), "--limit", "0"]
     said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     found = _COUNTED.search(said)

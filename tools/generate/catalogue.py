@@ -33,7 +33,7 @@ _CHANGING: Final = (b'"POT-Creation-Date:', b'"Generated-By:')
 
 @cache
 def extracted() -> Catalog:
-    """Every text, with the files in which it stands."""
+    """Return every text, with the files in which it stands."""
     found = Catalog(project="service-api", header_comment=_HEAD.rstrip(), charset="utf-8", fuzzy=False)
     for file, message, comments, context in _messages():
         found.add(message, locations=[(file, 0)], auto_comments=comments, context=context)
@@ -95,7 +95,7 @@ def _after_template(code: str, at: int) -> int:
 
 
 def pot() -> bytes:
-    """The file, which is the same whenever it is written."""
+    """Return the file, which is the same whenever it is written."""
     made = io.BytesIO()
     write_po(made, extracted(), width=120, include_lineno=False, sort_by_file=True)
     return b"".join(line for line in made.getvalue().splitlines(keepends=True) if not line.startswith(_CHANGING))

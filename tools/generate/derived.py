@@ -24,7 +24,7 @@ class Derived:
     folder: str | None = None
 
     def differences(self) -> Iterator[tuple[Path, bytes | None]]:
-        """The files that are not as they are made, with what they should be; None where there should be none."""
+        """Yield the files that are not as they are made, with what they should be; None if there should be none."""
         made = {TOP / path: content for path, content in self.make().items()}
         for path, content in made.items():
             if not path.is_file() or path.read_bytes() != content:
@@ -48,7 +48,7 @@ def write(derived: Derived) -> list[Path]:
 
 
 def part(path: str, name: str, blocks: Callable[[], Iterable[str]]) -> Derived:
-    """The text between two marks on a page of docs: the prose around it is written by hand."""
+    """Return the text between two marks on a page of docs: the prose around it is written by hand."""
 
     def make() -> Mapping[str, bytes]:
         page = (TOP / path).read_text(encoding="utf-8")
@@ -58,12 +58,12 @@ def part(path: str, name: str, blocks: Callable[[], Iterable[str]]) -> Derived:
 
 
 def table(head: str, rows: Iterable[str]) -> str:
-    """A table of Markdown with this line of column names above its rows."""
+    """Return a table of Markdown with this line of column names above its rows."""
     return "\n".join([head, "|---" * (head.count("|") - 1) + "|", *rows])
 
 
 def with_part(page: str, name: str, blocks: Iterable[str]) -> str:
-    """The page with these blocks between the marks of ``name``; ``ValueError`` for a page without them."""
+    """Return the page with these blocks between the marks of ``name``; ``ValueError`` for a page without them."""
     begin = f"<!-- generated: {name} -->"
     before, mark, rest = page.partition(begin)
     _, end, after = rest.partition(END)

@@ -24,7 +24,7 @@ def _rows() -> Iterator[str]:
 
 
 def whole_file(path: str, language: str) -> str:
-    """A file of the repository as a block of code."""
+    """Return a file of the repository as a block of code."""
     return f"```{language}\n{(TOP / path).read_text(encoding='utf-8')}```"
 
 

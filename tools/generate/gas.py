@@ -41,7 +41,7 @@ BY_HAND: Final = (
 
 
 def figures() -> dict[str, int]:
-    """The measured gas, by name."""
+    """Return the measured gas, by name."""
     found = json.loads(SNAPSHOT.read_text(encoding="utf-8"))
     return {name.removeprefix("hub.gas."): int(used) for name, used in found.items()}
 
@@ -62,7 +62,7 @@ def _calls() -> Iterator[str]:
 
 
 def _call(name: str) -> str:
-    """The words of its call data: the argument's name, or the word itself for the ends of byte strings."""
+    """Return the words of its call data: the argument's name, or the word itself for the ends of byte strings."""
     function = parse_abi((TOP / "contracts/artifacts/Hub.abi.json").read_text(encoding="utf-8")).functions[name]
     kinds = [each.type for each in function.inputs]
     empty = [b"" if kind == "bytes" else "0x" + "00" * 20 if kind == "address" else 0 for kind in kinds]

@@ -41,12 +41,12 @@ def _prose(*texts: str) -> str:
 
 
 def _body(operation: Operation) -> str:
-    """The keys of its body, or the media type of one that is no object; nothing where it takes none."""
+    """Return the keys of its body, or the media type of one that is no object; nothing if it takes none."""
     return "" if operation.body_type is None else _keys(operation.body["schema"], operation.body_type)
 
 
 def _answer(operation: Operation) -> str:
-    """The keys of its answer, or the media type of one that is no object of a known shape."""
+    """Return the keys of its answer, or the media type of one that is no object of a known shape."""
     status = min(each for each in operation.described["responses"] if each.startswith("2"))
     # The last is what a request gets that names none.
     media_type, content = list(operation.described["responses"][status]["content"].items())[-1]

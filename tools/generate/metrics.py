@@ -49,7 +49,7 @@ class DescribedMetric:
 
 
 def makers() -> Iterator[tuple[str, ast.Call, str]]:
-    """Each call that makes a metric, and the module that it is in."""
+    """Yield each call that makes a metric, and the module that it is in."""
     for folder in ("libs", "services"):
         for file in sorted((TOP / folder).glob("*/src/**/*.py")):
             path = file.relative_to(TOP).with_suffix("").parts
@@ -59,7 +59,7 @@ def makers() -> Iterator[tuple[str, ast.Call, str]]:
 
 
 def counters() -> Mapping[str, Counter]:
-    """The counters by kind, by name, of every module that calls ``counter_by``."""
+    """Return the counters by kind, by name, of every module that calls ``counter_by``."""
     modules = sorted({module for maker, _, module in makers() if maker == "counter_by"})
     found = [each for module in modules for each in vars(import_module(module)).values()]
     return {
@@ -70,7 +70,7 @@ def counters() -> Mapping[str, Counter]:
 
 
 def families() -> Mapping[str, DescribedMetric]:
-    """Every metric that the code makes, by name."""
+    """Return every metric that the code makes, by name."""
     by_kind, found = counters(), {}
     for maker, call, _ in makers():
         given = [*call.args, *(keyword.value for keyword in call.keywords)]

@@ -40,7 +40,7 @@ class Specification:
 
 
 def read_specification() -> Specification:
-    """The statements with the marks of all tests."""
+    """Read the statements with the marks of all tests."""
     found = tomllib.loads(_STATEMENTS.read_text(encoding="utf-8"))
     adrs = {int(number): adr for number, adr in found.pop("decided").items()}
     sections = {name: {int(number): text for number, text in rows.items()} for name, rows in found.items()}
@@ -56,7 +56,7 @@ def read_specification() -> Specification:
 
 
 def marks_of(source: str) -> Iterator[tuple[str, list[int]]]:
-    """Each marked test of a module with the numbers of its marks.
+    """Yield each marked test of a module with the numbers of its marks.
 
     ``ValueError`` for a mark that is no decorator of a test, or that names anything but whole numbers: it would be
     passed over.

@@ -98,7 +98,7 @@ def _refusals() -> str:
 
 
 def _names() -> str:
-    """Python's expressions of the table are JavaScript's, too."""
+    """Return the patterns of the table: Python's expressions are JavaScript's, too."""
     patterns = "".join(f"  [{json.dumps(one.pattern)}, {json.dumps(one.files_only)}],\n" for one in OBEYED)
     harmless = "".join(f"  {json.dumps(name)},\n" for name in HARMLESS)
     unseen = "".join(f"\\u{{{first:X}}}-\\u{{{last:X}}}" for first, last in UNSEEN_RANGES)
@@ -118,7 +118,7 @@ def _names() -> str:
 
 
 def _secrets() -> str:
-    """A star of a name is any letters; the expressions are both languages'."""
+    """Return the patterns; a name's star is any letters, and the expressions are both languages'."""
     forms = ", ".join(f"/^{re.escape(name).replace(re.escape('*'), '.*')}$/s" for name in SECRET_NAMES)
     keys = "".join(
         f"  [{json.dumps(what)}, /{form}/gi{'' if before is None else f', /(?:{before})$/i'}],\n"

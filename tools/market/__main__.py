@@ -2,7 +2,7 @@
 
     ./noxw -s market -- --seed 7 --minutes 10
 
-Exit code 0 where nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
+Exit code 0 if nothing differs: every bounty was settled, paid, indexed and heard of within a bound after the last
 fault, the audit found nothing, no hostile act had an effect. Everything is in a log of JSON lines.
 
 - **Actors** act by the command, by the Python library, or by HTTP and transactions of their own; the report counts
@@ -62,7 +62,7 @@ DAWDLING_SECONDS: Final = 300.0
 
 
 def main() -> int:
-    """Play one run; 0, 1 where something differs, 130 where it was interrupted."""
+    """Play one run; 0, 1 if something differs, 130 if it was interrupted."""
     parser = argparse.ArgumentParser(prog="market", description=__doc__.partition("\n\n")[0])
     parser.add_argument("--seed", type=int, default=1, help="what is drawn; the same seed draws the same (1)")
     parser.add_argument("--minutes", type=float, default=10.0, help="how long acts and faults go on (10)")
@@ -99,7 +99,7 @@ def _fault_or_none(text: str) -> FaultKind | None:
 
 
 def run(plan: RunPlan, log: RunLog, interrupts: Interrupts) -> int:
-    """Everything on a stack of its own; how many comparisons the audit made."""
+    """Play on a stack of its own; return how many comparisons the audit made."""
     with ExitStack() as until:
         endpoints = ServiceEndpoints(until)
         say = Narration()
@@ -135,7 +135,7 @@ class Patience:
     ended: int = 0
 
     def is_over(self, now: float, ended: int) -> bool:
-        """Whether none has ended for ``DAWDLING_SECONDS``, where so many have by now."""
+        """Return whether none has ended for ``DAWDLING_SECONDS``, where so many have by now."""
         if ended > self.ended:
             self.ended, self.since = ended, max(now, self.since)
         return now > self.since + DAWDLING_SECONDS
@@ -210,12 +210,12 @@ class Narration:
 
 
 def hostile(log: RunLog) -> int:
-    """How many hostile acts were answered."""
+    """Return how many hostile acts were answered."""
     return sum(count for name, count in log.counts.items() if name.startswith("hostile."))
 
 
 def table(log: RunLog) -> str:
-    """What happened, counted; and what differs."""
+    """Return what happened, counted; and what differs."""
     lines = [f"{count:7}  {name}" for name, count in sorted(log.counts.items()) if not name.startswith("difference")]
     ways = [f"{count:7}  by {way}: {act}" for (way, act), count in sorted(log.ways.items())]
     differing = Counter(log.differences).items()

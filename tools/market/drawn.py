@@ -164,8 +164,9 @@ def draw(
     quiet: float = 30.0,
     kinds: Collection[FaultKind] = frozenset(FaultKind),
 ) -> RunPlan:
-    """The plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, and faults of
-    these kinds."""
+    """Return the plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, and
+    faults of these kinds.
+    """
     bounties: list[BountyPlan] = []
     chosen = source(seed, "begins")
     at = 0.0

@@ -100,7 +100,7 @@ class MarketEnd:
         return [number for number, view in self._bounties() if view.outcome is None]
 
     def _unpaid(self) -> int:
-        """What the Hub holds beside the tokens that strangers gave it."""
+        """Return what the Hub holds beside the tokens that strangers gave it."""
         stack, hub = self._town.stack, self._town.hub.address
         strangers = [actor.address for name, actor in self._town.actors.items() if name.startswith("stranger")]
         topics: Any = [_TRANSFER, ["0x" + "0" * 24 + each[2:] for each in strangers], "0x" + "0" * 24 + hub[2:]]
@@ -128,7 +128,7 @@ def failed_jobs(stack: Stack) -> dict[str, list[str]]:
 
 
 def checked(town: Town) -> Report:
-    """The audit over chain, answers and pages, and a search for secrets in everything that the stack wrote."""
+    """Audit chain, answers and pages, and search everything that the stack wrote for secrets."""
     stack = town.stack
     below = stack.runtime.logs.parent
     places = [below / name for name in ("logs", "postgres", "valkey", "gcs-twin", "anvil", "services")]
@@ -147,7 +147,7 @@ def checked(town: Town) -> Report:
 
 
 def find_secrets(places: Sequence[Path], canaries: Sequence[bytes]) -> list[str]:
-    """Where any of these stands below folders, as it is, in hex or in base64."""
+    """Return where any of these stands below folders, as it is, in hex or in base64."""
     forms = [
         form for each in canaries for form in (each, each.hex().encode(), base64.b64encode(each).rstrip(b"=")[:-1])
     ]

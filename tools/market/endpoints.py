@@ -23,7 +23,7 @@ class ServiceEndpoints:
     _nodes: list[Rpc] = field(default_factory=list)
 
     def before(self, node: str) -> Sequence[str]:
-        """The addresses of honest endpoints before a node."""
+        """Return the addresses of honest endpoints before a node."""
         self._nodes = [Rpc([node], max_answer_bytes=_MOST_BYTES, own=True)]
         self.made = [self.until.enter_context(endpoint_before(node)) for _ in range(ENDPOINTS)]
         return [each.url for each in self.made]

@@ -133,7 +133,7 @@ class Breaking:
         self.endpoints.honest()
 
     def _broken(self, plan: FaultPlan) -> AbstractContextManager[None]:
-        """What is not as it should be for the length of a with statement."""
+        """Break a part for the length of a with statement."""
         stack = self.town.stack
         if plan.kind == FaultKind.CLOCK:
             return jumped(self._service(plan), self._jump(plan), self.clocks)
@@ -189,7 +189,7 @@ def demand_all_blocks(town: Town, first: int) -> None:
 
 
 def pick(items: Sequence[Any], share: float) -> Any:
-    """One of them, by a number from 0 to 1."""
+    """Return one of them, by a number from 0 to 1."""
     return items[min(int(share * len(items)), len(items) - 1)]
 
 

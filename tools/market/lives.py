@@ -272,7 +272,7 @@ class BountyLife:
             town.until_final("judge", judge, holds, end, awards=work is not None, **named)
 
     def _best(self, plan: GuardianPlan) -> RecordedWork | None:
-        """The first work that there is; a malicious Guardian takes what has none."""
+        """Return the first work that there is; a malicious Guardian takes what has none."""
         real = [work for work in self.works.values() if work.directory is not None]
         hollow = [work for work in self.works.values() if work.directory is None]
         found = [*hollow, *real] if plan.temper == GuardianTemper.MALICIOUS else real
@@ -407,7 +407,7 @@ class BountyLife:
             self.town.log.differs("the Poster has other files than the winner sealed", bounty=self.number)
 
     def _delivered(self, poster: Actor) -> Path:
-        """Where the Poster has the winner's files."""
+        """Return where the Poster has the winner's files."""
         folder = poster.home / f"won-{self.number}"
         self.town.actors["guardian-3"].client.deliver_key(BountyId(self.number))
         poster.client.open_winning_work(BountyId(self.number), folder)

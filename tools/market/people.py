@@ -109,15 +109,15 @@ class Town:
         return self.stack.hub.hub
 
     def ask(self, name: str, *arguments: object) -> Any:
-        """The answer of a view of the Hub; asked again where a reorg or a busy node comes between."""
+        """Return the answer of a view of the Hub; asked again where a reorg or a busy node comes between."""
         return _asked_again(lambda: self.hub.call(name, *arguments))
 
     def find(self, number: int) -> BountyView | None:
-        """The Hub's view of a bounty, asked again likewise; None where there is none."""
+        """Return the Hub's view of a bounty, asked again likewise; None if there is none."""
         return _asked_again(lambda: self._view(number))
 
     def bounty(self, number: int) -> BountyView:
-        """The same of one that is there, or comes again after a reorg."""
+        """Return the view of a bounty that is there, or comes again after a reorg."""
 
         def there() -> BountyView:
             if (found := self._view(number)) is None:
@@ -130,11 +130,11 @@ class Town:
         return Hub(self.stack.anvil.rpc, Address(self.hub.address)).bounty(BountyId(number))
 
     def now(self) -> int:
-        """The newest block's time."""
+        """Return the newest block's time."""
         return self._latest()[1]
 
     def head(self) -> int:
-        """The newest block's number."""
+        """Return the newest block's number."""
         return self._latest()[0]
 
     def _latest(self) -> tuple[int, int]:
@@ -223,7 +223,7 @@ class Town:
     def request(
         self, method: str, path: str, body: bytes = b"", *, by: Actor | None = None, media: str = "application/json"
     ) -> urllib3.BaseHTTPResponse:
-        """One request to the API, signed where somebody is named; an answer of 500 is a difference."""
+        """Send one request to the API, signed if ``by`` is given; an answer of 500 is a difference."""
         url = self.stack.api_base_url + path
         headers = {"Content-Type": media} if body else {}
         if by is not None:
@@ -233,7 +233,7 @@ class Town:
         return answer
 
     def approval(self, method: str, path: str, body: bytes, by: Actor) -> dict[str, str]:
-        """The header that signs a request."""
+        """Return the header that signs a request."""
         key = bytes.fromhex(by.wallet.private_key.removeprefix("0x"))
         url, node, hub = self.stack.api_base_url + path, self.stack.anvil.url, self.hub.address
         return sign_request(method, url, body, rpc_url=node, hub_address=hub, private_key=key)
@@ -244,7 +244,7 @@ class Town:
             self.log.differs("an answer of 500", method=method, path=path, body=answer.data[:300])
 
     def created(self, commitment: bytes, poster: str) -> int | None:
-        """The bounty of a Poster with a page, as the chain has it now."""
+        """Return the bounty of a Poster with a page, as the chain has it now."""
         (abi,) = [each for each in self.hub.abi if each.get("name") == "BountyCreated"]
         filters: Any = {
             "address": to_checksum_address(self.hub.address),
@@ -260,14 +260,14 @@ class Town:
 
 
 def describe(error: BaseException) -> str:
-    """An error in one line of the log: how it begins, and how it ends, where a program says what it refuses."""
+    """Return an error in one line of the log: how it begins, and how it ends, where a program says what it refuses."""
     code = getattr(error, "code", "")
     text = f"{type(error).__name__} {code} {error}".replace("\n", " ")
     return text if len(text) <= 400 else f"{text[:150]} … {text[-250:]}"
 
 
 def gathered(stack: Stack, folder: Path, log: RunLog) -> Town:
-    """The people of the stack, further Posters, and strangers, all with ether and tokens."""
+    """Return the people of the stack, further Posters, and strangers, all with ether and tokens."""
     cast = Cast(stack, folder)
     actors: dict[str, Actor] = {}
     for role in stack.people.everyone():

@@ -58,7 +58,7 @@ class Stranger:
         return urllib3.request(method, url, body=body or None, headers=headers, retries=False, timeout=ANSWER_SECONDS)
 
     def _bounty(self, chosen: random.Random) -> int:
-        """One of the newest, which are most often open."""
+        """Return one of the newest, which are most often open."""
         return chosen.choice(self.town.funded[-12:] or [1])
 
     def _malformed(self, chosen: random.Random) -> None:

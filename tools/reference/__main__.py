@@ -61,7 +61,7 @@ def main() -> None:
 
 
 def commands() -> Iterator[str]:
-    """What ``service-cli help`` prints of every command."""
+    """Yield what ``service-cli help`` prints of every command."""
     yield "# Commands"
     yield "What `service-cli help` prints of each command; [the client](../client.md) says what they share."
     for name in COMMANDS:
@@ -71,7 +71,7 @@ def commands() -> Iterator[str]:
 
 
 def rest() -> Iterator[str]:
-    """Every operation, then every schema."""
+    """Yield every operation, then every schema."""
     yield "# REST reference"
     yield "Every operation of `GET /api/openapi.json`, and every shape; [the interface](../interface.md) explains them."
     yield "## Operations"
@@ -123,7 +123,7 @@ def _properties(schema: Json) -> str:
 
 
 def _type(schema: Json) -> str:
-    """A schema in one cell of a table: a link where it has a name."""
+    """Return a schema in one cell of a table: a link where it has a name."""
     if reference := schema.get("$ref"):
         name = reference.rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
@@ -181,7 +181,7 @@ def _natspec(comment: str) -> Iterator[str]:
 
 
 def python() -> Iterator[str]:
-    """Every call, then every dataclass that a call returns, or that is part of one."""
+    """Yield every call, then every dataclass that a call returns, or that is part of one."""
     yield "# Python reference"
     yield "The calls of [the Python library](../python.md), and what they return. All results are frozen dataclasses."
     yield from calls()
@@ -210,7 +210,7 @@ def _collect(hint: Any, found: dict[str, type]) -> None:
 
 @cache
 def _names(shape: type) -> dict[str, Any]:
-    """What a class's module names, with what it imports for its annotations alone."""
+    """Return what a class's module names, with what it imports for its annotations alone."""
     module = sys.modules[shape.__module__]
     names = dict(vars(module))
     for node in ast.parse(inspect.getsource(module)).body:
@@ -251,7 +251,7 @@ def typescript() -> None:
 
 
 def _heading(stem: str) -> tuple[str, str]:
-    """The heading that typedoc gives a page, and the one that says what is imported."""
+    """Return the heading that typedoc gives a page, and the one that says what is imported."""
     if stem == "README":
         return "# bounty-escrow-client\n", "# TypeScript reference\n"
     package = "bounty-escrow-client"

@@ -40,7 +40,7 @@ class RaisedError:
 
 
 def raised(patterns: Iterable[str]) -> list[RaisedError]:
-    """Every error with a code that the sources below these folders raise, in their order."""
+    """Return every error with a code that the sources below these folders raise, in their order."""
     files = sorted(path for pattern in patterns for folder in TOP.glob(pattern) for path in folder.rglob("*.py"))
     return [found for path in dict.fromkeys(files) for found in _Reader(path).read()]
 
@@ -70,7 +70,7 @@ class _Reader:
         yield RaisedError(code, message, remedy)
 
     def _said(self, found: ast.expr, texts: _Texts, line: int, depth: int = 3) -> str | None:
-        """The text of an expression; None where it is nothing but values."""
+        """Return the text of an expression; None if it is nothing but values."""
         if isinstance(found, ast.Constant):
             return str(found.value)
         if isinstance(found, ast.JoinedStr):
@@ -95,7 +95,7 @@ class _Reader:
         return f"*{name.strip('_').replace('_', ' ').lower()}*" if name else _VALUE
 
     def _constant(self, name: str) -> str | None:
-        """The module's own text of this name."""
+        """Return the module's own text of this name."""
         if name != name.upper():
             return None
         value = getattr(importlib.import_module(self._module), name, None)
@@ -131,7 +131,7 @@ def _cell(texts: Iterable[str | None]) -> str:
 
 
 def rows_of(code: str, places: Iterable[RaisedError]) -> Iterator[str]:
-    """A row for each thing to do, with the sentences that it follows."""
+    """Yield a row for each thing to do, with the sentences that it follows."""
     messages: dict[str | None, list[str | None]] = {}
     for each in places:
         messages.setdefault(each.remedy, []).append(each.message)

@@ -17,7 +17,7 @@ _ENDING: Final = r"^[a-z_]+\.(refused|failed)$"
 
 
 def events_by_command() -> dict[str, tuple[type[Event], ...]]:
-    """The events of each command that prints any."""
+    """Return the events of each command that prints any."""
     import click
 
     context = click.Context(group)
@@ -33,12 +33,12 @@ def events_by_command() -> dict[str, tuple[type[Event], ...]]:
 
 
 def _names_beside_commands() -> set[str]:
-    """The name of every event of the modules beside commands, which are imported by now."""
+    """Return the name of every event of the modules beside commands, which are imported by now."""
     return {event.EVENT for event in Event.__subclasses__() if event.__module__.endswith("events")} - {""}
 
 
 def schema_of(event: type[Event]) -> Schema:
-    """The JSON Schema of an event, with references to ``definitions``."""
+    """Return the JSON Schema of an event, with references to ``definitions``."""
     shown = [part for part in parts(cast("type", event)) if part.name not in _HIDDEN.get(event, {"more"})]
     name: Schema = {"type": "string", "pattern": _ENDING} if event is CommandEnding else {"const": event.EVENT}
     return _object(shown, {"event": name}, is_open=event.OPEN)
@@ -48,7 +48,7 @@ _HIDDEN: Final[Mapping[type[Event], set[str]]] = {CommandEnding: {"prefix", "is_
 
 
 def definitions() -> Mapping[str, Schema]:
-    """The values that events have in common, as the public interface names them."""
+    """Return the values that events have in common, as the public interface names them."""
     used = json.dumps([schema_of(event) for events in events_by_command().values() for event in events])
     forms = {form.name: form.schema for form in VALUES.values() if form.name}
     return {
@@ -117,7 +117,7 @@ def _block(value: Schema) -> str:
 
 
 def _laid_out(value: object, indent: str = "") -> str:
-    """JSON with what fits into a line on it."""
+    """Return JSON with what fits into a line on it."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or (indent and len(indent) + len(line) <= _WIDTH - 20):
         return line

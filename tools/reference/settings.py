@@ -16,7 +16,7 @@ Read = Callable[[Mapping[str, str]], object]
 
 
 def _outside(read: Callable[[EnvironmentReader], object]) -> Read:
-    """The reading of variables that are no part of a process's configuration, or of one that requires none."""
+    """Return the reading of variables that are no part of a process's configuration, or of one that requires none."""
 
     def read_alone(environment: Mapping[str, str]) -> None:
         reader = EnvironmentReader(environment)
@@ -41,7 +41,7 @@ _MOST: Final = {"SERVICE_REVIEW_PROVIDER": "openai"}
 
 
 def settings_by_process() -> Iterator[tuple[str, tuple[Setting, ...]]]:
-    """The settings of each process, by its letter."""
+    """Yield the settings of each process, by its letter."""
     for letter, read in _READERS:
         try:
             read(_MOST)
@@ -52,7 +52,7 @@ def settings_by_process() -> Iterator[tuple[str, tuple[Setting, ...]]]:
 
 
 def settings_table(processes: Iterable[tuple[str, Sequence[Setting]]]) -> Iterator[str]:
-    """The table of these processes' settings; ``ValueError`` for one that two places describe differently."""
+    """Yield the table of these processes' settings; ``ValueError`` for one that two places describe differently."""
     known: dict[str, Setting] = {}
     letters: dict[str, list[str]] = {}
     for letter, settings in processes:

@@ -12,7 +12,7 @@ from hub_operations.signing import OperationRefused
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command line, or what is passed for it; the exit code."""
+    """Run the command line, or what is passed for it; return the exit code."""
     parser = argparse.ArgumentParser(prog="hub_operations", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
     deploy.add_arguments(commands.add_parser("deploy", help=str(deploy.__doc__).splitlines()[0]))

@@ -59,7 +59,7 @@ class Call:
 
 
 def parse_key(text: str) -> Bytes32:
-    """A public key in either of its two forms; ``ValueError`` with the form for anything else."""
+    """Parse a public key in either of its two forms; ``ValueError`` with the form for anything else."""
     try:
         return parse_recipient(text) if text.startswith("age1") else parse_public_key(text)
     except (ValueError, SealedDataError) as error:
@@ -67,7 +67,7 @@ def parse_key(text: str) -> Bytes32:
 
 
 def publish_roster(options: argparse.Namespace, hub: Hub) -> Call:
-    """A new roster version from a JSON file."""
+    """Publish a new roster version from a JSON file."""
     try:
         roster = json.loads(Path(options.file).read_text(encoding="utf-8"))
         quorum = int(roster["quorum"])
@@ -92,7 +92,7 @@ def publish_roster(options: argparse.Namespace, hub: Hub) -> Call:
 
 
 def publish_delivery_key(options: argparse.Namespace, hub: Hub) -> Call:
-    """The X25519 key that Guardians wrap winning keys to."""
+    """Publish the X25519 key that Guardians wrap winning keys to."""
     current, announced = hub.delivery_key(), hub.announced_delivery_key()
     effect = f"It takes effect {_later(hub)}"
     if current == ZERO_BYTES32 and announced is None:
@@ -118,7 +118,7 @@ def withdraw_delivery_key(options: argparse.Namespace, hub: Hub) -> Call:
 
 
 def set_fees(options: argparse.Namespace, hub: Hub) -> Call:
-    """Fees of future bounties."""
+    """Set the fees of future bounties."""
     protocol, guardian, recipient = hub.fee_policy()
     text = (
         f"set the fees of future bounties: protocol {options.protocol_fee_bps} bps to {options.recipient}, guardian "
@@ -129,19 +129,19 @@ def set_fees(options: argparse.Namespace, hub: Hub) -> Call:
 
 
 def transfer_ownership(options: argparse.Namespace, hub: Hub) -> Call:
-    """First of two steps."""
+    """Offer the ownership: the first of two steps."""
     text = f"offer the Hub {hub.address} to {options.new_owner}; it becomes the owner only when it accepts."
     return Call("transferOwnership", (options.new_owner,), _owner(hub), text)
 
 
 def accept_ownership(_options: argparse.Namespace, hub: Hub) -> Call:
-    """Second of two steps, by the new owner."""
+    """Take the ownership: the second of two steps, by the new owner."""
     (pending,) = hub.read("pendingOwner")
     return Call("acceptOwnership", (), Address(str(pending)), f"become the owner of the Hub {hub.address}.")
 
 
 def claim_protocol_fee(options: argparse.Namespace, hub: Hub) -> Call:
-    """The fee recipient pulls one bounty's protocol fee."""
+    """Pull one bounty's protocol fee as its recipient."""
     bounty = hub.bounty(options.bounty_id)
     if bounty is None:
         raise OperationRefused(f"the Hub has no bounty {options.bounty_id}")
@@ -272,7 +272,7 @@ def _execution(timelock: Timelock, hub: Hub, call: Call) -> tuple[Address, bytes
 
 
 def _with_its_withdrawal(call: Call) -> tuple[Call, ...]:
-    """A delivery key is announced with its own withdrawal, which is ready before the key is in effect.
+    """Return a call with the withdrawal of the delivery key that it announces, ready before the key is.
 
     So a stolen key is withdrawn by one transaction, without another delay.
     """
@@ -286,7 +286,7 @@ def _simulate(rpc: Rpc, sender: Address, to: Address, data: bytes) -> None:
 
 
 def _announced_by(rpc: Rpc, tx_hash: str) -> list[int]:
-    """From when the publications of a transaction are in effect, as its own logs state it."""
+    """Return from when the publications of a transaction are in effect, as its own logs state it."""
     answer = rpc.call("eth_getTransactionReceipt", tx_hash)
     logs = answer["logs"] if isinstance(answer, dict) else []
     events = [decode_log(parse_log(log)) for log in logs]

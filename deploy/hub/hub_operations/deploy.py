@@ -64,7 +64,7 @@ class PlannedHub:
         return created_address(self.salt, self.creation_code)
 
     def words(self) -> str:
-        """The plan in words for a person."""
+        """Return the plan in words for a person."""
         t = self.terms
         return "\n".join(
             (
@@ -98,7 +98,7 @@ def deploy(deployment: PlannedHub, operator: Operator, records: Path = RECORDS) 
 
 
 def require_token(deployment: PlannedHub, rpc: Rpc) -> EscrowToken:
-    """The token as it describes itself, if this Hub could take it and pay it out."""
+    """Return the token as it describes itself, if this Hub could take it and pay it out."""
     chain_id, recipient = deployment.terms.chain_id, deployment.fee_recipient
     return usable_token(rpc, chain_id, deployment.token, deployment.address, recipient)
 
@@ -108,7 +108,7 @@ def has_code(rpc: Rpc, address: Address, block: str = "latest") -> bool:
 
 
 def block_of_deployment(rpc: Rpc, hub: Address) -> BlockNumber:
-    """The block in which a Hub that stands was deployed, which the log of that block confirms."""
+    """Return the block in which a Hub that stands was deployed, which the log of that block confirms."""
     at = first_block_of(rpc, hub)
     deployed = next(topic for topic, event in hub_abi().events.items() if event.name == "Deployed")
     if not rpc.call("eth_getLogs", {"address": hub, "topics": [deployed], "fromBlock": hex(at), "toBlock": hex(at)}):
@@ -118,7 +118,7 @@ def block_of_deployment(rpc: Rpc, hub: Address) -> BlockNumber:
 
 
 def first_block_of(rpc: Rpc, contract: Address) -> BlockNumber:
-    """The first block that has a contract which stands.
+    """Return the first block that has a contract which stands.
 
     Code never leaves an address, so it is searched by halves: some thirty questions on any chain.
     """
@@ -142,7 +142,7 @@ def create_at(operator: Operator, salt: bytes, creation_code: bytes, address: Ad
 
 
 def created_address(salt: bytes, creation_code: bytes) -> Address:
-    """Where the deterministic deployer creates a contract."""
+    """Return where the deterministic deployer creates a contract."""
     sender = Web3.to_checksum_address(DEPLOYER)
     return Address(get_create2_address(sender, Web3.to_hex(salt), Web3.to_hex(creation_code)).lower())
 

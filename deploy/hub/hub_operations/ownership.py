@@ -49,7 +49,7 @@ def creation_code(delay: int, recovery: Address) -> bytes:
 
 
 def handing_out(timelock: Address, meant: Arrangement) -> list[tuple[Address, bytes]]:
-    """The calls by which the recovery Safe hands out the roles, and takes the timelock's power over them."""
+    """Return the calls by which the recovery Safe hands out the roles, and takes the timelock's power over them."""
     grants = [
         (timelock, encode("grantRole", to_bytes(role), account))
         for role, accounts in meant.holders.items()
@@ -60,13 +60,13 @@ def handing_out(timelock: Address, meant: Arrangement) -> list[tuple[Address, by
 
 
 def replacing(timelock: Address, role: Bytes32, old: Address, new: Address) -> list[tuple[Address, bytes]]:
-    """The calls by which the recovery Safe gives the roles of one account to another, at once."""
+    """Return the calls by which the recovery Safe gives the roles of one account to another, at once."""
     changes = [(change, each) for each in (role, EXECUTOR) for change in (("revokeRole", old), ("grantRole", new))]
     return [(timelock, encode(function, to_bytes(each), account)) for (function, account), each in changes]
 
 
 def differences(timelock: Timelock, meant: Arrangement, since: int) -> list[str]:
-    """Who holds a role that it should not hold, and who lacks one; the whole history of roles is read."""
+    """Return who holds a role that it should not hold, and who lacks one; the whole history of roles is read."""
     found, wanted = timelock.holders(since), meant.holders
     lines = []
     for role in sorted({*found, *wanted}, key=lambda each: ROLES.get(each, each)):
@@ -79,7 +79,7 @@ def differences(timelock: Timelock, meant: Arrangement, since: int) -> list[str]
 
 
 def meaning(operation: Operation, hub: Address) -> str:
-    """An operation's effect, in a line."""
+    """Return an operation's effect, in a line."""
     if operation.to == hub:
         for function in hub_abi().functions.values():
             if operation.data[:4] == function.selector:

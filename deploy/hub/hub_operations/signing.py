@@ -66,7 +66,7 @@ class Operator:
 
 
 def read_operator(rpc: Rpc, chain_id: ChainId, environment: Mapping[str, str] = os.environ) -> Operator:
-    """The operator behind the key variable; the RPC must serve the chain that is meant."""
+    """Read the operator behind the key variable; the RPC must serve the chain that is meant."""
     w3 = make_web3(rpc.batch)
     with usable_answers():
         served = w3.eth.chain_id
@@ -78,7 +78,7 @@ def read_operator(rpc: Rpc, chain_id: ChainId, environment: Mapping[str, str] = 
 
 
 def read_account(environment: Mapping[str, str] = os.environ) -> LocalAccount:
-    """The account of the key variable."""
+    """Read the account of the key variable."""
     try:
         key = parse_private_key(_key_text(environment))
     except ValueError as error:

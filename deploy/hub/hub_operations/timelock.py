@@ -63,7 +63,7 @@ class Operation:
 
 @lru_cache
 def timelock_artifact() -> Artifact:
-    """Its bytecode and ABI, as OpenZeppelin publishes them; the lock file pins the bytes."""
+    """Return its bytecode and ABI, as OpenZeppelin publishes them; the lock file pins the bytes."""
     return read_artifact(ensure_npm_package(PACKAGE) / ARTIFACT)
 
 
@@ -73,7 +73,7 @@ def timelock_abi() -> Abi:
 
 
 def encode(function: str, *arguments: object) -> bytes:
-    """A call of the timelock."""
+    """Return a call of the timelock."""
     return timelock_abi().functions[function].encode(*arguments)
 
 
@@ -84,7 +84,7 @@ class Timelock:
         self.rpc, self.address = rpc, address
 
     def read(self, function: str, *arguments: object) -> object:
-        """The one value that a view returns."""
+        """Return the one value that a view returns."""
         call = {"to": self.address, "data": "0x" + encode(function, *arguments).hex()}
         return timelock_abi().functions[function].decode(hex_bytes(self.rpc.call("eth_call", call, "latest")))[0]
 
@@ -97,11 +97,11 @@ class Timelock:
         return bool(self.read("hasRole", to_bytes(role), account))
 
     def ready_at(self, operation: Bytes32) -> int:
-        """From when it can be executed: 0 where it is unknown or cancelled, 1 where it is done."""
+        """Return from when it can be executed: 0 if it is unknown or cancelled, 1 if it is done."""
         return int(str(self.read("getTimestamp", to_bytes(operation))))
 
     def holders(self, since: int) -> dict[Bytes32, frozenset[Address]]:
-        """Who holds each role, from every change since its deployment; the contract keeps no list."""
+        """Return who holds each role, from every change since its deployment; the contract keeps no list."""
         found: dict[Bytes32, set[Address]] = {}
         for name, fields in self._events(("RoleGranted", "RoleRevoked"), since):
             role, account = Bytes32(str(fields["role"])), Address(str(fields["account"]))
@@ -131,7 +131,7 @@ def _bytes(value: object) -> bytes:
 
 
 def is_timelock(rpc: Rpc, account: Address) -> bool:
-    """Whether an account answers as a TimelockController does."""
+    """Return whether an account answers as a TimelockController does."""
     if rpc.call("eth_getCode", account, "latest") == "0x":
         return False
     try:
@@ -141,7 +141,7 @@ def is_timelock(rpc: Rpc, account: Address) -> bool:
 
 
 def logs_between(rpc: Rpc, wanted: Mapping[str, object], first: int, last: int) -> Iterator[dict[str, Any]]:
-    """Logs in order, by ever shorter ranges where an endpoint refuses long ones."""
+    """Yield logs in order, by ever shorter ranges where an endpoint refuses long ones."""
     try:
         answer: Any = rpc.call("eth_getLogs", {**wanted, "fromBlock": hex(first), "toBlock": hex(last)})
         yield from answer
@@ -177,12 +177,12 @@ class ScheduledCall:
 
 
 def next_passage(timelock: Timelock, to: Address, data: bytes) -> ScheduledCall:
-    """The passage of a call that is not in the timelock yet: the same call again has another salt."""
+    """Return the passage of a call that is not in the timelock yet: the same call again has another salt."""
     return next(each for each in _passages(timelock.address, to, data) if timelock.ready_at(each.id) == 0)
 
 
 def waiting_passage(timelock: Timelock, to: Address, data: bytes) -> ScheduledCall | None:
-    """The passage of a call that waits; None where none does."""
+    """Return the passage of a call that waits; None if none does."""
     for each in _passages(timelock.address, to, data):
         ready_at = timelock.ready_at(each.id)
         if ready_at > 1:

@@ -16,7 +16,7 @@ _WORD: Final = 32
 
 
 def usable_token(rpc: Rpc, chain_id: ChainId, token: Address, hub: Address, recipient: Address) -> EscrowToken:
-    """How the token describes itself; refused where it could not be paid into this Hub, or out of it."""
+    """Return how the token describes itself; refused if it could not be paid into this Hub, or out of it."""
     try:
         found = read_token(rpc, token)
         separator = _call(rpc, token, "DOMAIN_SEPARATOR()")
@@ -36,7 +36,7 @@ def usable_token(rpc: Rpc, chain_id: ChainId, token: Address, hub: Address, reci
 
 
 def _is_set(rpc: Rpc, token: Address, signature: str, *words: bytes) -> bool:
-    """Whether the token says so; one that has no such function does not."""
+    """Return whether the token says so; one that has no such function does not."""
     try:
         return int.from_bytes(_call(rpc, token, signature, *words), "big") != 0
     except RpcRefused as refusal:

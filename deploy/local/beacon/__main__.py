@@ -47,7 +47,7 @@ def main() -> int:
 
 
 def seconds_ahead(file: Path | None) -> int:
-    """The number in the file, which may come, change and go; 0 while there is none."""
+    """Return the number in the file, which may come, change and go; 0 while there is none."""
     if file is None:
         return 0
     try:

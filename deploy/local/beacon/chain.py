@@ -26,19 +26,19 @@ class LocalBeacon:
     secret: Scalar = field(repr=False)
 
     def info_json(self) -> dict[str, object]:
-        """The body of ``/info``."""
+        """Return the body of ``/info``."""
         return info_json(self.info, self.group_hash, BEACON_ID)
 
     def latest_round(self, now: int) -> int:
-        """The newest round that is due, 0 before genesis."""
+        """Return the newest round that is due, 0 before genesis."""
         return max((now - self.info.genesis_time) // self.info.period_seconds + 1, 0)
 
     def signature(self, number: int) -> bytes:
-        """The signature of a round, due or not: holding it back is the server's part."""
+        """Return the signature of a round, due or not: holding it back is the server's part."""
         return _signature(self.secret, number)
 
     def beacon_json(self, number: int) -> dict[str, object]:
-        """The body of ``/public/<round>``."""
+        """Return the body of ``/public/<round>``."""
         signature = self.signature(number)
         return {
             "round": number,
@@ -48,7 +48,7 @@ class LocalBeacon:
 
 
 def make_local_beacon(seed: bytes, *, genesis_time: int, period_seconds: int) -> LocalBeacon:
-    """The chain that this seed, genesis and period make."""
+    """Make the chain that this seed, genesis and period make."""
     if period_seconds < 1 or not seed:
         raise ValueError("a beacon needs a seed and a period of at least one second")
     number = int.from_bytes(hashlib.sha512(b"local beacon key" + seed).digest(), "big") % (_ORDER - 1) + 1

@@ -35,7 +35,7 @@ class BeaconServer(ThreadingHTTPServer):
 
 
 def answer(path: str, chain: LocalBeacon, clock: Clock) -> Answer:
-    """Status, JSON body and headers for a path."""
+    """Return status, JSON body and headers for a path."""
     if path == "/chains":
         return 200, [chain.info.chain_hash[2:]], {}
     found = _ROUTE.fullmatch(path)

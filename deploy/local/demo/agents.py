@@ -77,7 +77,7 @@ class AgentAtWork:
     echo: Callable[[str], None]
 
     async def call(self, tool: str, /, **arguments: object) -> dict[str, Any]:
-        """The structured result; ``ToolRefused`` with the server's words."""
+        """Return the structured result; ``ToolRefused`` with the server's words."""
         shown = ", ".join(f"{name}={_short(value)}" for name, value in arguments.items())
         self.echo(f"{self.name}> {tool}({shown})")
         result = await self.client.call_tool(tool, arguments)
@@ -122,7 +122,7 @@ async def _play(cast: Cast, verified: Verified, submission_seconds: int, judging
 
 
 def policy_text(role: str, hub: str, token: str, caps: AgentCaps) -> str:
-    """The policy of one role's agent on the local network."""
+    """Return the policy of one role's agent on the local network."""
     return _POLICY.format(
         chain_id=LOCAL_CHAIN_ID,
         hub=hub,
@@ -136,7 +136,9 @@ def policy_text(role: str, hub: str, token: str, caps: AgentCaps) -> str:
 
 
 def server_of(stack: Stack, role: str, home: Path, variables: Mapping[str, str], caps: AgentCaps) -> ServerOfAgent:
-    """How an agent's server is started, with ``variables`` for its environment; work dir and policy are in ``home``."""
+    """Return how an agent's server is started, with ``variables`` for its environment; work dir and policy are in
+    ``home``.
+    """
     work_dir, policy = home / "agent", home / "policy.toml"
     work_dir.mkdir(exist_ok=True)
     policy.write_text(policy_text(role, stack.hub.hub.address, stack.hub.token.address, caps))
@@ -203,7 +205,7 @@ async def _judge(cast: Cast, verified: Verified, guardians: list[AgentAtWork], b
 
 
 async def _names(agent: AgentAtWork, bounty_id: int) -> list[str]:
-    """The events of a bounty, in order, once its award is indexed."""
+    """Return the events of a bounty, in order, once its award is indexed."""
 
     async def read() -> dict[str, Any]:
         found, after = [], 0

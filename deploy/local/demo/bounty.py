@@ -49,17 +49,17 @@ class Cast:
     echo: Callable[[str], None] = lambda _: None
 
     def person(self, name: str) -> Person:
-        """``poster``, ``solver-1``, ``guardian-2`` and so on."""
+        """Return ``poster``, ``solver-1``, ``guardian-2`` and so on."""
         home = self.folder / name
         home.mkdir(parents=True, exist_ok=True)
         return Person(name, self.stack.environment(name), home, self.stack.runtime.family, self.echo)
 
     def address(self, name: str) -> str:
-        """Someone's account."""
+        """Return someone's account."""
         return self.stack.people.by_name()[name].address
 
     def chain_time(self) -> int:
-        """The newest block's time."""
+        """Return the newest block's time."""
         return self.stack.anvil.w3.eth.get_block("latest")["timestamp"]
 
     def wait_for(self, moment: int) -> None:
@@ -74,7 +74,9 @@ class Cast:
         return int(self.stack.hub.token.call("balanceOf", address))
 
     def fund(self, *, submission_seconds: int, judging_seconds: int, title: str = "", again: bool = True) -> Funded:
-        """The Poster publishes the example page and funds it; ``again``: beside open ones of the same file or title."""
+        """Publish the example page as the Poster, and fund it; ``again``: beside open ones of the same file or
+        title.
+        """
         poster = self.person("poster")
         deadline = self.chain_time() + submission_seconds
         page = challenge_page(
@@ -86,14 +88,14 @@ class Cast:
         return Funded(created.text("bounty_id"), created.text("spec_commitment"), deadline, int(view[4]), int(view[5]))
 
     def submit(self, bounty: Funded, solver: str, note: str = "") -> Submitted:
-        """A Solver seals the example work and records it."""
+        """Seal the example work as a Solver, and record it."""
         person = self.person(solver)
         directory = artifact(person.home / f"work-{bounty.bounty_id}", note=note)
         recorded = person.run("solver:submit", bounty.bounty_id, str(directory)).event("submit.submission_recorded")
         return Submitted(recorded.text("solver"), recorded.text("submission_commitment"), directory)
 
     def award(self, bounty: Funded, guardian: str, submitted: Submitted, reasons: str, *, opened: bool = True) -> Ran:
-        """A Guardian records an awarded Verdict, of work that it opened or not."""
+        """Record an awarded Verdict as a Guardian, of work that it opened or not."""
         consent = [] if opened else ["--unopened"]
         person = self.person(guardian)
         body = person.home / f"verdict-{bounty.bounty_id}.md"
@@ -103,18 +105,18 @@ class Cast:
         )
 
     def reject(self, bounty: Funded, guardian: str, reasons: str) -> Ran:
-        """A Guardian records a no_valid_submission Verdict of work that it did not open."""
+        """Record a no_valid_submission Verdict as a Guardian, of work that it did not open."""
         person = self.person(guardian)
         body = person.home / f"verdict-{bounty.bounty_id}.md"
         body.write_text(reasons, encoding="utf-8")
         return person.run("guardian:verdict", bounty.bounty_id, "no_valid_submission", "--unopened", str(body))
 
     def page_address(self, bounty: Funded) -> str:
-        """Where people look at a bounty."""
+        """Return where people look at a bounty."""
         return f"{self.stack.pages_url}/bounties/{bounty.bounty_id}"
 
     def page_shows(self, bounty: Funded, text: str) -> bool:
-        """Whether the bounty's page comes to show a text, and that its challenge was checked."""
+        """Return whether the bounty's page comes to show a text, and that its challenge was checked."""
         ends = time.monotonic() + PAGE_SECONDS
         while time.monotonic() < ends:
             self.stack.runtime.family.checkpoint()

@@ -9,7 +9,7 @@ EXAMPLES: Final = Path(__file__).parents[3] / "examples"
 
 
 def challenge_page(folder: Path, *, submission_deadline: int, judging_window_seconds: int, title: str = "") -> Path:
-    """The example page with a deadline of now: a page states its deadline as a moment."""
+    """Return the example page with a deadline of now: a page states its deadline as a moment."""
     page = (EXAMPLES / "bounty_challenge.md").read_text(encoding="utf-8")
     page = re.sub(r"(?m)^submission_deadline: \d+$", f"submission_deadline: {submission_deadline}", page)
     page = re.sub(r"(?m)^judging_window_seconds: \d+$", f"judging_window_seconds: {judging_window_seconds}", page)
@@ -22,7 +22,7 @@ def challenge_page(folder: Path, *, submission_deadline: int, judging_window_sec
 
 
 def artifact(folder: Path, *, note: str = "") -> Path:
-    """The example work, copied; ``note`` makes one Solver's differ from another's."""
+    """Return the example work, copied; ``note`` makes one Solver's differ from another's."""
     target = folder / "artifact"
     shutil.copytree(EXAMPLES / "artifact", target)
     if note:
@@ -32,7 +32,7 @@ def artifact(folder: Path, *, note: str = "") -> Path:
 
 
 def same_files(left: Path, right: Path) -> bool:
-    """Whether both directories hold the same files with the same bytes."""
+    """Return whether both directories hold the same files with the same bytes."""
     return _contents(left) == _contents(right)
 
 

@@ -29,7 +29,7 @@ class PrintedLine:
     fields: Mapping[str, object]
 
     def text(self, name: str) -> str:
-        """A field that must be text."""
+        """Return a field that must be text."""
         value = self.fields[name]
         if not isinstance(value, str):
             raise TypeError(f"{self.name}.{name} is not text")
@@ -49,7 +49,7 @@ class Ran:
     words: str
 
     def event(self, name: str) -> PrintedLine:
-        """The one event of that name."""
+        """Return the one event of that name."""
         found = [event for event in self.events if event.name == name]
         if len(found) != 1:
             raise UnexpectedEnd(f"expected one {name}, got {[event.name for event in self.events]}\n{self.words}")
@@ -89,7 +89,7 @@ class Person:
         return ran
 
     def _finish(self, arguments: Sequence[str], redirections: Mapping[str, str]) -> int:
-        """The exit code of the command, its three streams redirected to files as a shell does it."""
+        """Return the exit code of the command, its three streams redirected to files as a shell does it."""
         script = 'exec "$0" "$@" <"$IN" >"$OUT" 2>"$ERR"'
         command = ["/bin/sh", "-c", script, *arguments]
         child = self.family.spawn(
@@ -107,7 +107,7 @@ class Person:
             self.family.end([child], kill=True)
 
     def variables(self) -> dict[str, str]:
-        """The whole environment of a command: this role's values, a path and a home, nothing of the caller's."""
+        """Return the whole environment of a command: this role's values, a path and a home, nothing of the caller's."""
         home = {"HOME": str(self.home), "XDG_STATE_HOME": str(self.home / "state")}
         return {"PATH": os.environ.get("PATH", os.defpath), **home, **self.environment}
 

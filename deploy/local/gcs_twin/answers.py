@@ -12,25 +12,25 @@ class ErrorAnswer(Exception):
         self.status, self.code, self.message = status, code, message
 
     def as_xml(self) -> bytes:
-        """The XML interface's form."""
+        """Return the XML interface's form."""
         content = f"<Code>{escape(self.code)}</Code><Message>{escape(self.message)}</Message>"
         return f"<?xml version='1.0' encoding='UTF-8'?><Error>{content}</Error>".encode()
 
     def as_oauth(self) -> bytes:
-        """The token endpoint's form."""
+        """Return the token endpoint's form."""
         return json.dumps({"error": self.code, "error_description": self.message}).encode()
 
     def as_json(self) -> bytes:
-        """The JSON interface's form."""
+        """Return the JSON interface's form."""
         errors = [{"domain": "global", "reason": self.code, "message": self.message}]
         return json.dumps({"error": {"code": self.status, "message": self.message, "errors": errors}}).encode()
 
 
 def not_found() -> ErrorAnswer:
-    """Nothing there, or not in that generation."""
+    """Return the error for an object that is not there, or not in that generation."""
     return ErrorAnswer(404, "NoSuchKey", "The specified key does not exist.")
 
 
 def precondition_failed() -> ErrorAnswer:
-    """The generation is not the one the request insists on."""
+    """Return the error for another generation than the request insists on."""
     return ErrorAnswer(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold.")

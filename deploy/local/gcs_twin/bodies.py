@@ -38,7 +38,9 @@ class Body:
         return low, high
 
     def chunks(self, limits: tuple[int, int] | None = None) -> Iterator[bytes]:
-        """The bytes; one that turns out shorter or longer than ``limits`` is refused before its last chunk counts."""
+        """Yield the bytes; one that turns out shorter or longer than ``limits`` is refused before its last chunk
+        counts.
+        """
         total = 0
         for chunk in self._framed() if self._chunked else self._counted(self.length or 0):
             total += len(chunk)
@@ -77,7 +79,7 @@ def check_size(size: int, limits: tuple[int, int]) -> None:
 
 
 def byte_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """The first and last byte that a Range header requests; None for the whole object; ``ErrorAnswer`` 416."""
+    """Return the first and last byte that a Range header requests; None for the whole object; ``ErrorAnswer`` 416."""
     found = _RANGE.fullmatch(header.strip()) if header else None
     if found is None or not (found[1] or found[2]):
         return None

@@ -20,16 +20,16 @@ class CorsRule:
     max_age: int
 
     def fits(self, origin: str, method: str) -> bool:
-        """Whether a page of this origin may use this method."""
+        """Return whether a page of this origin may use this method."""
         return bool({origin, "*"} & self.origins) and method in self.methods
 
     def allows(self, names: str) -> bool:
-        """Whether it may send all these headers, as ``Access-Control-Request-Headers`` lists them."""
+        """Return whether it may send all these headers, as ``Access-Control-Request-Headers`` lists them."""
         wanted = {name.strip().lower() for name in names.split(",") if name.strip()}
         return wanted <= {name.lower() for name in self.headers}
 
     def answer(self, origin: str) -> dict[str, str]:
-        """Headers with which a browser shows the answer to the page."""
+        """Return headers with which a browser shows the answer to the page."""
         return {
             "Access-Control-Allow-Origin": "*" if "*" in self.origins else origin,
             "Access-Control-Expose-Headers": ", ".join(self.headers),
@@ -37,7 +37,7 @@ class CorsRule:
         }
 
     def preflight(self, origin: str) -> dict[str, str]:
-        """Headers with which a browser sends the request at all."""
+        """Return headers with which a browser sends the request at all."""
         return {
             "Access-Control-Allow-Origin": "*" if "*" in self.origins else origin,
             "Access-Control-Allow-Methods": ", ".join(sorted(self.methods)),
@@ -48,7 +48,7 @@ class CorsRule:
 
 
 def parse_rules(text: str) -> tuple[CorsRule, ...]:
-    """The rules of a file as ``gcloud storage buckets update --cors-file`` takes it; raises ``ValueError``."""
+    """Parse the rules of a file as ``gcloud storage buckets update --cors-file`` takes it; raises ``ValueError``."""
     try:
         return tuple(
             CorsRule(
@@ -72,7 +72,7 @@ def answer_headers(rules: tuple[CorsRule, ...], method: str, names: Mapping[str,
 
 
 def preflight_headers(rules: tuple[CorsRule, ...], names: Mapping[str, str]) -> dict[str, str]:
-    """For the answer to a preflight; none where the browser must not go on."""
+    """For the answer to a preflight; none if the browser must not go on."""
     origin, method = names.get("origin", ""), names.get("access-control-request-method", "")
     asked = names.get("access-control-request-headers", "")
     return next((rule.preflight(origin) for rule in rules if rule.fits(origin, method) and rule.allows(asked)), {})

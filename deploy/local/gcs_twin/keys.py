@@ -47,7 +47,7 @@ def make_service_account(directory: Path, token_uri: str) -> tuple[Path, Path]:
 
 
 def read_account(path: Path) -> Account:
-    """The public half from either file; ``ValueError`` for anything else."""
+    """Read the public half from either file; ``ValueError`` for anything else."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if "public_key" in content:

@@ -60,7 +60,7 @@ class Objects:
         self._last = 0
 
     def find(self, bucket: str, name: str, generation: int | None = None) -> Stored:
-        """The live object; ``ErrorAnswer`` 404 where there is none or it has another generation."""
+        """Return the live object; ``ErrorAnswer`` 404 if there is none or it has another generation."""
         try:
             facts = Stored(**json.loads((self._facts / _key(bucket, name)).read_text(encoding="utf-8")))
         except FileNotFoundError:
@@ -70,7 +70,7 @@ class Objects:
         return facts
 
     def open(self, facts: Stored) -> BinaryIO:
-        """The bytes of a found object; ``ErrorAnswer`` 404 when it was replaced meanwhile."""
+        """Return the bytes of a found object; ``ErrorAnswer`` 404 when it was replaced meanwhile."""
         try:
             return self._path(facts).open("rb")
         except FileNotFoundError:
@@ -113,7 +113,7 @@ class Objects:
             self._path(facts).unlink(missing_ok=True)
 
     def list(self, bucket: str, prefix: str) -> Iterator[Stored]:
-        """The live objects of a bucket whose name starts with ``prefix``, by name."""
+        """Return the live objects of a bucket whose name starts with ``prefix``, by name."""
         known = []
         for path in self._facts.iterdir():
             try:

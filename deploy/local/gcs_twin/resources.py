@@ -9,7 +9,7 @@ JSON_PATH: Final = "/storage/v1/b/"
 
 
 def facts_headers(facts: Stored) -> dict[str, str]:
-    """The headers of an object in the XML interface and of every download."""
+    """Return the headers of an object in the XML interface and of every download."""
     return {
         "ETag": f'"{facts.generation}"',
         "x-goog-generation": str(facts.generation),
@@ -22,7 +22,7 @@ def facts_headers(facts: Stored) -> dict[str, str]:
 
 
 def resource(facts: Stored) -> dict[str, object]:
-    """The object resource of the JSON interface."""
+    """Return the object resource of the JSON interface."""
     path = f"{JSON_PATH}{facts.bucket}/o/{quote(facts.name, safe='')}"
     value: dict[str, object] = {
         "kind": "storage#object",

@@ -43,7 +43,7 @@ class Twin:
 
 
 def make_server(host: str, port: int, twin: Twin) -> ThreadingHTTPServer:
-    """A server that is bound and not yet serving; port 0 chooses one."""
+    """Make a server that is bound and not yet serving; port 0 chooses one."""
 
     class Bound(Handler):
         pass
@@ -164,7 +164,7 @@ class Handler(BaseHTTPRequestHandler):
             raise ErrorAnswer(405, "MethodNotAllowed", "This storage does not have this method here.")
 
     def _verified(self) -> dict[str, str]:
-        """The query of a signed URL; one signed for GET serves HEAD too."""
+        """Return the query of a signed URL; one signed for GET serves HEAD too."""
         method = "GET" if self.command == "HEAD" else self.command
         return verify(SignedRequest(method, self._path, self._query, self._names), self.twin.account, self.twin.now)
 

@@ -38,7 +38,7 @@ class SignedRequest:
 
 
 def query_pairs(query: str) -> list[tuple[str, str]]:
-    """The decoded name and value of each parameter, in order."""
+    """Return the decoded name and value of each parameter, in order."""
     pairs = (piece.partition("=") for piece in query.split("&") if piece)
     return [(_decoded(name), _decoded(value)) for name, _, value in pairs]
 

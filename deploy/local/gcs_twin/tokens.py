@@ -31,7 +31,7 @@ class Tokens:
         self._lock = Lock()
 
     def exchange(self, form: bytes) -> dict[str, str | int]:
-        """The token endpoint: a form with grant_type and assertion."""
+        """Exchange a form with grant_type and assertion for a token."""
         fields = parse_qs(form.decode("ascii", "replace"))
         if fields.get("grant_type") != [GRANT] or len(fields.get("assertion", [])) != 1:
             raise ErrorAnswer(400, "unsupported_grant_type", "The grant is a JWT bearer assertion.")

@@ -21,7 +21,7 @@ _POLL_SECONDS: Final = 0.1
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     interrupts = Interrupts()
     parser = argparse.ArgumentParser(prog="python -m local_stack", description="The local stack.")
     commands = parser.add_subparsers(dest="command", required=True)

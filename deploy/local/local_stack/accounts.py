@@ -56,11 +56,13 @@ class People:
     guardians: tuple[RoleAccount, ...]
 
     def everyone(self) -> tuple[RoleAccount, ...]:
-        """All, in the order in which they are listed."""
+        """Return everyone, in the order in which they are listed."""
         return (self.poster, *self.solvers, *self.guardians, self.owner, self.fee_recipient, self.settler)
 
     def variables(self) -> dict[str, str]:
-        """Everyone's keys in one environment: the first of a kind under its plain names, the others with a number."""
+        """Return everyone's keys in one environment: the first of a kind under its plain names, the others with a
+        number.
+        """
         values: dict[str, str] = {}
         for person in self.everyone():
             suffix = "" if person.number in {None, 1} else f"_{person.number}"
@@ -68,12 +70,12 @@ class People:
         return {**values, CLAIMANT_KEY: self.solvers[0].wallet.private_key}
 
     def by_name(self) -> dict[str, RoleAccount]:
-        """``poster``, ``solver-1``, ``guardian-1``, ``owner``, ``fee-recipient``, ``settler`` and so on."""
+        """Return ``poster``, ``solver-1``, ``guardian-1``, ``owner``, ``fee-recipient``, ``settler`` and so on."""
         return {person.name: person for person in self.everyone()}
 
 
 def make_people(*, solvers: int, guardians: int) -> People:
-    """New keys for everyone."""
+    """Make new keys for everyone."""
     return People(
         owner=RoleAccount("owner"),
         fee_recipient=RoleAccount("fee-recipient"),

@@ -99,7 +99,7 @@ class AnvilServer(HttpServer):
             yield
 
     def missing_blocks(self, first: int = 0) -> list[int]:
-        """The numbers from ``first`` to the newest for which the node has no block: none, where it is sound."""
+        """Return the numbers from ``first`` to the newest for which the node has no block: none, where it is sound."""
         newest = block_number(self.rpc.call("eth_blockNumber"))
         numbers = range(first, newest + 1)
         return [each for each in numbers if self.rpc.call("eth_getBlockByNumber", hex(each), False) is None]

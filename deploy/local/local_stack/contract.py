@@ -81,7 +81,7 @@ class Wallet:
         return tx_hash
 
     def next_contract(self, w3: Web3) -> str:
-        """The address of the contract that this wallet's next transaction would create."""
+        """Return the address of the contract that this wallet's next transaction would create."""
         return get_create_address(self._account.address, Nonce(self._next_nonce(w3))).lower()
 
     def forget_nonce(self) -> None:
@@ -108,7 +108,7 @@ class Contract:
         return function_abi_to_4byte_selector(entry) + self.w3.codec.encode(get_abi_input_types(entry), arguments)
 
     def call(self, name: str, *arguments: object) -> Any:
-        """The decoded answer of a view: one value as itself, several as a tuple."""
+        """Return the decoded answer of a view: one value as itself, several as a tuple."""
         answer = self.w3.eth.call({"to": Web3.to_checksum_address(self.address), "data": self.encode(name, *arguments)})
         values = self.w3.codec.decode(get_abi_output_types(self._function(name, len(arguments))), answer)
         return values[0] if len(values) == 1 else values
@@ -174,7 +174,7 @@ def wait_for(
 
 
 def _reason(w3: Web3, receipt: TxReceipt, abi: Sequence[Mapping[str, Any]]) -> str:
-    """The contract's own error, found by repeating the call on the block."""
+    """Return the contract's own error, found by repeating the call on the block."""
     transaction = w3.eth.get_transaction(receipt["transactionHash"])
     call: TxParams = {"from": transaction["from"], "data": transaction["input"]}
     if transaction.get("to") is not None:

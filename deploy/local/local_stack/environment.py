@@ -27,11 +27,11 @@ class EnvironmentFiles:
         self._lock = lock
 
     def paths(self) -> tuple[Path, ...]:
-        """Everything this stack may leave in the folder if it is killed."""
+        """Return everything this stack may leave in the folder if it is killed."""
         return self.path, self.folder, _lock_path(self.path)
 
     def role_path(self, role: str) -> Path:
-        """The file of one role."""
+        """Return the file of one role."""
         return self.folder / f"{role}.env"
 
     def write(self, everybody: Mapping[str, str], roles: Mapping[str, Mapping[str, str]]) -> None:
@@ -62,7 +62,7 @@ def claim_files(path: Path, *, exactly: bool) -> EnvironmentFiles:
 
 
 def render(values: Mapping[str, str]) -> str:
-    """The content of an environment file."""
+    """Return the content of an environment file."""
     lines = []
     for name, value in values.items():
         if _FORBIDDEN & set(value):

@@ -45,7 +45,7 @@ class RunningProcess:
             self.child.rule = _RULE
 
     def is_ready(self) -> bool:
-        """Whether ``/readyz`` answers 200 now, and the public port answers at all."""
+        """Return whether ``/readyz`` answers 200 now, and the public port answers at all."""
         if self.port is not None and _status(self.port, "/healthz") is None:
             return False
         return _status(self.internal_port, "/readyz") == http.client.OK
@@ -67,14 +67,16 @@ class RunningProcess:
         self.wait_ready()
 
     def variables(self) -> dict[str, str]:
-        """The environment with which an operator's command sees what this process sees; secrets stay in their files."""
+        """Return the environment with which an operator's command sees what this process sees; secrets stay in their
+        files.
+        """
         own = {"SERVICE_PORT", "SERVICE_INTERNAL_PORT", "SERVICE_HOST", "SERVICE_INTERNAL_HOST"}
         return {
             name: value for name, value in self.environment.items() if name.startswith("SERVICE_") and name not in own
         }
 
     def addresses(self) -> dict[str, str]:
-        """Where it listens."""
+        """Return where it listens."""
         addresses = {"internal": f"http://{HOST}:{self.internal_port}"}
         return addresses if self.port is None else {"url": f"http://{HOST}:{self.port}", **addresses}
 
@@ -102,13 +104,13 @@ class Launcher:
         self._secrets = runtime.directory(f"secrets{name}")
 
     def port(self, name: str) -> int:
-        """The public port of a process, the same at each call."""
+        """Return the public port of a process, the same at each call."""
         if name not in self._ports:
             self._ports[name] = self.runtime.port()
         return self._ports[name]
 
     def environment(self, process: ServiceProcess, port: int | None, internal_port: int) -> dict[str, str]:
-        """All variables of a process."""
+        """Return all variables of a process."""
         home = self._home / process.name
         home.mkdir(mode=0o700)
         values = {

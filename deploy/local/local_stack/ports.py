@@ -54,7 +54,7 @@ def _claimed(port: int) -> socket.socket | None:
 
 
 def _ephemeral_start() -> int:
-    """Where the range of outgoing ports starts; a range that leaves no ports below is used itself."""
+    """Return where the range of outgoing ports starts; a range that leaves no ports below is used itself."""
     try:
         start = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     except (OSError, ValueError, IndexError):

@@ -54,7 +54,7 @@ class PostgresServer(LocalServer):
         self._programs, self._password = programs, password
 
     def url(self, database: str = "postgres", *, user: str = SUPERUSER, password: str | None = None) -> str:
-        """``postgresql://user:password@127.0.0.1:port/database``; without ``user``, the superuser's."""
+        """Return ``postgresql://user:password@127.0.0.1:port/database``; without ``user``, the superuser's."""
         secret = self._password if password is None else password
         return f"postgresql://{quote(user, safe='')}:{quote(secret, safe='')}@{HOST}:{self.port}/{quote(database)}"
 
@@ -131,7 +131,7 @@ class PostgresServer(LocalServer):
             raise StackError("the standby was not promoted in time")
 
     def value(self, query: LiteralString, *values: object) -> object:
-        """The first value of a query's first row, as the superuser."""
+        """Return the first value of a query's first row, as the superuser."""
         with psycopg.connect(self.url(), autocommit=True, connect_timeout=10) as connection:
             row = connection.execute(query, values).fetchone()
         return None if row is None else row[0]
@@ -197,7 +197,7 @@ def _configure(path: Path, durable: bool, user: User | None) -> None:
 
 
 def installed_programs() -> Path:
-    """The folder of the server's own programs, ``pg_dump`` and ``pg_restore`` among them."""
+    """Return the folder of the server's own programs, ``pg_dump`` and ``pg_restore`` among them."""
     return _installation() / "bin"
 
 

@@ -68,7 +68,7 @@ class StopRule:
 
 
 def unprivileged_user() -> User | None:
-    """``nobody`` when this process is root, else None: servers that refuse root then need no other user."""
+    """Return ``nobody`` when this process is root, else None: servers that refuse root then need no other user."""
     if os.geteuid() != 0:
         return None
     try:
@@ -102,7 +102,7 @@ class Child:
         return self._process.wait()
 
     def tail(self, lines: int = TAIL_LINES) -> list[str]:
-        """The last lines of its log."""
+        """Return the last lines of its log."""
         try:
             with self.log_path.open("rb") as log:
                 log.seek(max(0, log.seek(0, os.SEEK_END) - 16_384))
@@ -197,7 +197,7 @@ class Family:
             pause = min(pause * 1.5, 0.05)
 
     def dead(self) -> Child | None:
-        """The first child that has ended although nobody stopped it."""
+        """Return the first child that has ended although nobody stopped it."""
         return next((child for child in self._children if child.exit_status() is not None), None)
 
     def check(self) -> None:
@@ -237,7 +237,7 @@ class Family:
             self._sentinel = None
 
     def members(self) -> list[int]:
-        """Every living process of every child's session, for tests and messages."""
+        """Return every living process of every child's session, for tests and messages."""
         return session_members(child.pid for child in self._children)
 
     def remove_after_death(self, path: Path) -> None:
@@ -286,7 +286,7 @@ def _popen(
 
 
 def _start_sentinel(label: str) -> subprocess.Popen[bytes]:
-    """``label`` is only for who reads the list of processes."""
+    """Start the sentinel; ``label`` is only for readers of the list of processes."""
     return subprocess.Popen(
         [sys.executable, "-I", "-S", str(Path(__file__).with_name("sentinel.py")), str(os.getpid()), label],
         stdin=subprocess.PIPE,
@@ -307,14 +307,16 @@ def signal_when_parent_ends(number: int) -> None:
 
 
 def describe(status: int | None) -> str:
-    """An exit status as text."""
+    """Return an exit status as text."""
     if status is not None and status < 0:
         return f"signal {signal.Signals(-status).name}"
     return f"exit status {status}"
 
 
 def minimal_environment(home: Path) -> dict[str, str]:
-    """The environment of a server, with nothing of the caller's: no secrets, no settings of the person's home."""
+    """Return the environment of a server, with nothing of the caller's: no secrets, no settings of the
+    person's home.
+    """
     path = os.environ.get("PATH", "/usr/bin:/bin")
     return {"PATH": path, "HOME": str(home), "TMPDIR": str(home), "LANG": "C", "LC_ALL": "C", "TZ": "UTC"}
 
@@ -330,7 +332,7 @@ def _signals_held() -> Iterator[set[signal.Signals]]:
 
 
 def _prepare(death_signal: int, mask: set[signal.Signals]) -> Callable[[], None]:
-    """The child's code before exec. CPython calls it after it changed the user, which would clear the signal."""
+    """Return the child's code before exec. CPython calls it after it changed the user, which would clear the signal."""
     owner, bound = os.getpid(), threading.current_thread() is threading.main_thread()
 
     def prepare() -> None:

@@ -45,7 +45,7 @@ class Runtime:
         self._ports: list[PortClaim] = []
 
     def directory(self, name: str, *, user: User | None = None) -> Path:
-        """A new directory of mode 0700 below this runtime, owned by ``user`` where one is given."""
+        """Return a new directory of mode 0700 below this runtime, owned by ``user`` where one is given."""
         path = self.path / name
         path.mkdir(mode=0o700)
         if user is not None:
@@ -53,7 +53,7 @@ class Runtime:
         return path
 
     def secret(self, name: str, value: str, *, user: User | None = None) -> Path:
-        """A new file of mode 0600 with ``value``, owned by ``user`` where one is given."""
+        """Return a new file of mode 0600 with ``value``, owned by ``user`` where one is given."""
         path = self.path / name
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -63,7 +63,7 @@ class Runtime:
         return path
 
     def port(self) -> int:
-        """A free port, this runtime's until it stops."""
+        """Return a free port, this runtime's until it stops."""
         self._ports.append(claim_port())
         return self._ports[-1].port
 
@@ -117,13 +117,13 @@ def shared_or_own(runtime: Runtime | None) -> Iterator[Runtime]:
 
 
 def lost_port(child: Child) -> bool:
-    """Whether a child that ended reports that another program holds its port."""
+    """Return whether a child that ended reports that another program holds its port."""
     text = "\n".join(child.tail(50)).lower()
     return child.exit_status() is not None and any(sign in text for sign in _PORT_TAKEN)
 
 
 def temporary_base() -> Path:
-    """The temporary directory; as root the first that the unprivileged user can reach and run programs from."""
+    """Return the temporary directory; as root the first that the unprivileged user can reach and run programs from."""
     candidates = [Path(tempfile.gettempdir()).resolve(), *_OTHERS]
     if unprivileged_user() is None:
         return candidates[0]

@@ -21,7 +21,7 @@ GIVE_UP_SECONDS = 10.0
 
 
 def session_members(sessions: Iterable[int]) -> list[int]:
-    """The living processes (zombies aside) whose session is one of ``sessions``."""
+    """Return the living processes (zombies aside) whose session is one of ``sessions``."""
     wanted, found = set(sessions), []
     for entry in Path("/proc").iterdir() if wanted else ():
         if not entry.name.isdigit():

@@ -61,11 +61,11 @@ class LocalServer(ABC):
 
     @abstractmethod
     def _command(self, port: int) -> Sequence[str | Path]:
-        """The command to run, made ready for this port."""
+        """Return the command to run, made ready for this port."""
 
     @abstractmethod
     def _answers(self, port: int) -> bool:
-        """Whether it serves on this port by now."""
+        """Return whether it serves on this port by now."""
 
 
 class HttpServer(LocalServer):

@@ -79,11 +79,11 @@ class Stack:
         return self.common["SERVICE_API_BASE_URL"]
 
     def environment(self, role: str) -> dict[str, str]:
-        """The environment of ``service-cli`` as this role: the common values and only that role's keys."""
+        """Return the environment of ``service-cli`` as this role: the common values and only that role's keys."""
         return {**self.common, **self.people.by_name()[role].variables()}
 
     def all_variables(self) -> dict[str, str]:
-        """The common values and everyone's keys; see ``People.variables`` for the names."""
+        """Return the common values and everyone's keys; see ``People.variables`` for the names."""
         return {**self.common, **self.people.variables()}
 
     def check(self) -> None:
@@ -103,7 +103,7 @@ class Stack:
             yield
 
     def ready_event(self) -> dict[str, object]:
-        """The line that shows a program where everything is; no secrets."""
+        """Return the line that shows a program where everything is; no secrets."""
         return {
             "event": "stack.ready",
             "env_file": str(self.files.path) if self.files else None,
@@ -204,7 +204,8 @@ def _bring_up(
 
 
 def deploy_beside(first: Stack, settings: StackSettings) -> Stack:
-    """A second deployment on the servers of the first: its own Hub of the same token and people, database and queues.
+    """Deploy a second time on the servers of the first: its own Hub of the same token and people, database and
+    queues.
 
     It ends with the first. The bucket is the same, since locators name the Hub; Redis is another number of the same.
     """
@@ -288,7 +289,7 @@ def _deployed(
 def _common(
     settings: StackSettings, hub: LocalHub, chain: anvil.AnvilServer, drand: beacon.RunningBeacon, api_port: int
 ) -> dict[str, str]:
-    """The client's variables of the specification, and those that the local network needs beside them."""
+    """Return the client's variables of the specification, and those that the local network needs beside them."""
     api = f"http://{HOST}:{api_port}"
     return {
         "SERVICE_CHAIN_ID": str(chain.chain_id),

@@ -67,12 +67,14 @@ def ensure_npm_package(folder: Path, *, checkpoint: Callable[[], None] = lambda:
 
 
 def ensure_anvil(*, checkpoint: Callable[[], None] = lambda: None) -> Path:
-    """The native anvil program, installed from ``deploy/local/package-lock.json`` where it is not there yet."""
+    """Return the native anvil program, installed first from ``deploy/local/package-lock.json`` if need be."""
     return native_program(ensure_npm_package(LOCAL, checkpoint=checkpoint), "anvil")
 
 
 def native_program(modules: Path, name: str) -> Path:
-    """The native program of a foundry package; its JavaScript launcher is avoided because it swallows exit codes."""
+    """Return the native program of a foundry package; its JavaScript launcher is avoided because it swallows exit
+    codes.
+    """
     machine = _MACHINES.get(platform.machine().lower(), platform.machine())
     package = f"@foundry-rs/{name}-{platform.system().lower()}-{machine}"
     path = modules / package / "bin" / name
@@ -83,7 +85,7 @@ def native_program(modules: Path, name: str) -> Path:
 
 
 def find_npm() -> list[str]:
-    """The command that runs npm: the system's where it works, else the wheel's with the wheel's node."""
+    """Return the command that runs npm: the system's where it works, else the wheel's with the wheel's node."""
     system = shutil.which("npm")
     if system is not None and _npm_version([system]) >= _OLDEST_NPM:
         return [system]
@@ -119,8 +121,9 @@ def _install(folder: Path, draft: Path, checkpoint: Callable[[], None]) -> None:
 
 
 def _environment(npm: Sequence[str]) -> dict[str, str]:
-    """The caller's environment, this npm's node first on PATH, and the system's certificates for Node, which has only
-    its own list: a network with a certificate authority of its own would look like an outage."""
+    """Return the caller's environment, this npm's node first on PATH, and the system's certificates for Node, which has
+    only its own list: a network with a certificate authority of its own would look like an outage.
+    """
     environment = dict(os.environ)
     environment["PATH"] = f"{Path(npm[0]).parent}{os.pathsep}{environment.get('PATH', '')}"
     stores = (environment.get("SSL_CERT_FILE"), ssl.get_default_verify_paths().cafile, *_CERTIFICATES)
@@ -129,7 +132,7 @@ def _environment(npm: Sequence[str]) -> dict[str, str]:
 
 
 def _explanation(output: str, folder: Path) -> str:
-    """One line for a person: which package of which folder could not be had, and npm's own reason."""
+    """Return one line for a person: which package of which folder could not be had, and npm's own reason."""
     if found := _ADDRESS.search(output):
         package = unquote(found.group(1)).partition("/-/")[0]
         package = "/".join(package.split("/")[-2 if "@" in package else -1 :])
@@ -171,7 +174,7 @@ def _locked(path: Path, checkpoint: Callable[[], None]) -> Iterator[None]:
 
 
 def main() -> int:
-    """The command line: install one folder's packages."""
+    """Install one folder's packages, from the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m local_stack.toolbox", description="Install a folder's npm packages."
     )

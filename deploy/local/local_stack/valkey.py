@@ -26,7 +26,7 @@ class ValkeyServer(LocalServer):
         self._password = secrets.token_urlsafe(24)
 
     def url(self, database: int = 0) -> str:
-        """``redis://:password@127.0.0.1:port/database``."""
+        """Return ``redis://:password@127.0.0.1:port/database``."""
         return f"redis://:{self._password}@{HOST}:{self.port}/{database}"
 
     def restart(self, *, empty: bool = False) -> None:

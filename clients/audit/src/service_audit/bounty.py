@@ -115,7 +115,7 @@ def _check_verdict(reading: AnswerCheck, path: str, bounty: Bounty, log: HubLog,
 
 
 def _frontmatter_or_none(text: str) -> dict[str, object] | None:
-    """Return the frontmatter of a page; None where it has none: a Poster commits to any bytes it likes."""
+    """Return the frontmatter of a page; None if it has none: a Poster commits to any bytes it likes."""
     try:
         return frontmatter(text)
     except ValueError:

@@ -114,7 +114,7 @@ class Chain:
         self.head = self.finalized = NO_BLOCK
 
     def _read(self, begin: int, end: int) -> list[HubLog] | None:
-        """Return the Hub's logs of these blocks; None where they are of blocks that the chain does not have now."""
+        """Return the Hub's logs of these blocks; None if they are of blocks that the chain does not have now."""
         self._blocks = {}
         found, waiting = list[HubLog](), list[Mapping[str, Any]]()
         for part in self.node.logs(begin, end, self.hub):
@@ -129,7 +129,7 @@ class Chain:
         return None if timed is None else found + timed
 
     def _timed(self, logs: Sequence[Mapping[str, Any]]) -> list[HubLog] | None:
-        """Return logs decoded, with the times of their blocks' headers; None where the chain has other blocks now."""
+        """Return logs decoded, with the times of their blocks' headers; None if the chain has other blocks now."""
         with readable("a log of the Hub"):
             places = [place_of(log) for log in logs]
             blocks = self.blocks({place.block_number for place in places})

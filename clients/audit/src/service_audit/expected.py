@@ -109,7 +109,7 @@ def submissions(bounty: Bounty) -> list[Json]:
 
 
 def verdict_fields(log: HubLog) -> Json:
-    """Return a Verdict as answers have it: null where a no_valid_submission names nothing."""
+    """Return a Verdict as answers have it: null if a no_valid_submission names nothing."""
     kind, solver, submission = choice_of(log)
     return {
         "kind": OUTCOMES.get(kind),

@@ -136,7 +136,7 @@ class Report:
         )
 
     def exit_code(self) -> int:
-        """Return 0 for no difference, 1 for one, 2 where something could not be read and nothing else differs."""
+        """Return 0 for no difference, 1 for one, 2 if something could not be read and nothing else differs."""
         if self.count > self.unread:
             return 1
         return 2 if self.unread else 0

@@ -233,7 +233,7 @@ class World:
     compared: Counter[str] = field(default_factory=Counter)
     """How often each requirement was looked at."""
     _own: set[int] | None = None
-    """In a fork the bounties that are its own copies; None where all are."""
+    """In a fork the bounties that are its own copies; None if all are."""
 
     def fork(self) -> "World":
         """Return a world that goes on from this one."""
