@@ -2,8 +2,7 @@
 
 All timeouts are short, so that a stuck database makes errors and not a stuck service, also a database that keeps its
 connections and never answers; only a job that works through whole tables has none. Library errors leave this package as
-``DatabaseUnavailable`` without their text, which the log has; no error has the values of a statement or a row. A
-transaction is one span, without its statements.
+``DatabaseUnavailable`` without their text, which the log has; no error has the values of a statement or a row.
 """
 
 import time
