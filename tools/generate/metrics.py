@@ -6,8 +6,9 @@ each metric, so that none is there that nobody can look at.
 
 import ast
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Final
 
@@ -48,14 +49,21 @@ class DescribedMetric:
         return self.name + (self.ends[0] if self.ends == ("_total",) else "")
 
 
-def makers() -> Iterator[tuple[str, ast.Call, str]]:
-    """Yield each call that makes a metric, and the module that it is in."""
-    for folder in ("libs", "services"):
-        for file in sorted((TOP / folder).glob("*/src/**/*.py")):
-            path = file.relative_to(TOP).with_suffix("").parts
-            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in MAKERS:
-                    yield node.func.id, node, ".".join(path[path.index("src") + 1 :])
+@cache
+def makers() -> tuple[tuple[str, ast.Call, str], ...]:
+    """Return each call that makes a metric, and the module that it is in."""
+    found: list[tuple[str, ast.Call, str]] = []
+    for file in sorted(each for folder in ("libs", "services") for each in (TOP / folder).glob("*/src/**/*.py")):
+        text = file.read_text(encoding="utf-8")
+        if not any(f"{maker}(" in text for maker in MAKERS):
+            continue
+        path = file.relative_to(TOP).with_suffix("").parts
+        module = ".".join(path[path.index("src") + 1 :])
+        calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
+        found += (
+            (call.func.id, call, module) for call in calls if isinstance(call.func, ast.Name) and call.func.id in MAKERS
+        )
+    return tuple(found)
 
 
 def counters() -> Mapping[str, Counter]:
