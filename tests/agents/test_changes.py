@@ -24,17 +24,6 @@ from service_mcp.work_dir import WorkDir
 from tests.agents.conftest import MakeScene, Refused, Scene, policy_for
 from tests.cli.scenes import Case, Stage, claim, fund, judge, seal
 
-Change = Callable[[Scene], None]
-
-
-def write(name: str, text: str) -> Change:
-    def change(scene: Scene) -> None:
-        path = scene.case.home.home / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-
-    return change
-
 
 def _kept(scene: Scene, plan_id: str) -> Path:
     return Path(scene.case.home.home / f"state/service-cli/mcp/plans/{plan_id}.json")

@@ -72,10 +72,3 @@ def spawn(shell: Terminal, *arguments: str, **more: str) -> subprocess.Popen[byt
     return subprocess.Popen(
         [CLIENT, *arguments], cwd=shell.home, env=shell.variables(**more), stdin=pipe, stdout=pipe, stderr=pipe
     )
-
-
-def ran(shell: Terminal, *arguments: str, stdin: bytes = b"", **more: str) -> tuple[int, bytes, bytes]:
-    """Run a command as a process: exit code, stdout, stderr."""
-    with spawn(shell, *arguments, **more) as process:
-        out, words = process.communicate(stdin, timeout=60)
-        return process.returncode, out, words

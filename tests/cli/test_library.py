@@ -65,16 +65,6 @@ def test_wallets_request_binds_the_body(ledger: Ledger) -> None:
         verified(ledger, headers, "POST", b"{ }")
 
 
-def forms(key: bytes) -> list[Any]:
-    from eth_keys.datatypes import PrivateKey
-
-    hexadecimal = key.hex()
-    return [
-        key, bytearray(key), hexadecimal, f"0x{hexadecimal}", f" 0x{hexadecimal.upper()}\n", int.from_bytes(key, "big"),
-        Account.from_key(key), PrivateKey(key),
-    ]  # fmt: skip
-
-
 KEY = b"\x01" * 32
 
 

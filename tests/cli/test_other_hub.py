@@ -59,11 +59,3 @@ def test_read_of_another_hub_shows_nothing(stage: Stage, words: tuple[str, ...])
     ran = home.run_any(*words)
     assert "deployment_mismatch" in ran.stdout + ran.words or OTHER in ran.words
     assert not any(event["event"] in {"bounty.item", "bounty.shown"} for event in ran.events)
-
-
-@pytest.fixture
-def state(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    monkeypatch.setenv("SERVICE_CHAIN_ID", str(CHAIN))
-    monkeypatch.chdir(tmp_path)
-    return tmp_path

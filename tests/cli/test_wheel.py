@@ -19,7 +19,6 @@ import pytest
 from tests.unpacking import unpack
 
 TOP = Path(__file__).parents[2]
-SERVERS = {"flask", "flask-smorest", "marshmallow", "sqlalchemy", "psycopg", "redis", "rq", "granian"}
 
 
 @pytest.fixture(scope="session")
@@ -81,15 +80,6 @@ def lend(name: str, site: Path) -> None:
         target = site / top
         if not target.exists():
             target.symlink_to(Path(str(distribution.locate_file(top))))
-
-
-def lent(name: str) -> bool:
-    """Whether it is installed here: one of two is, by the version of Python."""
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def test_wheel_alone_has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:

@@ -1,11 +1,7 @@
 """``solver:submit`` where something is recorded already: told, continued, or replaced by the Solver's own word."""
 
-import errno
-import os
-
 import pytest
 from bounty_protocol.chain.rpc import mapping, quantity
-from bounty_protocol.crypto import archive_read
 from service_cli.chain import sender
 
 from tests.cli.api_twin import ApiTwin
@@ -66,10 +62,6 @@ def test_changed_work_is_replaced_on_request(ledger: Ledger, solver: Terminal, b
     assert "that one no longer counts" in replaced.words
     assert replaced.last["submission_commitment"] == ledger.recorded(bounty) != former
     assert "this replaces" not in solver.run("solver:submit", bounty, work).words
-
-
-def full(*_: object) -> None:
-    raise archive_read.writing_failed(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
 
 
 def change(solver: Terminal, text: str = "print(2)\n") -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bounty_protocol.crypto.x25519 import Identity
 from service_cli.config.environment import Environment
-from service_cli.config.keys import LoadedKeys, secrets_among
+from service_cli.config.keys import secrets_among
 from service_cli.errors import CommandRefused
 
 from tests.cli.api_twin import ApiTwin
@@ -47,7 +47,6 @@ def test_bad_key_file_is_refused_with_the_reason(tmp_path: Path, make: Callable[
 
 
 KEY = secrets.token_hex(32)
-CHUNK = 256 * 1024
 SOLVER, POSTER = "SERVICE_SOLVER_PRIVATE_KEY", "SERVICE_POSTER_PRIVATE_KEY"
 RINGS = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON"
 
@@ -165,12 +164,6 @@ def test_directory_with_a_key_is_refused(
         look(environment, work)
     assert refused.value.code == "secret_in_artifact"
     assert KEY not in refused.value.message.lower()
-
-
-def found(keys: LoadedKeys, folder: Path, data: bytes) -> bool:
-    (folder / "data").write_bytes(data)
-    with (folder / "data").open("rb", buffering=0) as file:
-        return keys.inside_file(file)
 
 
 @pytest.mark.spec(279)

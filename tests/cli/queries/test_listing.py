@@ -1,7 +1,6 @@
 """Bounties as the API lists and shows them: as events, and as text at a terminal."""
 
 import pytest
-from bounty_protocol.types import Address
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
@@ -46,9 +45,6 @@ def test_list_of_another_deployment_is_refused(api: ApiTwin, poster: Terminal, w
     refused = mixed.run(*words, code=1).last
     assert refused["code"] == "deployment_mismatch"
     assert all(hub in str(refused["message"]) for hub in ("0x" + "ab" * 20, api.hub.address))
-
-
-ADDRESS = Address("0x" + "ab" * 20)
 
 
 def test_open_bounty_has_no_record_yet(ledger: Ledger, poster: Terminal) -> None:

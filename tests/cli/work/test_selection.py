@@ -19,9 +19,6 @@ def tree(folder: Path, files: Mapping[str, str]) -> Path:
     return folder
 
 
-FILES = {"main.py": "print(1)\n", "build/out.o": "x", "src/a.log": "x", "src/keep.log": "x", "src/b.py": "x"}
-
-
 @pytest.fixture
 def work(solver: Terminal) -> Path:
     return tree(solver.home / "work", {"main.py": "print(1)\n", "src/b.py": "x" * 5_000})
