@@ -123,18 +123,18 @@ MakeScene = Callable[..., Scene]
 
 
 @pytest.fixture
-def scene(stage: Stage) -> MakeScene:
+def scene(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> MakeScene:
     """Make an agent of a case: with a ``policy``, or with none a person has to approve."""
 
     def make(of: Callable[[Stage], Case], policy: Policy | None = None, **more: Any) -> Scene:
         case = of(stage)
+        monkeypatch.setenv("XDG_STATE_HOME", str(case.home.home / "state"))
         fields: dict[str, Any] = {
             "values": dict(case.home.environment),
             "roles": frozenset({"poster", "solver", "guardian"}),
             "work_dir": case.home.home,
             "policy": policy,
             "pages": "https://pages.example",
-            "state_directory": case.home.home / "state/service-cli",
         }
         return Scene(case, Agent(Options(**{**fields, **more})))
 

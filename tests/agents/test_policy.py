@@ -2,13 +2,14 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.types import ChainId, parse_address
 from service_cli.client import Client
-from service_cli.disk import state_below
 from service_cli.errors import CommandRefused
 from service_mcp.policy import DAY_SECONDS, Policy, Spending, charge, require_foreign, require_within
 
@@ -97,22 +98,59 @@ def test_policy__that_says_something_else__is_refused(
     assert refused.value.code == "policy_malformed"
 
 
+HERE = parse_address("0x" + "11" * 20)
+PLAIN = Policy(ChainId(1), HERE, HERE, ("solver",), 100, 100, 0, 100, 100)
+
+
 @pytest.mark.parametrize(
-    ("more", "spending", "award"),
+    ("policy", "spending", "award"),
     [
-        ({"roles": ("poster",)}, Spending("a", 0, 0), None),
-        ({"most_spent_per_action": 9}, Spending("a", 10, 0), None),
-        ({"most_gas_per_action": 9}, Spending("a", 0, 10), None),
-        ({"least_award": 11}, Spending("a", 0, 0), 10),
+        (replace(PLAIN, roles=("poster",)), Spending("a", 0, 0), None),
+        (replace(PLAIN, most_spent_per_action=9), Spending("a", 10, 0), None),
+        (replace(PLAIN, most_gas_per_action=9), Spending("a", 0, 10), None),
+        (replace(PLAIN, least_award=11), Spending("a", 0, 0), 10),
     ],
 )
-def test_action__beyond_one_cap__is_refused(
-    stage: Stage, more: dict[str, object], spending: Spending, award: int | None
-) -> None:
-    require_within(policy_for(stage), "solver", spending, award)
+def test_action__beyond_one_cap__is_refused(policy: Policy, spending: Spending, award: int | None) -> None:
+    require_within(PLAIN, "solver", spending, award)
     with pytest.raises(ServiceError) as refused:
-        require_within(policy_for(stage, **more), "solver", spending, award)
+        require_within(policy, "solver", spending, award)
     assert refused.value.code == "policy_exceeded"
+
+
+TOKENS = replace(PLAIN, most_spent_per_day=30, most_actions_per_day=5)
+GAS = replace(PLAIN, most_gas_per_action=30, most_actions_per_day=2)
+Charges = list[tuple[Spending, int, bool]]
+"""What is charged, when, and whether it is counted."""
+HISTORIES: dict[str, tuple[Policy, Charges]] = {
+    "a daily cap of tokens": (TOKENS, [
+        (Spending("a", 20, 0), 0, True),
+        (Spending("a", 20, 0), 0, True),  # the same plan, carried out again
+        (Spending("b", 11, 0), 0, False),
+        (Spending("b", 10, 0), 0, True),
+        (Spending("c", 1, 0), DAY_SECONDS - 1, False),
+        (Spending("c", 1, 0), DAY_SECONDS, True),
+    ]),
+    "a plan signed again, whose first transaction may be mined, too": (GAS, [
+        (Spending("a", 0, 20, nonce=7), 0, True),
+        (Spending("a", 0, 25, nonce=7), 0, True),  # in the place of the first
+        (Spending("a", 0, 6, nonce=8), 0, False),
+        (Spending("a", 0, 5, nonce=8), 0, True),
+        (Spending("b", 0, 30, nonce=9), 0, True),
+    ]),
+    "a plan that was not mined, signed the next day": (GAS, [
+        (Spending("a", 0, 20, nonce=7), 0, True),
+        (Spending("a", 0, 20, nonce=8), DAY_SECONDS - 1, False),
+        (Spending("a", 0, 20, nonce=8), DAY_SECONDS, True),
+        (Spending("a", 0, 20, nonce=9), DAY_SECONDS + 1, False),
+        (Spending("b", 0, 20, nonce=9), DAY_SECONDS + 1, True),
+        (Spending("c", 0, 20, nonce=9), DAY_SECONDS + 1, False),
+    ]),
+    "plans of many days, all signed on one": (TOKENS, [
+        *((Spending(f"plan {day}", 15, 0), day * DAY_SECONDS, True) for day in range(20)),
+        *((Spending(f"plan {day}", 15, 0), 20 * DAY_SECONDS, day < 2) for day in range(20)),
+    ]),
+}  # fmt: skip
 
 
 def charged(policy: Policy, spending: Spending, now: int = 0) -> str:
@@ -123,38 +161,14 @@ def charged(policy: Policy, spending: Spending, now: int = 0) -> str:
     return "charged"
 
 
-def test_daily_cap_holds_for_all_servers(stage: Stage, tmp_path: Path) -> None:
-    policy = policy_for(stage, most_spent_per_day=30, most_actions_per_day=5)
-    with state_below(tmp_path):
-        assert charged(policy, Spending("a", 20, 0)) == "charged"
-        assert charged(policy, Spending("a", 20, 0)) == "charged"  # the same plan, carried out again
-        assert charged(policy, Spending("b", 11, 0)) == "policy_exceeded"
-        assert charged(policy, Spending("b", 10, 0)) == "charged"
-        assert charged(policy, Spending("c", 1, 0), DAY_SECONDS - 1) == "policy_exceeded"
-        assert charged(policy, Spending("c", 1, 0), DAY_SECONDS) == "charged"
-
-
-def test_plan_signed_again_is_one_action(stage: Stage, tmp_path: Path) -> None:
-    """Whatever a node says became of the first transaction, both may be mined."""
-    policy = policy_for(stage, most_gas_per_action=30)
-    with state_below(tmp_path):
-        assert charged(policy, Spending("a", 0, 20, nonce=7)) == "charged"
-        assert charged(policy, Spending("a", 0, 25, nonce=7)) == "charged"  # in the place of the first
-        assert charged(policy, Spending("a", 0, 6, nonce=8)) == "policy_exceeded"
-        assert charged(policy, Spending("a", 0, 5, nonce=8)) == "charged"
-        assert charged(policy, Spending("b", 0, 30, nonce=9)) == "charged"
-
-
-def test_unmined_plan_is_signed_again_next_day(stage: Stage, tmp_path: Path) -> None:
-    """It has the same id however often it is prepared."""
-    policy = policy_for(stage, most_gas_per_action=30, most_actions_per_day=2)
-    with state_below(tmp_path):
-        assert charged(policy, Spending("a", 0, 20, nonce=7)) == "charged"
-        assert charged(policy, Spending("a", 0, 20, nonce=8), DAY_SECONDS - 1) == "policy_exceeded"
-        assert charged(policy, Spending("a", 0, 20, nonce=8), DAY_SECONDS) == "charged"
-        assert charged(policy, Spending("a", 0, 20, nonce=9), DAY_SECONDS + 1) == "policy_exceeded"
-        assert charged(policy, Spending("b", 0, 20, nonce=9), DAY_SECONDS + 1) == "charged"
-        assert charged(policy, Spending("c", 0, 20, nonce=9), DAY_SECONDS + 1) == "policy_exceeded"
+@pytest.mark.parametrize("name", HISTORIES)
+def test_caps_of_a_day_hold_for_all_servers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    policy, charges = HISTORIES[name]
+    ended = [charged(policy, spending, now) for spending, now, _ in charges]
+    assert ended == ["charged" if is_counted else "policy_exceeded" for *_, is_counted in charges]
+    (tmp_path / "service-cli/mcp/spending.json").write_text("[[")
+    assert charged(policy, Spending("more", 1, 0)) == "spending_unreadable"
 
 
 def test_plan__that_signs_nothing__spends_nothing(
@@ -178,22 +192,6 @@ def test_plan__that_signs_nothing__spends_nothing(
 
 def refuse(_client: Client, _page: bytes) -> NoReturn:
     raise CommandRefused("bounty_challenge_not_ready", "It is not.", next_action="Correct it.")
-
-
-def test_plan_counts_for_the_day_it_is_signed(stage: Stage, tmp_path: Path) -> None:
-    policy, signed_at = policy_for(stage, most_spent_per_day=30), 20 * DAY_SECONDS
-    with state_below(tmp_path):
-        for day in range(20):
-            assert charged(policy, Spending(f"plan {day}", 15, 0), day * DAY_SECONDS) == "charged"
-        ended = [charged(policy, Spending(f"plan {day}", 15, 0), signed_at) for day in range(20)]
-    assert ended == ["charged"] * 2 + ["policy_exceeded"] * 18
-
-
-def test_unreadable_spending_permits_nothing(stage: Stage, tmp_path: Path) -> None:
-    with state_below(tmp_path):
-        assert charged(policy_for(stage), Spending("a", 1, 0)) == "charged"
-        (tmp_path / "mcp/spending.json").write_text("[[")
-        assert charged(policy_for(stage), Spending("b", 1, 0)) == "spending_unreadable"
 
 
 def test_server_signs_no_more_than_its_policy(scene: MakeScene, stage: Stage) -> None:

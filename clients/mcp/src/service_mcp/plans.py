@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import shutil
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -29,11 +28,7 @@ from service_mcp.refusals import Refusal
 from service_mcp.work_dir import WorkDir
 
 Action = Literal["fund", "submit", "verdict", "claim"]
-ROLE_OF: Final[dict[Action, Role]] = {"fund": "poster", "submit": "solver", "verdict": "guardian", "claim": "solver"}
-"""A claim is a Poster's, too: of what nobody won."""
 MOST_BYTES: Final = 1024 * 1024
-_BEGUN_SECONDS: Final = 30 * 86_400
-"""After which nobody goes on with what was begun: it is derived anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +48,14 @@ class Exact:
 
     chain_id: ChainId
     hub_address: Address
+    role: Role
     account: Address
-    spends: int
-    receives: int
     content: str
     """What is signed about: a page's commitment, the fingerprint of files, a Verdict's commitment, a function."""
-    counts: tuple[int, int]
-    """Files, and their bytes."""
-    replaces: Bytes32 | None
+    spends: int = 0
+    receives: int = 0
+    byte_length: int = 0
+    replaces: Bytes32 | None = None
     """The Submission in whose place a Submission is put: what was done of it in another place says nothing of it."""
 
 
@@ -71,16 +66,16 @@ class KeptPlan:
     request: Request
     exact: Exact
 
+    @property
+    def plan_id(self) -> str:
+        """The digest of all of it, 32 bytes in hex."""
+        return hashlib.sha256(json.dumps(to_json(self), sort_keys=True).encode()).hexdigest()
 
-def plan_id_of(request: Request, exact: Exact) -> str:
-    """The digest of all of it, 32 bytes in hex."""
-    return hashlib.sha256(json.dumps(to_json(KeptPlan(request, exact)), sort_keys=True).encode()).hexdigest()
 
-
-def keep(plan_id: str, plan: KeptPlan) -> None:
+def keep(plan: KeptPlan) -> None:
     """Remember a plan; a server that starts anew knows it, too."""
     private_folder(_folder())
-    replace_private(_folder() / f"{plan_id}.json", json.dumps(to_json(plan)))
+    replace_private(_folder() / f"{plan.plan_id}.json", json.dumps(to_json(plan)))
 
 
 def kept(plan_id: str) -> KeptPlan:
@@ -93,7 +88,7 @@ def kept(plan_id: str) -> KeptPlan:
             found = read(KeptPlan, read_json(file.read(MOST_BYTES)))
     except (OSError, ValueError):
         raise unknown from None
-    if plan_id_of(found.request, found.exact) != plan_id:
+    if found.plan_id != plan_id:
         raise unknown
     return found
 
@@ -122,9 +117,8 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
             fcntl.flock(lock, fcntl.LOCK_EX)
             draft = _folder() / "draft"
             shutil.rmtree(draft, ignore_errors=True)  # of a server that was killed
-            _forget_old()
             try:
-                _copy(work_dir, str(request.path), draft)
+                work_dir.copy(str(request.path), draft)
                 yield Content(directory=draft)
             finally:
                 shutil.rmtree(draft, ignore_errors=True)
@@ -132,52 +126,25 @@ def content_of(request: Request, work_dir: WorkDir) -> Iterator[Content]:
         yield Content()
 
 
-def begin(plan_id: str, request: Request, content: Content) -> Content:
+def begin(plan: KeptPlan, content: Content) -> Content:
     """Remember that a plan passed its checks, and what it is carried out with from now on, which is returned."""
-    page, directory = _kept_content(plan_id)
-    if request.action == "fund":
+    page, directory = (_folder() / f"{plan.plan_id}.{kind}" for kind in ("page", "files"))
+    if plan.request.action == "fund":
         replace_private(page, content.page.decode())  # a plan of it was made: it is text
-    elif request.action == "submit":
+    elif plan.request.action == "submit":
         shutil.rmtree(directory, ignore_errors=True)  # of one that was killed before it was begun
         content.directory.rename(directory)
         os.sync()  # after a power cut half of the files would be sealed as the work
-    replace_private(_folder() / f"{plan_id}.begun", "")
+    replace_private(_folder() / f"{plan.plan_id}.begun", "")
     return Content(content.page, directory)
 
 
-def begun(plan_id: str, request: Request) -> Content | None:
-    """What an earlier call began a plan with, unless long ago."""
-    file, (page, directory) = _folder() / f"{plan_id}.begun", _kept_content(plan_id)
-    try:
-        if file.stat().st_mtime < time.time() - _BEGUN_SECONDS or (
-            request.action == "submit" and not directory.is_dir()
-        ):
-            return None
-        return Content(page.read_bytes() if request.action == "fund" else b"", directory)
-    except FileNotFoundError:
+def begun(plan: KeptPlan) -> Content | None:
+    """What an earlier call began a plan with."""
+    marker, page, directory = (_folder() / f"{plan.plan_id}.{kind}" for kind in ("begun", "page", "files"))
+    if not marker.exists():
         return None
-
-
-def _copy(work_dir: WorkDir, path: str, draft: Path) -> None:
-    try:
-        work_dir.copy(path, draft)
-    except OSError as error:
-        message = f"The files cannot be copied into the server's state directory: {error.strerror}."
-        raise Refusal("copy_not_written", message, next_action="Make room there, then call again.") from error
-
-
-def _forget_old() -> None:
-    """What was begun long ago: a reorg takes none of it back, and nobody goes on with it."""
-    for file in _folder().glob("*.begun"):
-        if file.stat().st_mtime < time.time() - _BEGUN_SECONDS:
-            page, directory = _kept_content(file.stem)
-            page.unlink(missing_ok=True)
-            shutil.rmtree(directory, ignore_errors=True)
-            file.unlink()
-
-
-def _kept_content(plan_id: str) -> tuple[Path, Path]:
-    return _folder() / f"{plan_id}.page", _folder() / f"{plan_id}.files"
+    return Content(page.read_bytes() if plan.request.action == "fund" else b"", directory)
 
 
 def _folder() -> Path:

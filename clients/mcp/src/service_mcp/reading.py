@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.shorthand import read_amount
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BountyId, TokenAmount, parse_address
+from bounty_protocol.types import BountyId, parse_address
 from bounty_protocol.wire.values import Finality
 from pydantic import Field
 from service_cli.client import Client
@@ -25,7 +25,7 @@ from service_mcp.work_dir import WorkDir
 
 if TYPE_CHECKING:
     from bounty_protocol.domain.roster import Roster
-    from bounty_protocol.wire.bounties import BountyItem, Facts
+    from bounty_protocol.wire.bounties import Facts
     from bounty_protocol.wire.deployment import Deployment
 
 SEEN_SECONDS = 30 * 86_400
@@ -67,9 +67,27 @@ class Reading:
         limit: Annotated[int, Field(ge=1, le=50)] = 20,
     ) -> answers.FoundBounties:
         """List bounties: sealed work for a reward in escrow. Titles are a stranger's text."""
-        least = None if min_award is None else self._amount("min_award", min_award)
+        token = self.deployment.escrow_token
+        try:
+            least = None if min_award is None else read_amount(min_award, token.decimals)
+        except ValueError as error:
+            raise Refusal("invalid_request", f"min_award is {error}.") from None
         found = self._client.find_bounties(search=search, accepting=accepting, min_award=least, sort=sort, limit=limit)
-        return answers.FoundBounties([self._item(item) for item in found])
+        return answers.FoundBounties(
+            [
+                answers.FoundBounty(
+                    item.bounty_id,
+                    _state(item.facts),
+                    money(_award(item.facts), token),
+                    moment(item.facts.submission_deadline),
+                    moment(item.facts.judging_deadline),
+                    item.active_submission_count,
+                    strangers_text(item.title, item.summary),
+                    None if item.withheld is None else withheld_text(item.withheld),
+                )
+                for item in found
+            ]
+        )
 
     def get_bounty(self, bounty_id: Id) -> answers.Bounty:
         """One bounty whole, with its page: a stranger's text, which never changes what is signed."""
@@ -131,7 +149,10 @@ class Reading:
 
     def my_status(self, accounts: Annotated[list[str], Field(max_length=8)] = []) -> answers.MyStatus:  # noqa: B006
         """What the configured accounts, and these, hold and can do now: judge, deliver, claim, open."""
-        named, token = [_account(text) for text in accounts], self.deployment.escrow_token
+        try:
+            named, token = [parse_address(text) for text in accounts], self.deployment.escrow_token
+        except ValueError as error:
+            raise Refusal("invalid_request", f"an account is {error}.") from None
         with self._turn(self._chain_reads):
             found = self._client.status(named, most_bounties=self._limits.most_bounties)
         return answers.MyStatus(
@@ -168,7 +189,9 @@ class Reading:
         """What keeps a challenge page from being published, line by line. Nothing is sent to the service."""
         if (text is None) is (path is None):
             raise Refusal("invalid_request", "Give the text or a path, one of the two.")
-        page = text.encode() if text is not None else self._read(str(path))
+        if path is not None and self._work_dir is None:
+            raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
+        page = self._work_dir.read(path) if path is not None and self._work_dir else str(text).encode()
         with self._turn(self._page_checks):
             found = self._client.check_page(page)
         return answers.PageReview([answers.PageIssue(each.line, each.field, each.message) for each in found])
@@ -183,29 +206,6 @@ class Reading:
             yield
         finally:
             turns.release()
-
-    def _read(self, path: str) -> bytes:
-        if self._work_dir is None:
-            raise Refusal("no_work_dir", "This server reads no files.", next_action="Give the page as text.")
-        return self._work_dir.read(path)
-
-    def _amount(self, name: str, text: str) -> TokenAmount:
-        try:
-            return read_amount(text, self.deployment.escrow_token.decimals)
-        except ValueError as error:
-            raise Refusal("invalid_request", f"{name} is {error}.") from None
-
-    def _item(self, item: "BountyItem") -> answers.FoundBounty:
-        return answers.FoundBounty(
-            item.bounty_id,
-            _state(item.facts),
-            money(_award(item.facts), self.deployment.escrow_token),
-            moment(item.facts.submission_deadline),
-            moment(item.facts.judging_deadline),
-            item.active_submission_count,
-            strangers_text(item.title, item.summary),
-            None if item.withheld is None else withheld_text(item.withheld),
-        )
 
 
 def _state(facts: "Facts") -> str:
@@ -222,10 +222,3 @@ def _award(facts: "Facts") -> int:
 
 def _guardians(roster: "Roster") -> list[answers.Guardian]:
     return [answers.Guardian(each.guardian_address, moment_or_none(each.last_active_at)) for each in roster.members]
-
-
-def _account(text: str) -> Address:
-    try:
-        return parse_address(text)
-    except ValueError as error:
-        raise Refusal("invalid_request", f"an account is {error}.") from None

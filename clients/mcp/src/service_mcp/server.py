@@ -60,7 +60,6 @@ class Options:
     policy: Policy | None = None
     accounts: Mapping[Role, Address] = field(default_factory=dict)
     pages: str | None = None
-    state_directory: Path | None = None
     limits: Limits = OF_ONE_PERSON
 
 
@@ -84,7 +83,7 @@ def make_server(options: Options) -> MCPServer:
     """The server with the tools of these roles; the reading ones are always there."""
 
     def client(**more: Any) -> Client:
-        return Client(options.values, options.network, state_directory=options.state_directory, **more)
+        return Client(options.values, options.network, **more)
 
     work_dir = None if options.work_dir is None else WorkDir.of(options.work_dir)
     reading = Reading(client(), work_dir, options.limits)
@@ -103,8 +102,7 @@ def make_server(options: Options) -> MCPServer:
         acting.require_own_keys(options.roles)
         for name, (annotations, roles) in ACTING.items():
             if roles & options.roles:
-                tool = refusing(getattr(acting, name), options.state_directory)
-                server.add_tool(tool, name=name, annotations=annotations)
+                server.add_tool(refusing(getattr(acting, name)), name=name, annotations=annotations)
     return server
 
 
