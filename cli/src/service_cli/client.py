@@ -323,7 +323,7 @@ class Client:
     def claim_fee(self, bounty_id: BountyId) -> ClaimedFee:
         """The Guardian's share of a bounty that ended."""
         with self._at_work(CHAIN) as settings:
-            return claim_fee(settings, bounty_id)
+            return _done(claim_fee(settings, bounty_id), ClaimedFee)
 
     def heartbeat(self) -> SignOfLife:
         """Record the Guardian's sign of life."""
@@ -335,17 +335,17 @@ class Client:
     def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> ClaimPreview:
         """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
         with self._at_work(CHAIN) as settings:
-            return preview_claim(settings, bounty_id, account or claimant(settings, bounty_id).address)
+            return preview_claim(settings, bounty_id, account or claimant(settings).address)
 
     def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> PaidClaim:
         """The award or the refund of one bounty, with the key of ``account`` and no other."""
         with self._at_work(CHAIN) as settings:
-            return _done(claim(settings, bounty_id, claimant(settings, bounty_id, account)), PaidClaim)
+            return _done(claim(settings, bounty_id, claimant(settings, account)), PaidClaim)
 
     def claim_all(self) -> ClaimTotal:
         """Every amount that the account can pull now."""
         with self._at_work(CHAIN) as settings:
-            return claim_all(settings, claimant(settings, None))
+            return claim_all(settings, claimant(settings))
 
     def _api(self, settings: Settings) -> ApiClient:
         """For public reads: its connections stay open between calls."""

@@ -158,13 +158,3 @@ def test_part_claimed_meanwhile_is_left_out(
     assert parts(ran, "claim.part_claimed").keys() == {(str(bounty), "winner_award") for bounty in (first, later)}
     assert ran.last["parts"] == 2
     assert parts(solver.run("claim", "--all"), "claim.part_claimed") == {}
-
-
-def test_several_accounts_need_the_claimants_key(ledger: Ledger, solver: Terminal, tmp_path: Path) -> None:
-    keyless = solver.without_keys().environment
-    keys = {
-        "SERVICE_SOLVER_PRIVATE_KEY": ledger.people.solvers[0].wallet.private_key,
-        "SERVICE_POSTER_PRIVATE_KEY": ledger.people.poster.wallet.private_key,
-    }
-    assert Terminal(tmp_path, {**keyless, **keys}).run("claim", "--all", code=1).last["code"] == "account_ambiguous"
-    assert Terminal(tmp_path, keyless).run("claim", "--all", code=1).last["code"] == "key_missing"

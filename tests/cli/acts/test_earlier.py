@@ -8,8 +8,8 @@ from unittest.mock import patch
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.domain.commitments import spec_commitment
-from service_cli.acts import earlier
 from service_cli.chain import sender
+from service_cli.ui import consent
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
@@ -47,7 +47,7 @@ def correct(ledger: Ledger, path: Path, *, title: str | None = None) -> bytes:
 
 def agreed(home: Terminal, *words: str, code: int = 0) -> Ran:
     """Fund a page at a terminal whose person says yes to another bounty."""
-    with patch.object(earlier, "typed_yes", return_value=True):
+    with patch.object(consent, "typed_yes", return_value=True):
         return home.run("poster:publish-fund", *words, code=code)
 
 

@@ -6,7 +6,7 @@ from typing import cast
 import pytest
 from service_cli.queries import judgeable
 
-from tests.cli.api_twin import ApiTwin, refusal
+from tests.cli.api_twin import ApiTwin
 from tests.cli.servers import Reply, Request, as_json
 from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
@@ -37,8 +37,7 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
         meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
         bounties = awards if "Owed" in query else [found]
-        found_rows = {"s0": [recorded], "r0": []}
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **found_rows}})
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}})
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
@@ -68,35 +67,6 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
     assert stolen.last["replaced"] is True
     assert "your Verdict was replaced" in stolen.words
     assert "somebody else has your account's key" in stolen.words
-
-
-def test_replaced_verdict_is_shown_on_every_machine(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
-    other, solver = "0x" + "77" * 20, judged.solver
-    replaced = {
-        "guardian_address": other, "kind": "no_valid_submission", "solver_address": None,
-        "replaced_kind": "awarded", "replaced_solver_address": solver, "tx_hash": "0x" + "99" * 32, "time": 1_050,
-    }  # fmt: skip
-    bounty = {"bounty_id": judged.bounty, "reveal_at": 1_000, "judging_deadline": 2_000, "verdicts": []}
-    knows = True
-
-    def index(request: Request) -> Reply:
-        query = str(request.json()["query"])
-        if "Replacements" in query:
-            answer = as_json({"data": {"r0": [replaced]}})
-            return answer if knows else refusal(400, "invalid_request", "Cannot query field.")
-        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
-        bounties = [] if "Owed" in query else [bounty]
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": []}})
-
-    api.scripts["subgraph"] = index
-    words = ("guardian:judgeable", "--guardian-address", ADDRESS)
-    shown = guardian.run(*words)
-    assert shown.last["replacements"] == [replaced]
-    assert "a Guardian's Verdict was replaced" in shown.words
-    knows = False
-    without = guardian.run(*words)
-    assert "replacements" not in without.last
-    assert "does not list replaced Verdicts" in without.words
 
 
 ADDRESS = "0x" + "ab" * 20
@@ -147,9 +117,7 @@ def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkey
         meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         bounties = numbered(100, int(variables["from"])) if "Judgeable" in query else []
         lists: dict[str, object] = {f"s{n}": sealed_by(int(variables.get("first", 0))) for n in range(20)}
-        replaced: dict[str, object] = {f"r{n}": [] for n in range(20)}
-        rosters = [{"version": 1}]
-        return as_json({"data": {**meta, "roster_members": rosters, "bounties": bounties, **lists, **replaced}})
+        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)

@@ -13,10 +13,9 @@ from bounty_protocol.types import bytes32
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
-from tests.cli.kill import spawn
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
-from tests.cli.servers import Lost, Reply, Request, RpcProxy
+from tests.cli.servers import Reply, Request, RpcProxy
 from tests.cli.submitted import Submitted, files_below, load
 from tests.cli.terminal import Terminal
 
@@ -49,28 +48,6 @@ def test_lying_api_writes_nothing(
     api.lies["content"] = lie_at(*path, value=value)
     assert guardian.run("guardian:open", *judged.names, "out", code=1).last["code"] == code
     assert not (guardian.home / "out").exists()
-
-
-def test_killed_opening_leaves_no_ciphertext(
-    api: ApiTwin, rpc: RpcProxy, guardian: Terminal, judged: Submitted, tmp_path: Path
-) -> None:
-    load(api, judged)
-    (tmp_path / "scratch").mkdir()
-    shell = Terminal(guardian.home, {**guardian.environment, "TMPDIR": str(tmp_path / "scratch")})
-    seen: list[int] = []
-
-    def kill_at_the_download(_moment: str) -> None:
-        if api.server.requests[-1].path.startswith("/objects/") and not seen:
-            seen.append(1)
-            process.kill()
-            process.wait()
-            raise Lost
-
-    api.server.watch = kill_at_the_download
-    process = spawn(shell, "guardian:open", *judged.names, "killed")
-    process.communicate(timeout=60)
-    assert seen
-    assert list((tmp_path / "scratch").iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["envelope.json", "ciphertext.age"])

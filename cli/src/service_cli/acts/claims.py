@@ -25,19 +25,18 @@ from service_cli.acts.pipeline import Plan, deliver
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import GIVEN, ExternalSigner
-from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, first_block, receipt_of
+from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, account_of, local_signer
-from service_cli.chain.token import shown_amount
-from service_cli.chain.transactions import HubCall, TransactionStep, advise_wallet, gas_cost, simulate
+from service_cli.chain.transactions import ContractCall, TransactionStep, advise_wallet, gas_cost, simulate
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
-from service_cli.errors import CommandFailed, CommandRefused
+from service_cli.errors import CommandRefused
 from service_cli.queries.next_steps import STATUS, watching
 from service_cli.ui.output import emit
 
 R = TypeVar("R")
-_OTHER_KEYS: Final = (POSTER_KEY, SOLVER_KEY, GUARDIAN_KEY)
+_KEYS: Final = (CLAIMANT_KEY, POSTER_KEY, SOLVER_KEY, GUARDIAN_KEY)
 _NOTHING_LEFT: Final = "Nothing is left to do."
 
 Payment = AwardClaimed | RefundClaimed | GuardianFeeClaimed | ProtocolFeeClaimed
@@ -74,10 +73,10 @@ class ClaimablePart:
     def named(self) -> str:
         return f"{FORMS[self.kind].named} of bounty {self.bounty_id}"
 
-    def call(self) -> HubCall:
+    def call(self) -> ContractCall:
         """The call that claims it alone."""
         arguments = [self.bounty_id, b"", b""] if self.kind is AmountKind.WINNER_AWARD else [self.bounty_id]
-        return HubCall(FORMS[self.kind].function, arguments, f"claim the {self.named}")
+        return ContractCall(FORMS[self.kind].function, arguments, f"claim the {self.named}")
 
     def paid_to(self, account: Address) -> ExpectedEvent[Payment]:
         """The event that shows it paid to this account."""
@@ -90,16 +89,16 @@ PARTS: Final = JournalEntry.of("parts", Parts)
 """What the transaction of the step claims."""
 
 
-def call_of(parts: Parts) -> HubCall:
+def call_of(parts: Parts) -> ContractCall:
     """The call that claims several amounts at once."""
     claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
     ids = ", ".join(str(part.bounty_id) for part in parts)
     what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
-    return HubCall("claimMany", [claims], f"claim {what}")
+    return ContractCall("claimMany", [claims], f"claim {what}")
 
 
 def pull(
-    session: Session[Signer], call: HubCall, parts: Parts, journal: Journal, report: Callable[[Receipt, Parts], R]
+    session: Session[Signer], call: ContractCall, parts: Parts, journal: Journal, report: Callable[[Receipt, Parts], R]
 ) -> R | None:
     """Claim these amounts by one transaction, the same in each run, and ``report`` what it paid; None where a wallet
     has still to send it.
@@ -152,17 +151,13 @@ def _payments_of(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, B
     return found
 
 
-# --- one bounty's award or refund
-
-
 def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | None:
     """The command ``claim``; None where a wallet has still to send the call."""
     session = Session.open(settings, signer)
     chain, account = session.chain, session.account
     with session.journal("claim", str(bounty_id), account) as journal:
         if (parts := begun(session, journal)) is None:
-            due = partial(_entitlement, chain, bounty_id, account)
-            part = once_final(chain, bounty_id, AwaitedClaim, due)
+            part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
             parts, call = (part,), part.call()
             simulate(chain, account, call)
             emit(PreparedClaim(bounty_id, account, call.function, part.amount))
@@ -189,24 +184,27 @@ class ClaimPreview:
 def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> ClaimPreview:
     """The call that pays ``account``; refused where nothing is due. Signs nothing."""
     chain = ChainClient.checked(settings)
-    due = _entitlement(chain, bounty_id, account, chain.bounty(bounty_id))
+    due = _entitlement(bounty_id, account, chain.bounty(bounty_id))
     call = due.call()
     simulate(chain, account, call)
     return ClaimPreview(bounty_id, account, call.function, due.amount, gas_cost(chain, account, call).wei)
 
 
-def _entitlement(chain: ChainClient, bounty_id: BountyId, claimant: Address, bounty: BountyView) -> ClaimablePart:
+def _entitlement(bounty_id: BountyId, claimant: Address, bounty: BountyView) -> ClaimablePart:
     """The award or refund that the contract owes this account, or why nothing."""
     _require_ended(bounty, bounty_id)
     if claimant == bounty.winner:
         if bounty.award_claimed:
-            raise _claimed_before(chain, AmountKind.WINNER_AWARD, bounty_id, claimant)
+            raise _claimed_before(AmountKind.WINNER_AWARD)
         return ClaimablePart(bounty_id, AmountKind.WINNER_AWARD, bounty.award_due)
     if claimant != bounty.poster:
         message = f"{claimant} is neither the winner nor the Poster of bounty {bounty_id}."
         raise CommandRefused("not_entitled", message, next_action="Use the winner's or the Poster's account.")
+    if bounty.refund_claimed:
+        raise _claimed_before(AmountKind.POSTER_REFUND)
     if bounty.refund_due == 0:
-        raise _claimed_before(chain, AmountKind.POSTER_REFUND, bounty_id, claimant)
+        message = f"Bounty {bounty_id} holds nothing for {claimant}."
+        raise CommandRefused("nothing_queued", message, next_action=_NOTHING_LEFT)
     return ClaimablePart(bounty_id, AmountKind.POSTER_REFUND, bounty.refund_due)
 
 
@@ -216,32 +214,13 @@ def _require_ended(bounty: BountyView, bounty_id: BountyId) -> None:
         raise CommandRefused("bounty_open", message, next_action=f"Wait for its end: {watching(bounty_id)}.")
 
 
-def _claimed_before(chain: ChainClient, kind: AmountKind, bounty_id: BountyId, account: Address) -> CommandRefused:
-    """What was claimed before, with its transaction where the Hub's log has it; else why nothing is due."""
-    part, receipt = ClaimablePart(bounty_id, kind, TokenAmount(0)), None
-    try:
-        if (start := first_block(chain)) is not None:
-            receipt = part.paid_to(account).newest(chain, start)
-    except CommandFailed:  # what the Hub owes is known; only the place of an old payment is not
-        pass
-    code = "fee" if kind is AmountKind.GUARDIAN_FEE else FORMS[kind].named
-    if receipt is not None:
-        paid = shown_amount(chain, _payments_of(receipt, account).get((kind, bounty_id), TokenAmount(0)))
-        place = f"transaction {receipt.tx_hash}, block {receipt.block_number}"
-        message = f"The {FORMS[kind].named} of {paid} was claimed before: {place}."
-        return CommandRefused(f"{code}_already_claimed", message, next_action=_NOTHING_LEFT)
-    if kind is AmountKind.WINNER_AWARD:
-        return CommandRefused("award_already_claimed", "The award was claimed already.", next_action=_NOTHING_LEFT)
-    message = f"Bounty {bounty_id} holds nothing for {account}, and no earlier claim is found."
-    code = "nothing_due" if kind is AmountKind.GUARDIAN_FEE else "nothing_queued"
-    return CommandRefused(code, message, next_action=_NOTHING_LEFT)
+def _claimed_before(kind: AmountKind) -> CommandRefused:
+    what = FORMS[kind].named
+    return CommandRefused(f"{what}_already_claimed", f"The {what} was claimed before.", next_action=_NOTHING_LEFT)
 
 
-# --- a Guardian's share of one bounty
-
-
-def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
-    """The command ``guardian:claim-fee``."""
+def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
+    """The command ``guardian:claim-fee``; a key sends its own call, so there is something to return."""
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     chain, guardian = session.chain, session.account
 
@@ -253,7 +232,8 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
         with chain_errors():
             (amount,) = chain.hub.read("claimable", bounty_id, guardian)
         if not amount:
-            raise _claimed_before(chain, AmountKind.GUARDIAN_FEE, bounty_id, guardian)
+            message = f"Bounty {bounty_id} holds nothing for {guardian}: it recorded no Verdict, or was paid before."
+            raise CommandRefused("nothing_due", message, next_action=_NOTHING_LEFT)
         return ClaimablePart(bounty_id, AmountKind.GUARDIAN_FEE, TokenAmount(int(str(amount))))
 
     def report(receipt: Receipt, paid: Parts) -> ClaimedFee:
@@ -261,44 +241,24 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee:
 
     with session.journal("claimfee", str(bounty_id), guardian) as journal:
         parts = begun(session, journal) or (once_final(chain, bounty_id, AwaitedFee, due),)
-        done = pull(session, parts[0].call(), parts, journal, report)
-    if done is None:
-        raise RuntimeError("a key sends its own call")
-    return done
+        return pull(session, parts[0].call(), parts, journal, report)
 
 
-# --- whose key claims
+def claimant(settings: Settings, account: Address | None = None) -> LocalSigner:
+    """The key that claims: of ``account`` and no other; without it the Claimant's, else the one that the roles have."""
+    keys = {name: account_of(settings, name) for name in _KEYS if settings.environment.source(name) is not None}
+    if CLAIMANT_KEY in keys or not keys:
+        return _of_account(local_signer(settings, CLAIMANT_KEY), account)
+    if account is None and len(set(keys.values())) > 1:
+        message = f"The configured keys are of {len(set(keys.values()))} accounts, and {CLAIMANT_KEY} is not set."
+        next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
+        raise CommandRefused("account_ambiguous", message, next_action=next_action)
+    variable = next((name for name, one in keys.items() if one == account), next(iter(keys)))
+    return _of_account(local_signer(settings, variable), account)
 
 
-def claimant(settings: Settings, bounty_id: BountyId | None, account: Address | None = None) -> LocalSigner:
-    """The key that claims: of ``account`` and no other, or without it the Claimant's, else that of whom the bounty owes
-    something; of everything at once only where the keys are of one account."""
-    names = [name for name in _OTHER_KEYS if settings.environment.source(name) is not None]
-    if settings.environment.source(CLAIMANT_KEY) is not None or not names:
-        variable = CLAIMANT_KEY
-    else:
-        accounts = {account_of(settings, name): name for name in names} if len(names) > 1 else {}
-        chosen = account if account in accounts else _owed_one(settings, bounty_id, accounts)
-        variable = names[0] if chosen is None else accounts[chosen]
-    signer = local_signer(settings, variable)
-    if account is not None and signer.address != account:
+def _of_account(signer: LocalSigner, account: Address | None) -> LocalSigner:
+    if account not in {None, signer.address}:
         message = f"The key that would sign is of {signer.address}, and not of {account}. Nothing was signed."
         raise CommandRefused("key_of_another", message, next_action="Claim with the key of that account.")
     return signer
-
-
-def _owed_one(settings: Settings, bounty_id: BountyId | None, accounts: Mapping[Address, str]) -> Address | None:
-    """Which of several accounts the bounty owes something; None where there are not several."""
-    if len(accounts) < 2:
-        return None
-    if bounty_id is None:
-        message = f"The configured keys are of {len(accounts)} accounts, and {CLAIMANT_KEY} is not set."
-        next_action = f"Set {CLAIMANT_KEY} (or _FILE) to the key of the account that claims."
-        raise CommandRefused("account_ambiguous", message, next_action=next_action)
-    bounty = ChainClient.checked(settings).bounty(bounty_id)
-
-    def rank(one: Address) -> tuple[bool, ...]:  # the winner until the award is claimed, then the Poster
-        won, posted = one == bounty.winner, one == bounty.poster
-        return won and not bounty.award_claimed, posted and bounty.refund_due > 0, won, posted
-
-    return max(accounts, key=rank)

@@ -47,8 +47,7 @@ from service_cli.chain.token import (
 )
 from service_cli.chain.transactions import (
     AUTHORIZED,
-    HubCall,
-    TokenApproval,
+    ContractCall,
     Transaction,
     TransactionStep,
     require_means,
@@ -102,10 +101,10 @@ class Authorization:
     signature: str
     """In hex without 0x."""
 
-    def call(self, poster: Address, summary: str) -> HubCall:
+    def call(self, poster: Address, summary: str) -> ContractCall:
         """The call that uses it, whoever sends it."""
         signature = bytes.fromhex(self.signature)
-        return HubCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
+        return ContractCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
 
 
 FUNDED: Final = JournalEntry.of("bounty_created", FundedBounty)
@@ -202,7 +201,7 @@ class Funding:
             call = kept.call(account, summary)
         else:
             self._allow(terms, conditions)
-            call = HubCall("createBounty", [terms.as_tuple()], summary)
+            call = ContractCall("createBounty", [terms.as_tuple()], summary)
         return Plan(call, self._expected(), CREATE, result)
 
     def refusal_of_revert(self) -> CommandRefused:
@@ -338,7 +337,9 @@ class Funding:
         sent = self.journal.get(CREATE.attempt)
         last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
         summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
-        approval = Transaction(TokenApproval(hub, terms.escrow_amount, summary), expects=None, last_nonce=last)
+        approval = Transaction(
+            ContractCall("approve", [hub, terms.escrow_amount], summary), expects=None, last_nonce=last
+        )
         try:
             receipt = send(Session(chain, self.session.signer), approval, self.journal, APPROVE)
         except CommandRefused as error:

@@ -11,13 +11,13 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import Receipt
 from service_cli.chain.session import Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import HubCall, TransactionStep
+from service_cli.chain.transactions import ContractCall, TransactionStep
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.settings import Settings
 from service_cli.ui.output import emit, say
 
 _STEP: Final = TransactionStep("transaction")
-_CALL: Final = HubCall("heartbeat", [], "record a sign of life")
+_CALL: Final = ContractCall("heartbeat", [], "record a sign of life")
 _OLD_SECONDS: Final = 3_600
 """After this long a sign of life that an earlier run sent is not the one that this run is to give."""
 

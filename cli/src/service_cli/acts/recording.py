@@ -21,7 +21,7 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bo
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import HubCall, TransactionStep, simulate
+from service_cli.chain.transactions import ContractCall, TransactionStep, simulate
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching
 from service_cli.ui.output import emit, say, warn
@@ -30,17 +30,17 @@ from service_cli.work.sealing import MADE, PREPARED, SEALED, SEALED_AT, Work, dr
 _PUT_IT_THERE: Final = "To put this one in its place, add --replace."
 
 
-def submit_call(work: Work, envelope: Envelope) -> HubCall:
+def submit_call(work: Work, envelope: Envelope) -> ContractCall:
     """The call that records a Submission."""
     commitment = envelope.commitment()
-    return HubCall(
+    return ContractCall(
         "submit",
         [work.bounty_id, to_bytes(commitment), to_bytes(envelope.guardian_roster_hash)],
         f"record Submission {commitment} in bounty {work.bounty_id}",
     )
 
 
-def unsent_submission(chain: ChainClient, call: HubCall) -> UnsentSubmission:
+def unsent_submission(chain: ChainClient, call: ContractCall) -> UnsentSubmission:
     """The call as a wallet outside takes it."""
     arguments = tuple("0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments)
     return UnsentSubmission(chain.chain_id, chain.hub.address, "0", call.data, call.function, arguments)
@@ -140,7 +140,7 @@ def recording(
 
 
 def _require_unsent(
-    work: Work, call: HubCall, proof: ExpectedEvent[SubmissionRecorded], commitment: Bytes32, journal: Journal
+    work: Work, call: ContractCall, proof: ExpectedEvent[SubmissionRecorded], commitment: Bytes32, journal: Journal
 ) -> None:
     """Look at what a wallet was given: a call that was recorded once, and replaced since, is given anew."""
     given = journal.get(GIVEN)

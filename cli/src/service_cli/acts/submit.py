@@ -31,7 +31,7 @@ from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
 from service_cli.chain.transactions import (
-    HubCall,
+    ContractCall,
     advise_wallet,
     gas_cost,
     require_affordable,
@@ -237,9 +237,9 @@ def _require_permitted(work: Work) -> None:
         advise_wallet(chain, solver, call)
 
 
-def _placeholder(work: Work) -> HubCall:
+def _placeholder(work: Work) -> ContractCall:
     """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
-    return HubCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
+    return ContractCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
 
 
 def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:

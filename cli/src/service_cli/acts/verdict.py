@@ -49,7 +49,7 @@ from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer, local_signer
 from service_cli.chain.transactions import (
-    HubCall,
+    ContractCall,
     TransactionStep,
     gas_cost,
     require_affordable,
@@ -110,13 +110,13 @@ class Verdict:
         """The Verdict as recorded, with its transaction and block."""
         return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
 
-    def call(self) -> HubCall:
+    def call(self) -> ContractCall:
         """The call that records it."""
         (solver, submission), summary = self.pair, f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
         if self.named:
             summary += f" for Submission {submission} of {solver}"
         arguments = [self.bounty_id, self.kind.number, solver, to_bytes(submission), to_bytes(self.report_commitment)]
-        return HubCall("recordVerdict", arguments, summary)
+        return ContractCall("recordVerdict", arguments, summary)
 
     def expected(self) -> ExpectedEvent[VerdictRecorded]:
         """The event that shows it recorded."""

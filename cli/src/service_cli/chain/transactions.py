@@ -38,8 +38,8 @@ AUTHORIZED: Final = "createBountyWithAuthorization"
 
 
 @dataclass(frozen=True, slots=True)
-class HubCall:
-    """A call of the Hub."""
+class ContractCall:
+    """A call of the Hub; or ``approve`` of its token: the Hub's address, and exactly this amount."""
 
     function: str
     arguments: Sequence[object]
@@ -47,6 +47,9 @@ class HubCall:
 
     @property
     def data(self) -> str:
+        if self.function == "approve":
+            hub, amount = self.arguments
+            return f"0x095ea7b3{str(hub)[2:].rjust(64, '0')}{amount:064x}"
         return "0x" + hub_abi().functions[self.function].encode(*self.arguments).hex()
 
     @property
@@ -72,50 +75,13 @@ class HubCall:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether mined twice it does no more than once, since the Hub refuses it then.
+        """Whether mined twice it does no more than once: the Hub refuses it then, or it is the same allowance.
 
         Not a creation by allowance, which the Hub takes as often as it is allowed to."""
         return self.function != "createBounty"
 
     def target(self, chain: ChainClient) -> Address:
-        return chain.hub.address
-
-
-@dataclass(frozen=True, slots=True)
-class TokenApproval:
-    """``approve`` of the escrow token: exactly this amount, for the Hub."""
-
-    hub: Address
-    amount: int
-    summary: str
-
-    @property
-    def data(self) -> str:
-        return "0x095ea7b3" + self.hub[2:].rjust(64, "0") + f"{self.amount:064x}"
-
-    @property
-    def usual_gas(self) -> int:
-        return GAS_NEEDS["approve"].usual()
-
-    @property
-    def most_gas(self) -> int:
-        return GAS_NEEDS["approve"].most()
-
-    @property
-    def is_estimated(self) -> bool:
-        return True
-
-    @property
-    def is_repeatable(self) -> bool:
-        """Allowed again it is the same allowance, of which only this account's own creation takes anything."""
-        return True
-
-    def target(self, chain: ChainClient) -> Address:
-        return chain.settings.escrow_token()
-
-
-ContractCall = HubCall | TokenApproval
-"""A call as it will be sent."""
+        return chain.settings.escrow_token() if self.function == "approve" else chain.hub.address
 
 
 @dataclass(frozen=True, slots=True)

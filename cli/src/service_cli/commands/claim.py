@@ -32,8 +32,8 @@ def claim(
     transaction. The API's list says which bounties to look at where the Hub's log is long; what is due is read from
     the Hub.
 
-    The key is that of SERVICE_CLAIMANT_PRIVATE_KEY. Where that is not set it is the one that another role has: of
-    several accounts the one that the bounty owes something; --all refuses several.
+    The key is that of SERVICE_CLAIMANT_PRIVATE_KEY. Where that is not set it is the one that the other roles have;
+    several accounts are refused.
 
     \b
     Reads:    SERVICE_CLAIMANT_PRIVATE_KEY (or _FILE, a keystore), unless --claimant-address is given
@@ -55,7 +55,7 @@ def claim(
     from service_cli.chain.outside import external_signer
 
     wallet = None if claimant_address is None else external_signer(settings, claimant_address)
-    signer = wallet or claimant(settings, bounty_id)
+    signer = wallet or claimant(settings)
     if bounty_id is not None:
         claim_one(settings, bounty_id, signer)
         return

@@ -5,22 +5,19 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TypeVar
 
-from bounty_protocol.domain.roster import MAX_MEMBERS
 from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient, api_of, is_delivered, subgraph_of
 from service_cli.chain.journal import VERDICT_RECORDED, VERDICT_SIGNED, journals_below, open_journal, was_opened
 from service_cli.config.settings import Settings
-from service_cli.errors import MALFORMED, CommandFailed, CommandRefused
+from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.queries.judgeable_events import (
     REPLACED,
-    REPLACED_BY_OTHERS,
     IndexedVerdict,
     JudgeableBounty,
     JudgeableSubmission,
     OwedDelivery,
-    VerdictReplacement,
 )
 from service_cli.queries.listing import lags, present_time, require_deployment
 from service_cli.queries.next_steps import judging, watching
@@ -72,19 +69,6 @@ def submissions_query(count: int) -> str:
     return f"query Submissions($first: Int!{names}) {{\n{lists}}}\n"
 
 
-def replacements_query(count: int) -> str:
-    """The latest Verdicts of several bounties that replaced earlier ones, ``$b0`` and so on: one of each Guardian,
-    since a thief can replace a Verdict as often as gas is paid for."""
-    lists = "".join(
-        f"  r{n}: verdict_replacements(where: {{bounty_id: $b{n}, replaced_again_time: null}}, orderBy: block_number,"
-        f" orderDirection: desc, first: {MAX_MEMBERS}) {{ guardian_address kind solver_address replaced_kind"
-        " replaced_solver_address tx_hash time }\n"
-        for n in range(count)
-    )
-    names = ", ".join(f"$b{n}: String!" for n in range(count))
-    return f"query Replacements({names}) {{\n{lists}}}\n"
-
-
 @dataclass(frozen=True, slots=True)
 class OpenBounty:
     """A bounty to judge, as the index has it; ``verdicts`` are this Guardian's, one at most."""
@@ -120,7 +104,8 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     meta = _object(_ask(subgraph, path, _META, {}), "_meta")
     if meta.get("hasIndexingErrors"):
         warn("warning: the index reports errors; check on chain before judging")
-    indexed = _whole(_object(meta, "block"), "timestamp")
+    if not isinstance(indexed := _object(meta, "block").get("timestamp"), int):
+        raise _malformed("timestamp")
     now = present_time(settings, api, indexed)
     rosters = _list(_ask(subgraph, path, ROSTERS, {"guardian": guardian}), "roster_members")
     versions = [member.get("version") for member in rosters]
@@ -129,9 +114,8 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
         return Judgeable((), ())
     bounties = _bounties(subgraph, path, guardian, versions, now)
     submissions = _submissions(subgraph, path, list(bounties))
-    replaced = _replacements(subgraph, path, list(bounties))
     judged = tuple(
-        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], replaced.get(bounty_id, ()), now)
+        _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], now)
         for bounty_id, bounty in bounties.items()
     )
     owed = _print_owed(api, subgraph, path, versions)
@@ -191,31 +175,12 @@ def _require_next(keys: Sequence[K], most: int, name: str) -> None:
         raise _malformed(f"next {name}")
 
 
-def _replacements(
-    subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
-) -> dict[BountyId, tuple[VerdictReplacement, ...]]:
-    """Each bounty's latest replaced Verdicts, the newest first; none where the index refuses to list them."""
-    found: dict[BountyId, tuple[VerdictReplacement, ...]] = {}
-    for start in range(0, len(bounty_ids), LISTS):
-        some = bounty_ids[start : start + LISTS]
-        asked: dict[str, object] = {f"b{n}": str(bounty_id) for n, bounty_id in enumerate(some)}
-        try:
-            data = _ask(subgraph, path, replacements_query(len(some)), asked)
-        except CommandRefused as error:
-            warn(f"the index does not list replaced Verdicts ({error.code}): bounty:watch shows each")
-            return found
-        for n, bounty_id in enumerate(some):
-            found[bounty_id] = tuple(_read(VerdictReplacement, each) for each in _list(data, f"r{n}"))
-    return found
-
-
 def _print_bounty(
     settings: Settings,
     hub: Address,
     guardian: Address,
     bounty: OpenBounty,
     work: list[JudgeableSubmission],
-    replacements: tuple[VerdictReplacement, ...],
     now: int,
 ) -> JudgeableBounty:
     bounty_id, deadline = bounty.bounty_id, bounty.judging_deadline
@@ -226,13 +191,9 @@ def _print_bounty(
     )
     own = bounty.verdicts[0] if bounty.verdicts else None
     replaced = (own is not None and _is_of_others(settings, hub, guardian, bounty_id, own)) or None
-    event = JudgeableBounty(
-        bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced, replacements or None
-    )
+    event = JudgeableBounty(bounty_id, bounty.reveal_at, deadline, tuple(work), unopened, own, replaced)
     if replaced:
         warn(f"bounty {bounty_id}: your Verdict was replaced: {REPLACED}")
-    elif replacements:
-        warn(f"bounty {bounty_id}: a Guardian's Verdict was replaced: {REPLACED_BY_OTHERS}")
     is_open = own is None and bool(work) and deadline > now
     return emit(event, judging(bounty_id, has_unopened=bool(unopened)) if is_open else watching(bounty_id))
 
@@ -294,12 +255,6 @@ def _read(shape: type[T], value: dict[str, object]) -> T:
         return read(shape, value)
     except ValueError as error:
         raise _malformed(str(error).partition(" ")[0]) from None
-
-
-def _whole(value: dict[str, object], name: str) -> int:
-    if not isinstance(found := value.get(name), int):
-        raise _malformed(name)
-    return found
 
 
 def _malformed(name: str) -> CommandFailed:

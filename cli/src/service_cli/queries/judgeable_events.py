@@ -24,11 +24,6 @@ REPLACED: Final = (
     "roster changed"
 )
 """For a Guardian whose Verdict was replaced (docs/guardian.md, "When a Guardian's key is stolen")."""
-REPLACED_BY_OTHERS: Final = (
-    "a Guardian may change its mind, and a thief of its key can record a Verdict, too: ask that Guardian on another "
-    "way than by its account"
-)
-"""For the Guardians of a roster of which one replaced its Verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,25 +37,10 @@ class IndexedVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictReplacement:
-    """A Verdict in the place of an earlier one of the same Guardian, as the index has it."""
-
-    guardian_address: Address
-    kind: VerdictKind
-    solver_address: Address | None
-    replaced_kind: VerdictKind
-    replaced_solver_address: Address | None
-    tx_hash: Bytes32
-    time: UnixSeconds
-
-
-@dataclass(frozen=True, slots=True)
 class JudgeableBounty(Event):
     """An open bounty past its reveal point, also past its judging deadline until somebody settles it. `unopened` are
     those of its Submissions that were not opened on this machine. `replaced` is there, and true, where this machine
-    recorded a Verdict before `own_verdict`, which it did not record: the one who did has the Guardian's key.
-    `replacements` are Verdicts of this roster's Guardians that were recorded in the place of earlier ones, the latest
-    of each Guardian, the newest first; absent where there are none, or where the index does not list them."""
+    recorded a Verdict before `own_verdict`, which it did not record: the one who did has the Guardian's key."""
 
     EVENT: ClassVar[str] = "guardian_judgeable.bounty"
     bounty_id: BountyId
@@ -70,7 +50,6 @@ class JudgeableBounty(Event):
     unopened: tuple[Bytes32, ...]
     own_verdict: IndexedVerdict | None
     replaced: Annotated[bool | None, OMITTED] = None
-    replacements: Annotated[tuple[VerdictReplacement, ...] | None, OMITTED] = None
 
     def says(self) -> str:
         return f"Careful: {REPLACED}" if self.replaced else "Bounty {bounty_id}: judge until {judging_deadline}."

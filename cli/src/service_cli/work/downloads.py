@@ -1,17 +1,15 @@
 """Files for ciphertext that is downloaded: an interrupted download stays in the state directory, and is continued.
 
 Its name has the Submission's commitment, which fixes the envelope and so the digest and length of the whole. It is held
-by one run at a time; another one, and one that cannot keep it there, takes a file without a name in the temporary
-folder. It is removed once the work is open or was refused, and by the next download when nobody has continued it for
-``KEPT_DAYS``.
+by one run at a time. It is removed once the work is open or was refused, and by the next download when nobody has
+continued it for ``KEPT_DAYS``.
 """
 
 import fcntl
 import os
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
@@ -21,7 +19,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 
 from service_cli.disk import open_private_data, open_regular, private_folder, state_directory
-from service_cli.errors import CommandFailed
+from service_cli.errors import CommandFailed, CommandRefused
 
 KEPT_DAYS: Final = 7
 
@@ -45,12 +43,8 @@ class Download:
 @contextmanager
 def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
     """A file for these bytes, with those that an earlier run left; ``download_not_written`` where there is none."""
-    with ExitStack() as opened:
-        kept = _hold(of.path)
-        if kept is not None:
-            opened.enter_context(kept)
-            _remove_old(of.path)
-        file = kept if kept is not None else opened.enter_context(_unnamed(byte_length))
+    with _hold(of.path, byte_length) as file:
+        _remove_old(of.path)
         done = False
         try:
             yield file
@@ -59,7 +53,7 @@ def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
             done = not isinstance(error, CommandFailed)  # a refusal stays one with the same bytes
             raise
         finally:
-            if kept is not None and (done or not os.fstat(kept.fileno()).st_size):
+            if done or not os.fstat(file.fileno()).st_size:
                 with suppress(OSError):
                     of.path.unlink(missing_ok=True)
 
@@ -67,24 +61,19 @@ def download_file(of: Download, byte_length: int) -> Iterator[FileIO]:
 def not_kept(byte_length: int, folder: Path, error: OSError) -> CommandFailed:
     """Where a ciphertext cannot be kept until it is open."""
     message = f"The ciphertext of {byte_length} bytes cannot be kept in {folder}: {error.strerror}."
-    next_action = "Make room, or set TMPDIR to a folder with room, and run it again: it continues here."
+    next_action = "Make room, or set XDG_STATE_HOME to a folder with room, and run it again: it continues here."
     return CommandFailed("download_not_written", message, next_action=next_action)
-
-
-def folder_of(file: FileIO) -> Path:
-    """Where this file is; the temporary folder for one without a name."""
-    return Path(file.name).parent if isinstance(file.name, str) else Path(tempfile.gettempdir())
 
 
 def _folder() -> Path:
     return state_directory() / "downloads"
 
 
-def _hold(path: Path) -> FileIO | None:
-    """The file for this process alone; None where another run holds it, or it cannot be used."""
+def _hold(path: Path, byte_length: int) -> FileIO:
+    """The file for this process alone."""
     try:
         private_folder(path.parent)
-        for _ in range(3):
+        while True:
             file = open_private_data(path)
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -94,16 +83,11 @@ def _hold(path: Path) -> FileIO | None:
                 file.close()
                 raise
             file.close()  # whoever held it has removed it in between
-    except OSError:
-        pass
-    return None
-
-
-def _unnamed(byte_length: int) -> FileIO:
-    try:
-        return tempfile.TemporaryFile(prefix="service-cli-", buffering=0)
+    except BlockingIOError:
+        message = "Another command is downloading this Submission."
+        raise CommandRefused("already_running", message, next_action="Wait for it, or stop it.") from None
     except OSError as error:
-        raise not_kept(byte_length, Path(tempfile.gettempdir()), error) from None
+        raise not_kept(byte_length, path.parent, error) from None
 
 
 def _remove_old(current: Path) -> None:

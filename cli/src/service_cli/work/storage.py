@@ -28,7 +28,7 @@ from bounty_protocol.wire.submissions import UploadTarget
 
 from service_cli.errors import MALFORMED, CommandFailed
 from service_cli.ui.output import Progress, say
-from service_cli.work.downloads import folder_of, not_kept
+from service_cli.work.downloads import not_kept
 
 _CHUNK: Final = 1024 * 1024
 _PIECE: Final = 256 * 1024
@@ -131,7 +131,7 @@ def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
         message = "The download broke off, or was too slow to ever end."
         raise CommandFailed("storage_unreachable", message, next_action=_AGAIN) from error
     except OSError as error:
-        raise not_kept(byte_length, folder_of(file), error) from None
+        raise not_kept(byte_length, Path(str(file.name)).parent, error) from None
 
 
 class _NotOfIt(Exception):
