@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -13,11 +14,13 @@ from threading import Thread
 import pytest
 import urllib3
 import uvicorn
+from click.testing import CliRunner
 from mcp import Client as McpClient
 from mcp import StdioServerParameters
 from service_mcp.http import (
     make_app,
 )
+from service_mcp.main import main
 from service_mcp.server import READING, Options
 
 from tests.cli.ledger import ESCROW
@@ -60,32 +63,40 @@ def test_stdout_has_nothing_but_the_protocol(stage: Stage) -> None:
     assert json.loads(line)["result"]["serverInfo"]["name"] == "service-mcp"
 
 
+NOWHERE = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
+
+
 @pytest.mark.parametrize(
-    ("arguments", "words"),
+    ("arguments", "code", "words"),
     [
-        (["--role", "solver"], "--work-dir"),
-        (["--role", "owner"], "owner"),
-        (["--account", "solver=0x1"], "--account"),
-        (["--role", "solver", "--work-dir", "/"], "directory"),
-        (["--role", "solver", "--work-dir", "gone"], "Make one for this"),
-        (["--role", "solver", "--work-dir", "mine", "--policy", "gone.toml"], "policy"),
-        (["--http", "8000"], "HOST:PORT"),
-        (["--http", "127.0.0.1:9", "--role", "solver", "--work-dir", "mine"], "leave --role and --work-dir away"),
-        (["--allow-host", "a.example"], "leave --allow-host away"),
-        (["--policy", "policy.toml"], "leave --policy away"),
-        (["--network", "nope"], "--network"),
-        (["--http", "127.0.0.1:65536"], "HOST:PORT"),
+        (["--role", "solver"], 2, "--work-dir"),
+        (["--role", "owner"], 2, "owner"),
+        (["--account", "solver=0x1"], 2, "--account"),
+        (["--role", "solver", "--work-dir", "/"], 1, "directory"),
+        (["--role", "solver", "--work-dir", "gone"], 1, "Make one for this"),
+        (["--role", "solver", "--work-dir", "mine", "--policy", "gone.toml"], 1, "policy"),
+        (["--http", "127.0.0.1:9", "--role", "solver", "--work-dir", "mine"], 2, "leave --role and --work-dir away"),
+        (["--allow-host", "a.example"], 2, "leave --allow-host away"),
+        (["--policy", "policy.toml"], 2, "leave --policy away"),
+        (["--network", "nope"], 1, "--network"),
+        (["--network", "84532", "--http", "127.0.0.1:8000"], 1, "SERVICE_HUB_ADDRESS"),
+        (["--http", "8000"], 2, "HOST:PORT"),
+        (["--http", "127.0.0.1:65536"], 2, "HOST:PORT"),
+        (["--http", "0.0.0.0:8000"], 2, "--allow-host"),
+        (["--http", "[::]:8000"], 2, "--allow-host"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_impossible_command_ends_with_a_sentence(stage: Stage, arguments: list[str], words: str) -> None:
-    parameters = started(stage)
-    ran = subprocess.run(
-        [parameters.command, *arguments], env=parameters.env, cwd=parameters.cwd, capture_output=True, text=True,
-        timeout=60, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert (ran.returncode in {1, 2}, ran.stdout, "Traceback" in ran.stderr) == (True, "", False)
-    assert words in ran.stderr
+def test_impossible_command_ends_with_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    values = {**NOWHERE, "SERVICE_CHAIN_ID": "8453", "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20}
+    if "84532" in arguments:
+        del values["SERVICE_HUB_ADDRESS"]
+    ran = CliRunner().invoke(main, arguments, env={name: None for name in os.environ if "SERVICE_" in name} | values)
+    assert (ran.exit_code, ran.stdout, words in ran.stderr) == (code, "", True), ran.stderr
 
 
 @contextmanager
@@ -136,27 +147,8 @@ def test_http_answers_by_its_own_names_alone(stage: Stage, host: str, status: in
         assert urllib3.request("POST", url, body=hello, headers=headers, retries=False).status == status
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:8000", "[::]:8000"])
-def test_http_of_every_interface_takes_a_name(stage: Stage, address: str) -> None:
-    home = stage.home("poster")
-    ran = subprocess.run(
-        [PROGRAM, "--http", address], env=home.variables(), cwd=home.home, capture_output=True, text=True, timeout=60,
-        check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert (ran.returncode, "--allow-host" in ran.stderr) == (2, True)
-
-
 def test_http_with_a_long_body_is_refused(stage: Stage) -> None:
     headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
         answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
     assert answer.status == 413
-
-
-def test_http_of_an_unknown_deployment_does_not_start(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [PROGRAM, "--http", "127.0.0.1:8000", "--network", "84532"], env={"HOME": str(tmp_path)}, cwd=tmp_path,
-        capture_output=True, text=True, timeout=60, check=False, stdin=subprocess.DEVNULL,
-    )  # fmt: skip
-    assert (ran.returncode, ran.stdout) == (1, "")
-    assert "SERVICE_HUB_ADDRESS" in ran.stderr

@@ -60,21 +60,3 @@ def test_invented_bounty_is_not_believed(ledger: Ledger, api: ApiTwin, poster: T
     before = paid(ledger)
     fund(poster, page)
     assert paid(ledger) - before == ESCROW
-
-
-def test_reported_bounty_that_is_gone_is_made_again(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: Path
-) -> None:
-    before, snapshot = paid(ledger), ledger.node.rpc.call("evm_snapshot")
-    first = fund(poster, page).last
-    assert ledger.node.rpc.call("evm_revert", snapshot) is True
-    ledger.node.rpc.call("anvil_dropAllTransactions")
-    assert paid(ledger) == before
-    ran = fund(poster, page)
-    assert ran.last["event"] == CREATED
-    assert "looking again" in ran.words
-    assert ran.last["spec_commitment"] == first["spec_commitment"]
-    assert paid(ledger) - before == ESCROW
-    again = fund(poster, page)
-    assert "was funded before" in again.words
-    assert paid(ledger) - before == ESCROW

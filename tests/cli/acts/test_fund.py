@@ -42,21 +42,6 @@ def at_sending(once: Callable[[], object]) -> Callable[[str, Params], Answer]:
     return before
 
 
-def test_raised_fees_revert_the_creation(
-    ledger: Ledger, rpc: RpcProxy, poster: Terminal, page: str, spent: Purse
-) -> None:
-    owner, recipient = ledger.people.owner.wallet, ledger.people.fee_recipient.address
-    rpc.before = at_sending(lambda: ledger.contract.transact(owner, "setFeePolicy", 500, 300, recipient))
-    try:
-        assert poster.run("poster:publish-fund", page, code=1).last["code"] == "transaction_reverted"
-        assert poster.run("poster:publish-fund", page, code=1).last["code"] == "authorization_outstanding"
-        assert spent() == (0, 0)
-    finally:
-        ledger.contract.transact(owner, "setFeePolicy", 100, 300, recipient)
-    assert poster.run("poster:publish-fund", page).last["event"] == "publish_fund.bounty_created"
-    assert spent() == (ESCROW, 1)
-
-
 def test_other_roster_reverts_the_creation(ledger: Ledger, rpc: RpcProxy, poster: Terminal, spent: Purse) -> None:
     path = poster.home / "long.md"
     path.write_bytes(ledger.page(seconds=20_000))
@@ -106,20 +91,6 @@ def test_hidden_code_names_when_it_is_over(
     ledger.node.mine(3)
     assert poster.run("poster:publish-fund", str(page)).last["event"] == "publish_fund.bounty_created"
     assert spent() == (ESCROW, 1)
-
-
-def test_creation_signed_ahead_is_not_signed_twice(rpc: RpcProxy, poster: Terminal, page: str, delegated: str) -> None:
-    """The Hub takes a creation as often as it is allowed to: once the account has come so far, the first is mined."""
-
-    def ahead(method: str, params: Params, found: object) -> object:
-        is_next = method == "eth_getTransactionCount" and params == [delegated, "pending"] and rpc.sent() == 1
-        return hex(int(str(found), 16) + 2) if is_next else found
-
-    run_killed(
-        poster, rpc, "poster:publish-fund", page, method="eth_sendRawTransaction", count=2, forward=False, also=ahead
-    )
-    refused = poster.run("poster:publish-fund", page, code=1).last
-    assert (refused["code"], rpc.sent()) == ("nonce_ahead", 2)
 
 
 @pytest.mark.parametrize("is_used", [False, True], ids=["free", "used"])

@@ -47,6 +47,8 @@ LIES: list[tuple[str, tuple[str | int, ...], object, str]] = [
     ("detail", ("facts", "reveal_at"), None, "read_model_mismatch"),
     ("detail", ("facts", "judging_deadline"), None, "read_model_mismatch"),
     ("detail", ("facts", "guardian_roster_hash"), None, "read_model_mismatch"),
+    ("detail", ("facts", "outcome"), "no_valid_submission", "read_model_mismatch"),
+    ("detail", ("guardian_roster", "quorum"), None, "read_model_mismatch"),
     ("detail", ("challenge",), "another page", "challenge_terms_mismatch"),
     ("upload_url", ("storage_locator",), None, "locator_mismatch"),
     ("upload_url", ("upload_url",), "file:///etc/passwd", "answer_malformed"),
@@ -94,11 +96,10 @@ def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> Non
     rpc.after = after
 
 
-BOUNTY_WORDS = [0, 1, 2, 3, 4, 5, 7]
-"""poster, escrow, page, three times, roster hash of ``getBounty``; the rest decides nothing for a Submission."""
-
-ROSTER_WORDS = [1, 2, 7, 8, 9, 11, 12, 13]
-"""hash, quorum, accounts and keys of ``getRoster``."""
+BOUNTY_WORDS = [2, 4, 7]
+"""Page, reveal point and roster hash of ``getBounty``."""
+ROSTER_WORDS = [1, 8, 13]
+"""Hash, an account and a key of ``getRoster``."""
 
 
 @pytest.mark.spec(25, 260)

@@ -209,20 +209,3 @@ def test_hidden_verdict_is_replaced_on_request(ledger: Ledger, rpc: RpcProxy, ju
     second = verdict_body(home, "It still prints 1.\n")
     ran = home.run(*words, second, code=1, SERVICE_RPC_URLS=ledger.node.url)
     assert (ran.last["code"], rpc.sent()) == ("verdict_already_recorded", 1)
-
-
-@pytest.mark.parametrize(("part", "name"), [("facts", "spec_commitment"), ("guardian_roster", "quorum")])
-def test_bounty_the_api_shows_otherwise_is_refused(
-    api: ApiTwin, rpc: RpcProxy, judging: tuple[Terminal, str], part: str, name: str
-) -> None:
-    home, bounty = judging
-
-    def lie(answer: dict[str, object]) -> object:
-        of_bounty = answer[part]
-        assert isinstance(of_bounty, dict)
-        return {**answer, part: {**of_bounty, name: 1}}
-
-    api.lies["detail"] = lie
-    words = ("guardian:verdict", bounty, "no_valid_submission", "--unopened", verdict_body(home))
-    assert (home.run(*words, code=1).last["code"], rpc.sent()) == ("read_model_mismatch", 0)
-    assert api.verdicts == {}

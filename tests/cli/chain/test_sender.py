@@ -18,7 +18,7 @@ Answer = dict[str, object] | None
 @pytest.fixture(scope="session")
 def awarded(ledger: Ledger) -> list[int]:
     """Bounties that the first Solver won, each for one claim."""
-    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(40)]
+    funded = [ledger.fund(seconds=400, judging=5_000)[0] for _ in range(20)]
     solver = ledger.people.solvers[0].wallet
     commitments = {bounty: ledger.submit(bounty, solver) for bounty in funded}
     ledger.reveal(funded[-1])

@@ -30,11 +30,7 @@ def submit(ledger: Ledger, home: Terminal, bounty: str, answer: str, code: int =
     return home.run("solver:submit", "--solver-address", address, bounty, "work", stdin=stdin, code=code)
 
 
-@pytest.mark.parametrize(
-    "pasted",
-    [KEY, f"0x{KEY}", f"0X{KEY.upper()}", f"  {KEY} "],
-    ids=["bare", "with 0x", "in capitals", "between spaces"],
-)
+@pytest.mark.parametrize("pasted", [KEY, f"  0X{KEY.upper()} "], ids=["bare", "in capitals"])
 def test_answer_of_32_bytes_is_refused_unsent(
     ledger: Ledger, api: ApiTwin, keyless: Terminal, bounty: str, pasted: str
 ) -> None:

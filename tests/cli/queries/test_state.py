@@ -7,12 +7,9 @@ import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.rpc import mapping
 
-from tests.cli.api_twin import ApiTwin
-from tests.cli.ledger import Ledger
-from tests.cli.liar import After, view_with
+from tests.cli.liar import After
 from tests.cli.servers import Params, RpcProxy
 from tests.cli.terminal import Ran, Terminal
-from tests.deployed import TERMS
 
 
 @pytest.fixture
@@ -27,27 +24,6 @@ def submit(solver: Terminal, bounty: str, *options: str, code: int = 0) -> Ran:
     return solver.run("solver:submit", *options, bounty, "work", code=code)
 
 
-def sealed(solver: Terminal) -> list[str]:
-    """The names of all files that a run sealed."""
-    return [path.name for path in solver.home.rglob("ciphertext.age")]
-
-
-@pytest.mark.usefixtures("work")
-@pytest.mark.parametrize("option", [(), ("--without-api",)])
-def test_wrong_reveal_point_seals_nothing(
-    ledger: Ledger, rpc: RpcProxy, solver: Terminal, bounty: str, option: tuple[str, ...]
-) -> None:
-    now = ledger.time()
-    for reveal_at, deadline in ((now - 60, None), (now + 60, None), (now - 60, now - 60 - TERMS.reveal_delay)):
-        values = {"revealAt": reveal_at} | ({} if deadline is None else {"submissionDeadline": deadline})
-        rpc.after = view_with("getBounty", **values)
-        ran = submit(solver, bounty, *option, code=1)
-        assert ran.last["code"] in {"reveal_point_wrong", "read_model_mismatch", "bounty_not_accepting"}
-        assert sealed(solver) == []
-    rpc.honest()
-    submit(solver, bounty, *option)
-
-
 @pytest.mark.usefixtures("work")
 def test_solver_is_told_whose_word_the_keys_are(rpc: RpcProxy, second: RpcProxy, solver: Terminal, bounty: str) -> None:
     ran = solver.run("solver:submit", "--check", bounty, "work")
@@ -56,29 +32,6 @@ def test_solver_is_told_whose_word_the_keys_are(rpc: RpcProxy, second: RpcProxy,
     more = solver.run("solver:submit", bounty, "work", SERVICE_RPC_URLS=second.url)
     assert more.words.count("the RPC endpoint at 127.0.0.1") == 2
     assert more.words.index("is the word of") < more.words.index("sealing ")
-
-
-@pytest.mark.usefixtures("work")
-@pytest.mark.parametrize(
-    ("part", "name", "value"),
-    [
-        ("facts", "outcome", "no_valid_submission"),
-        ("facts", "judging_deadline", 1),
-        ("guardian_roster", "quorum", 1),
-        ("guardian_roster", "members", []),
-    ],
-)
-def test_bounty_the_api_shows_otherwise_seals_nothing(
-    api: ApiTwin, solver: Terminal, bounty: str, part: str, name: str, value: object
-) -> None:
-    def lie(answer: dict[str, object]) -> object:
-        of_bounty = answer[part]
-        assert isinstance(of_bounty, dict)
-        return {**answer, part: {**of_bounty, name: value}}
-
-    api.lies["detail"] = lie
-    assert submit(solver, bounty, code=1).last["code"] == "read_model_mismatch"
-    assert sealed(solver) == []
 
 
 def newest_is(later: Callable[[], int]) -> After:
