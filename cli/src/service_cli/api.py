@@ -251,26 +251,19 @@ class ApiClient:
             next_action = f"Check {self.peer.setting}, then run it again."
             raise CommandFailed(code, message, next_action=next_action) from error
 
-    def _keep_time(self, response: HttpAnswer) -> None:
-        """Keep the peer's time by the ``Date`` of its answer."""
-        if date := response.headers.get("Date", "")[:40]:
-            with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
-                self._ahead = int(parsedate_to_datetime(date).timestamp()) - int(time.time())
-
-    def _require_hub(self, response: HttpAnswer) -> None:
-        """Refuse what an API of another Hub answers, errors included; a proxy before it names none."""
-        served = response.headers.get(HUB_HEADER, "")[:100]
-        if self._hub is not None and served and served.lower() != self._hub:
-            message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."
-            raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
-
     def _settle(self, attempt: Callable[[], HttpAnswer], retry: tuple[int, ...], patience: _Patience) -> Answer:
         refused = 0
         while True:
             response = attempt()
             patience.begin()
-            self._require_hub(response)
-            self._keep_time(response)
+            # What an API of another Hub answers is refused, errors included; a proxy before it names none.
+            served = response.headers.get(HUB_HEADER, "")[:100]
+            if self._hub is not None and served and served.lower() != self._hub:
+                message = f"{self.peer.named} serves the Hub {printable(served, 100)}, and this run is for {self._hub}."
+                raise CommandRefused("deployment_mismatch", message, next_action=COHERENT)
+            if date := response.headers.get("Date", "")[:40]:
+                with suppress(ValueError, OverflowError, TypeError, IndexError):  # a date that is none
+                    self._ahead = int(parsedate_to_datetime(date).timestamp()) - int(time.time())
             if 200 <= response.status < 300:
                 return Answer(response.status, response.body, self.peer)
             error = _error(response.status, response.body, self.peer)

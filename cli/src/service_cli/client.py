@@ -54,8 +54,8 @@ from service_cli.queries.verdicts import show_verdicts
 from service_cli.queries.watch import watch_bounty
 from service_cli.ui.event import Event
 from service_cli.ui.output import OutputSink, redirected
-from service_cli.work.checking import Finding, review_page
-from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork
+from service_cli.work.checking import review_page
+from service_cli.work.events import OpenedBounty, OpenedSubmission, OpenedWinningWork, PageIssue
 from service_cli.work.opening import open_one, open_submissions
 from service_cli.work.winning import open_winning_submission
 
@@ -214,7 +214,7 @@ class Client:
 
     # --- the Poster
 
-    def check_page(self, page: bytes, *, offline: bool = False) -> tuple[Finding, ...]:
+    def check_page(self, page: bytes, *, offline: bool = False) -> tuple[PageIssue, ...]:
         """What the rules have against a page, and unless ``offline`` the bounds of a Hub that is known; nothing is sent
         to the API."""
         with self._at_work(None) as settings:

@@ -4,6 +4,7 @@ What node and API show alike in a final block is remembered, whichever machine m
 by nobody. That they show nothing of it later is a disagreement with this machine, which a person decides.
 """
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -14,7 +15,8 @@ from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
 from bounty_protocol.wire.reading import read
 
 from service_cli.api import ApiClient
-from service_cli.chain.agreement import Fact, agreed, disagreement, reconciled
+from service_cli.chain import agreement
+from service_cli.chain.agreement import Fact, agreed, disagreement
 from service_cli.chain.journal import journals_below, note_done
 from service_cli.chain.receipts import RECENT_SECONDS, account_topic, first_block, hub_events
 from service_cli.chain.session import ChainClient, chain_errors
@@ -64,15 +66,15 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
     hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
     """
     listed = _listed(api, poster, page)
-
-    def ask() -> tuple[Escrow, ...]:
-        return agreed(chain, Fact.UNFUNDED, lambda each: _logged(each, poster, page, listed))
-
-    def fits(logged: tuple[Escrow, ...], shown: _Listed) -> bool:
-        return set(shown) <= {(escrow.bounty_id, escrow.nonce) for escrow in logged}
-
-    names = (chain.named, api.peer.named)
-    found = reconciled(Fact.UNFUNDED, names, ask, lambda: _listed(api, poster, page), fits)
+    for look in range(agreement.LAG_LOOKS):
+        if look:
+            time.sleep(agreement.LAG_SECONDS)
+        found = agreed(chain, Fact.UNFUNDED, lambda each: _logged(each, poster, page, listed))
+        logged = {(escrow.bounty_id, escrow.nonce) for escrow in found}
+        if set(_listed(api, poster, page)) <= logged:
+            break
+    else:
+        raise disagreement(Fact.UNFUNDED, chain.named, api.peer.named)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
             note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)

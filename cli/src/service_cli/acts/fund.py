@@ -117,14 +117,6 @@ NONCES: Final = JournalEntry.of("nonces", dict[Bytes32, BlockNumber])
 AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
 
 
-def creation_of(account: Address, commitment: Bytes32, journal: Journal) -> ExpectedEvent[BountyCreated]:
-    """The creation under one of the nonces that a journal has written down so far."""
-    nonces = journal.get(NONCES) or {}
-    since = min(nonces.values(), default=None)
-    topics = [None, account_topic(account), commitment]
-    return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
-
-
 def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
     """What earlier runs signed that may still create a bounty, in words; None where nothing of it can any more."""
     kept = journal.get(AUTHORIZATION)
@@ -178,22 +170,18 @@ class Funding:
     def plan(
         self,
         conditions: HubConditions,
-        known: tuple[Escrow, ...],
         following: NextFunding,
         result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
-        """The calls that create the bounty; of ``known``, the account's escrows on this page, none may be this
-        journal's work.
-
-        The authorization is signed, or the allowance mined, before the creation is planned.
-        """
-        if self.own(known) is not None:
-            raise AssertionError("a bounty that exists is not created again")
+        """The call that creates a bounty which is not there yet, by this journal's work; before it is planned the
+        authorization is signed, or the allowance mined."""
         chain, account = self.session.chain, self.session.account
         path = self._chosen_path()
         if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
             require_means(chain, account, CREATION_CALLS[path])
-        terms, summary = self._terms(conditions, following), self._summary(conditions)
+        terms, escrow, token = self._terms(conditions, following), self.page.escrow_amount, conditions.constants.token
+        award = amount(escrow - sum(conditions.fees(escrow)), token)
+        summary = f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
             if kept is None or not self._is_good(kept, terms):
@@ -232,7 +220,11 @@ class Funding:
         return path
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
-        return creation_of(self.session.account, self.commitment, self.journal)
+        """The creation under one of the nonces that the journal has written down so far."""
+        nonces = self.journal.get(NONCES) or {}
+        since = min(nonces.values(), default=None)
+        topics = [None, account_topic(self.session.account), self.commitment]
+        return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
         """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
@@ -281,7 +273,10 @@ class Funding:
                 return terms
             if not is_unused and not following.again:
                 raise _authorization_used()
-            self._require_over(honoured=honoured)
+            kept = self.journal.get(AUTHORIZATION)
+            if kept is not None and not has_passed(self.session.chain, kept.valid_before):
+                spent = f"{self.session.chain.named} has it as spent"  # whatever an endpoint says became of it
+                raise self._outstanding(kept, spent if honoured else "the Hub's roster or fees changed")
         former, terms = terms, self._next_terms(conditions, following)
         if former is not None:
             say("the Hub's roster or fees changed, or the authorization is spent; other terms are signed")
@@ -308,15 +303,6 @@ class Funding:
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
             return True
         return is_unused(self.session.chain, self.session.account, self._nonce(terms))
-
-    def _require_over(self, *, honoured: bool) -> None:
-        """Refuse other terms beside an authorization that may still be used, whatever an endpoint says became of it."""
-        chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
-        if kept is None or has_passed(chain, kept.valid_before):
-            return
-        raise self._outstanding(
-            kept, f"{chain.named} has it as spent" if honoured else "the Hub's roster or fees changed"
-        )
 
     def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:
         until = moment(kept.valid_before, latest_moment(self.session.chain))
@@ -357,11 +343,6 @@ class Funding:
     def _nonce(self, terms: Terms) -> Bytes32:
         chain = self.session.chain
         return authorization_nonce(chain.chain_id, chain.hub.address, self.session.account, terms)
-
-    def _summary(self, conditions: HubConditions) -> str:
-        escrow, token = self.page.escrow_amount, conditions.constants.token
-        award = amount(escrow - sum(conditions.fees(escrow)), token)
-        return f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"
 
 
 def _authorization_used() -> CommandRefused:

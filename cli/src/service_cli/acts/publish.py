@@ -104,7 +104,7 @@ def _plan(
     same run."""
     session, commitment, journal = funding.session, funding.commitment, funding.journal
     if (done := journal.get(FUNDED)) is not None:
-        if agreed(session.chain, Fact.DONE, partial(_has, session, done)):
+        if agreed(session.chain, Fact.DONE, partial(_has, session.account, done)):
             say(f"this page was funded before, as bounty {done.bounty_id}; nothing is signed or sent again")
             with suppress(CommandFailed, CommandRefused):  # nothing is signed: this only remembers it, once final
                 escrows_of(session.chain, session.api, session.account, commitment)
@@ -134,7 +134,7 @@ def _plan(
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
     if not funding.is_under_way(conditions):
         _publish_on_terms(funding, page, path, conditions, consent)
-    return funding.plan(conditions, known, following, partial(_funded, funding))
+    return funding.plan(conditions, following, partial(_funded, funding))
 
 
 def _publish_on_terms(
@@ -192,11 +192,11 @@ def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
     return emit(done, for_poster(done.bounty_id, view))
 
 
-def _has(session: Session[LocalSigner], done: FundedBounty, chain: ChainClient) -> bool:
+def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
     """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
     with chain_errors():
         view = chain.hub.bounty(done.bounty_id)
-    return view is not None and (view.poster, view.spec_commitment) == (session.account, done.spec_commitment)
+    return view is not None and (view.poster, view.spec_commitment) == (account, done.spec_commitment)
 
 
 def check_page(

@@ -76,19 +76,6 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
     raise CommandFailed("chain_unavailable", message, next_action=next_action)
 
 
-def reconciled(
-    fact: Fact, names: tuple[str, str], one: Callable[[], T], other: Callable[[], S], fits: Callable[[T, S], bool]
-) -> T:
-    """Return the answer of ``one`` once the other's fits it; both are asked again for a few blocks, then refused."""
-    for look in range(LAG_LOOKS):
-        if look:
-            time.sleep(LAG_SECONDS)
-        mine = one()
-        if fits(mine, other()):
-            return mine
-    raise disagreement(fact, *names)
-
-
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
     """The refusal that names two sources which say different things."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"

@@ -44,7 +44,9 @@ def once_final(
             try:
                 bounty = chain.bounty(bounty_id)
                 found, finalized = check(bounty), chain.finalized()
-                if _stands(chain, bounty_id, bounty, finalized):
+                with chain_errors():
+                    final = chain.hub.bounty(bounty_id, finalized.number)
+                if final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner):
                     return found
                 if pending is None and (pending := _pending(chain, bounty_id, finalized, waiting_event)) is not None:
                     emit(pending)
@@ -58,13 +60,6 @@ def once_final(
             still = max(0, left - elapsed)
             waiting.tick(still or None)
             time.sleep(min(_MOST_SECONDS, max(_LEAST_SECONDS, still / _LOOKS)))
-
-
-def _stands(chain: ChainClient, bounty_id: BountyId, bounty: BountyView, finalized: Header) -> bool:
-    """Whether the finalized block holds the same outcome as the newest one."""
-    with chain_errors():
-        final = chain.hub.bounty(bounty_id, finalized.number)
-    return final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner)
 
 
 def _pending(

@@ -79,20 +79,9 @@ _WALLETS: Final = {
 
 def local_signer(settings: Settings, variable: str) -> LocalSigner:
     """The signer behind a key variable, or a refusal that names it; a ``.env`` that nobody confirmed is refused."""
-    signer = _key_holder(settings, variable)
+    signer = _key_holder(settings.environment, variable)
     require_meant(settings, variable)
     return signer
-
-
-def _key_holder(settings: Settings, variable: str) -> LocalSigner:
-    environment = settings.environment
-    source = environment.source(variable)
-    if source is None:
-        wallet = _WALLETS.get(variable)
-        instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
-        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
-        raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
-    return _signer_of(environment, variable, source)
 
 
 def account_of(settings: Settings, variable: str) -> Address:
@@ -100,10 +89,16 @@ def account_of(settings: Settings, variable: str) -> Address:
     source = settings.environment.source(variable)
     if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
         return account
-    return _key_holder(settings, variable).address
+    return _key_holder(settings.environment, variable).address
 
 
-def _signer_of(environment: Environment, variable: str, source: KeySource) -> LocalSigner:
+def _key_holder(environment: Environment, variable: str) -> LocalSigner:
+    source = environment.source(variable)
+    if source is None:
+        wallet = _WALLETS.get(variable)
+        instead = f"; or name the account of your wallet with {wallet}" if wallet else ""
+        next_action = f"Set {variable}, or {variable}_FILE to a file that holds it{instead}."
+        raise CommandRefused("key_missing", f"{variable} is not set.", next_action=next_action)
     if source.form is KeyForm.KEYSTORE:
         if source.value not in environment.read:
             environment.read[source.value] = Keystore.read(source).unlock(environment, variable).hex()
@@ -132,12 +127,10 @@ def eth_account() -> "type[Account]":
     return Account
 
 
-_KEYSTORE_VERSION: Final = 3
 _MOST_SCRYPT: Final = 2**23
 """n * r * p: four times what clients use, and at most 1 GiB of memory."""
 _MOST_ROUNDS: Final = 10_000_000
 """Of PBKDF2."""
-_KEY_LENGTH: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,13 +194,13 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
 def _content_of(text: str) -> dict[str, object]:
     """The file's object with its names in lower case; ``ValueError`` says why it is not opened."""
     content = _lower(json.loads(text))
-    if not isinstance(content, dict) or content.get("version") != _KEYSTORE_VERSION:
-        raise ValueError(f"is not a keystore of version {_KEYSTORE_VERSION}")
+    if not isinstance(content, dict) or content.get("version") != 3:
+        raise ValueError("is not a keystore of version 3")
     crypto = content.get("crypto")
     parameters = crypto.get("kdfparams") if isinstance(crypto, dict) else None
     if not isinstance(crypto, dict) or not isinstance(parameters, dict) or crypto.get("cipher") != "aes-128-ctr":
         raise ValueError("has no encrypted key as keystores have it")
-    if parameters.get("dklen") != _KEY_LENGTH:
+    if parameters.get("dklen") != 32:
         raise ValueError("derives a key of another length than keystores do")
     match crypto.get("kdf"):
         case "scrypt":
@@ -239,11 +232,9 @@ def _product(parameters: Mapping[str, object], *names: str) -> int:
 
 
 def _account_of(content: Mapping[str, object]) -> Address | None:
-    named = content.get("address")
-    if named is None or named == "":
-        return None
+    named = str(content.get("address") or "").lower().removeprefix("0x")
     try:
-        return parse_address("0x" + str(named).lower().removeprefix("0x"))
+        return parse_address("0x" + named) if named else None
     except ValueError:
         raise ValueError("names a malformed account") from None
 

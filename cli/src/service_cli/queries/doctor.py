@@ -35,10 +35,12 @@ _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
 def examine(settings: Settings, account: Address | None) -> None:
     """The command ``doctor``."""
+    is_good = settings.problem(FURTHER_VARIABLE) is None and settings.problem("SERVICE_RPC_URL") is None
+    has_further = is_good and bool(settings.further_rpc_urls())
     checks: list[tuple[str, Callable[[], str]]] = [
         ("settings", lambda: _settings(settings)),
         ("chain", lambda: _chain(settings)),
-        *([("further_endpoints", lambda: _further(settings))] if _has_further(settings) else []),
+        *([("further_endpoints", lambda: _further(settings))] if has_further else []),
         ("clock", lambda: _clock(settings)),
         ("roster", lambda: _roster(settings)),
         ("delivery_key", lambda: _delivery(settings)),
@@ -51,25 +53,17 @@ def examine(settings: Settings, account: Address | None) -> None:
     failed: list[str] = []
     for name, check in checks:
         if name in _ON_THE_CHAIN and "chain" in failed:
-            _print(name, "skipped, because the chain check failed", "Fix the chain check first, then run it again.")
-        elif not _report(name, check):
+            detail, fix = "skipped, because the chain check failed", "Fix the chain check first, then run it again."
+            emit(DoctorCheck(name, ok=False, detail=detail, fix=fix))
+            continue
+        try:
+            emit(DoctorCheck(name, ok=True, detail=check(), fix=None))
+        except ServiceError as error:
+            emit(DoctorCheck(name, ok=False, detail=error.message, fix=error.next_action))
             failed.append(name)
     if failed:
         message = f"These checks failed: {', '.join(failed)}."
         raise CommandRefused("unhealthy", message, next_action="Do what the failed checks name, then run it again.")
-
-
-def _report(name: str, check: Callable[[], str]) -> bool:
-    try:
-        detail, fix = check(), None
-    except ServiceError as error:
-        detail, fix = error.message, error.next_action
-    return _print(name, detail, fix)
-
-
-def _print(name: str, detail: str, fix: str | None) -> bool:
-    emit(DoctorCheck(name, fix is None, detail, fix))
-    return fix is None
 
 
 def _settings(settings: Settings) -> str:
@@ -90,11 +84,6 @@ def _chain(settings: Settings) -> str:
     chain = ChainClient(settings)
     chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
-
-
-def _has_further(settings: Settings) -> bool:
-    is_good = settings.problem(FURTHER_VARIABLE) is None and settings.problem("SERVICE_RPC_URL") is None
-    return is_good and bool(settings.further_rpc_urls())
 
 
 def _further(settings: Settings) -> str:

@@ -99,7 +99,12 @@ def show_status(
         amounts = (chain.balance(account), chain.token_balance(account), allowance(chain, account))
         held.append(emit(AccountStatus(account, roles, *amounts)))
         found = [task for each in look.bounties(account) for task in look.tasks(*each, account)]
-        tasks += found if roles else map(_for_wallet, found)
+        for task in found:
+            command = task.command
+            if not roles and task.task in {"claim", "claim_fee"}:  # its key is not here: the claim that a wallet sends
+                which = str(task.bounty_id) if task.task == "claim" else "--all"
+                command = f"service-cli claim {which} --claimant-address {account}"
+            tasks.append(replace(task, command=command))
         tasks += look.to_upload_again(account)
     tasks.sort(key=lambda task: (task.until is None, task.until, task.bounty_id))
     for task in tasks:
@@ -214,11 +219,3 @@ class _Look:
             if recorded == row.submission_commitment:
                 uploading = f"service-cli solver:submit {row.bounty_id} DIRECTORY"
                 yield WaitingTask(account, row.bounty_id, "reupload", None, uploading)
-
-
-def _for_wallet(task: WaitingTask) -> WaitingTask:
-    """For an account whose key is not here: the claim that a wallet sends."""
-    if task.task not in {"claim", "claim_fee"}:
-        return task
-    which = str(task.bounty_id) if task.task == "claim" else "--all"
-    return replace(task, command=f"service-cli claim {which} --claimant-address {task.account}")

@@ -7,14 +7,13 @@ finalized block.
 """
 
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.events import Log
 from bounty_protocol.chain.hub import BountyView
-from bounty_protocol.domain.hub_events import BountyFinalized, HubEvent, bounty_of
+from bounty_protocol.domain.hub_events import BountyFinalized, bounty_of
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, BountyId, Bytes32
@@ -126,7 +125,9 @@ class _Watch:
 
     def _print_news(self, head: BlockNumber) -> None:
         """Logs that were not there at the last look, and those whose block is there no more."""
-        found = {(log.block_hash, log.log_index): (log, what) for log, what in self._logs(head)}
+        logs = hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head)
+        own = ((log, what) for log, what in logs if bounty_of(what) == self.bounty_id)  # not a number of another event
+        found = {(log.block_hash, log.log_index): (log, what) for log, what in own}
         missing = {place: log for place, log in self.printed.items() if place not in found}
         replaced = {place: log for place, log in missing.items() if self._is_replaced(log, head)}
         for log in replaced.values():
@@ -148,8 +149,3 @@ class _Watch:
             return False
         with chain_errors():
             return header_at(self.chain.rpc, log.block_number).hash != log.block_hash
-
-    def _logs(self, head: BlockNumber) -> Iterator[tuple[Log, HubEvent]]:
-        for log, what in hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head):
-            if bounty_of(what) == self.bounty_id:  # another event's first topic may be the same number
-                yield log, what

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.chain.hub_constants import term_issues
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError
 from bounty_protocol.readiness.material import Material
@@ -38,19 +38,10 @@ STDIN: Final = "<stdin>"
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that keeps a page from being published, and the line where it is."""
-
-    line: int
-    field: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class PageReview:
     """The findings, by the Hub's bounds, too, where ``online``."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[PageIssue, ...]
     online: bool
 
 
@@ -70,7 +61,7 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
     review = review_page(settings, page, offline=offline)
     found, online = review.findings, review.online
     for one in found:
-        emit(PageIssue(one.line, one.field, one.message))
+        emit(one)
     checked = CheckedPage(spec_commitment(page), len(page), len(found), online)
     page_argument = argument(None if name == STDIN else name, "PAGE")
     emit(checked, None if found else f"service-cli poster:publish-fund --check {page_argument}")
@@ -100,7 +91,7 @@ def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
         warn(f"the service's review would refuse this page for {issues}: {check}")
 
 
-def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[Finding]:
+def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[PageIssue]:
     """The issues found: the form alone where it is, then what is left of the template, then terms and rules."""
     text = page.decode("utf-8", "replace")
     try:
@@ -109,35 +100,22 @@ def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Ite
         yield from _placed(text, error.issues)
         return
     if left := list(leftovers(page)):
-        yield from (Finding(line, "template", message) for line, message in left)
+        yield from (PageIssue(line, "template", message) for line, message in left)
     else:
-        yield from _placed(text, _review(challenge, page, now, conditions))
+        hub = None if conditions is None else conditions.constants
+        known = () if hub is None else (hub.reveal_delay, hub.token.symbol, hub.token.decimals)
+        yield from _placed(text, review(Material(challenge, page, now, *known)))
     if conditions is not None:
         yield from _placed(text, term_issues(challenge, conditions.constants, now, lambda at: moment(at, now)))
 
 
-def _review(
-    challenge: ChallengePage, page: bytes, now: UnixSeconds, conditions: HubConditions | None
-) -> tuple[Issue, ...]:
-    if conditions is None:
-        return review(Material(challenge, page, now))
-    hub = conditions.constants
-    return review(Material(challenge, page, now, hub.reveal_delay, hub.token.symbol, hub.token.decimals))
-
-
-def _placed(text: str, issues: Iterable[Issue]) -> Iterator[Finding]:
+def _placed(text: str, issues: Iterable[Issue]) -> Iterator[PageIssue]:
     lines = text.splitlines()
     for issue in issues:
-        if stated := _IN_BODY.match(issue.message):
-            yield Finding(
-                int(stated["line"]), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message[stated.end() :])
-            )
-        else:
-            yield Finding(line_of(lines, issue.path), printable(issue.path, MAX_ISSUE_PATH), _plain(issue.message))
-
-
-def _plain(message: str) -> str:
-    return printable(message, 1_500)
+        stated, field = _IN_BODY.match(issue.message), printable(issue.path, MAX_ISSUE_PATH)
+        line = line_of(lines, issue.path) if stated is None else int(stated["line"])
+        message = issue.message if stated is None else issue.message[stated.end() :]
+        yield PageIssue(line, field, printable(message, 1_500))
 
 
 def line_of(lines: list[str], path: str) -> int:
@@ -149,18 +127,6 @@ def line_of(lines: list[str], path: str) -> int:
     key, wanted = (entry["key"], int(entry["index"])) if entry else (path, -1)
     for number, line in enumerate(lines[:ends]):
         if line.startswith(f"{key}:"):
-            return number + 1 if wanted < 0 else _entry_line(lines[:ends], number, wanted)
+            entries = [at for at in range(number + 1, ends) if lines[at].lstrip().startswith("- ")]
+            return (entries[wanted] if 0 <= wanted < len(entries) else number) + 1
     return 1
-
-
-def _entry_line(lines: list[str], start: int, wanted: int) -> int:
-    """The line of a list's entry; the key's where it is written in another way."""
-    seen = -1
-    for number in range(start + 1, len(lines)):
-        if lines[number][:1] not in {" ", "-", "\t", ""}:
-            break
-        if lines[number].lstrip().startswith("- "):
-            seen += 1
-            if seen == wanted:
-                return number + 1
-    return start + 1

@@ -8,7 +8,7 @@ time waits. A key that is in the file stays in it: bounties pin the roster, and 
 import fcntl
 import json
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,11 @@ _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
 
 def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> None:
     """The command ``guardian:new-key``: a new key before all others, in the keyring file."""
-    target = _target(environment, path)
+    named = path or environment.exported.get(_FILE_VARIABLE)  # that of a .env may be somebody else's
+    if named is None:
+        message = "No file is named for the keys."
+        raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
+    target = Path(named).absolute().resolve()
     with _held(target):
         kept = _kept(environment, target, rotate=rotate)
         if len(kept) == MAX_KEYRING:
@@ -39,7 +43,11 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
                 "keyring_full", message, next_action="Take out keys that no open bounty's roster holds."
             )
         added = Identity.generate()
-        _replace(target, [added, *kept])
+        try:
+            replace_private(target, json.dumps([key.to_text() for key in (added, *kept)], indent=1) + "\n")
+        except OSError as error:
+            message = f"{target} cannot be written: {error.strerror or error}."
+            raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
     emit(NewEncryptionKey(str(target), added.public_key, recipient_text(added.public_key), len(kept) + 1))
     say(f"set {_FILE_VARIABLE}={target} (and not {VARIABLE})")
     say("give the public key to the Hub's owner, who publishes a roster with it")
@@ -58,14 +66,6 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
     if roster is not None and keys[0] not in roster:
         other = "an older key of this keyring is" if set(keys) & set(roster) else "no key of this keyring is"
         warn(f"the newest key is not in the current roster; {other}: ask the Hub's owner for a new version")
-
-
-def _target(environment: Environment, path: Path | None) -> Path:
-    named = path or environment.exported.get(_FILE_VARIABLE)  # that of a .env may be somebody else's
-    if named is None:
-        message = "No file is named for the keys."
-        raise CommandRefused("file_not_named", message, next_action=f"Name one, or set {_FILE_VARIABLE}.")
-    return Path(named).absolute().resolve()
 
 
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
@@ -99,14 +99,6 @@ def _parsed(text: str, source: str) -> tuple[Identity, ...]:
     except ServiceError as error:
         message = f"{source} is not a keyring: {error.message}"
         raise CommandRefused("key_malformed", message, next_action="Correct it by hand; nothing was changed.") from None
-
-
-def _replace(target: Path, keys: Sequence[Identity]) -> None:
-    try:
-        replace_private(target, json.dumps([key.to_text() for key in keys], indent=1) + "\n")
-    except OSError as error:
-        message = f"{target} cannot be written: {error.strerror or error}."
-        raise CommandFailed("file_not_written", message, next_action="Make room or check its rights.") from None
 
 
 @contextmanager

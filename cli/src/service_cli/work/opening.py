@@ -114,7 +114,9 @@ class SealedBounty:
         if source is None:
             local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
         chain = ChainClient.checked(settings)
-        api = api_of(settings, chain) if source is None else _hint(settings)
+        api = api_of(settings, chain) if source is None else None
+        if source is not None and settings.knows("SERVICE_API_BASE_URL"):
+            api = api_of(settings, is_needed=False)  # only a hint for the list: it may be gone
         folder = None if source is None else Folder(source)
         return SealedBounty(chain, read_state(chain, bounty_id), keyring, api, folder)
 
@@ -184,23 +186,20 @@ class SealedBounty:
 
     def unlock(self, submission: Submission) -> Identity:
         """The content key, from both locks of the capsule."""
-        envelope = submission.envelope
+        envelope, number = submission.envelope, submission.envelope.reveal_policy.round
         with sealed_data_errors():
+            if number not in self._signatures:
+                now = self.chain.latest().time
+                self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
             return open_capsule(
                 envelope.key_capsule,
-                beacon=self._signature(envelope.reveal_policy.round),
+                beacon=self._signatures[number],
                 info=self.info,
                 keyring=self.keyring,
                 roster_size=len(self.state.roster.members),
                 content_public_key=envelope.content_public_key,
                 expected=envelope.binding,
             )
-
-    def _signature(self, number: int) -> Beacon:
-        if number not in self._signatures:
-            now = self.chain.latest().time
-            self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
-        return self._signatures[number]
 
     def listed(self) -> Listing:
         """Show and return the list of its Submissions; what would keep every one of them closed is refused here."""
@@ -230,11 +229,6 @@ class SealedBounty:
         """The command that comes next for who has opened it."""
         bounty_id = self.state.bounty_id
         return for_guardian(bounty_id, self.chain.bounty(bounty_id), has_judged=False)
-
-
-def _hint(settings: Settings) -> ApiClient | None:
-    """For the list the API is only a hint where the bytes come from a folder: it may be unknown, or gone."""
-    return api_of(settings, is_needed=False) if settings.knows("SERVICE_API_BASE_URL") else None
 
 
 SEALED_BYTES: Final = 2 << 30

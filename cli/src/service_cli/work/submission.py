@@ -70,18 +70,14 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
     except CommandRefused as refusal:
         if refusal.code != _NOT_SERVED:
             raise
-        raise _not_served() from refusal
+        message = (
+            "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
+            "commitment is a copy of another Solver's."
+        )
+        next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
+        raise CommandRefused(_NOT_SERVED, message, next_action=next_action) from refusal
     source = partial(storage_url, answer.download_url, api.base_url)
     return checked_submission(answer.envelope.encode(), bounty_id, pair, source)
-
-
-def _not_served() -> CommandRefused:
-    message = (
-        "The chain records this Submission, but the service serves no bytes for it: none were uploaded, or its "
-        "commitment is a copy of another Solver's."
-    )
-    next_action = "Ask its Solver for the folder with envelope.json and ciphertext.age, and name it with --from."
-    return CommandRefused(_NOT_SERVED, message, next_action=next_action)
 
 
 def checked_submission(
@@ -183,16 +179,6 @@ _NAMED: Final = 3
 """Names that a sentence has."""
 
 
-def _inert(paths: tuple[str, ...]) -> str:
-    """Which names were changed, and how to get the original ones."""
-    named = ", ".join(printable(path, 80) for path in paths[:_NAMED])
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return (
-        f"tools would obey some of its names, so they were laid out as inert_…_: {named}{more}; "
-        "--original-names lays them out as they are"
-    )
-
-
 def write_artifact(
     submission: Submission,
     identity: Identity,
@@ -224,5 +210,10 @@ def write_artifact(
     counts = (opened.file_count, opened.byte_length)
     done = emit(kind(*submission.names(), str(output_dir), *counts, len(opened.inert)), following)
     if opened.inert:
-        warn(_inert(opened.inert))
+        named = ", ".join(printable(path, 80) for path in opened.inert[:_NAMED])
+        more = f" and {len(opened.inert) - _NAMED} more" if len(opened.inert) > _NAMED else ""
+        warn(
+            f"tools would obey some of its names, so they were laid out as inert_…_: {named}{more}; "
+            "--original-names lays them out as they are"
+        )
     return done

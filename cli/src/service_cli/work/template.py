@@ -66,9 +66,9 @@ _LINES: Final = frozenset(line.strip() for line in _EVERY.splitlines())
 
 def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
     """The line and what is left there of the template."""
-    for number, line in enumerate(_lines(page), 1):
+    for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
         for found in _IN_BRACKETS.findall(line):
-            if _is_left(found, line):
+            if found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES):
                 yield number, f"still the template's {found}"
         if _LEFTOVER in line:
             yield number, "still the template's paragraph on units: remove it"
@@ -82,11 +82,3 @@ def require_filled(page: bytes) -> None:
         raise CommandRefused(
             "page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again."
         )
-
-
-def _lines(page: bytes) -> list[str]:
-    return page.decode("utf-8", "replace").splitlines()
-
-
-def _is_left(found: str, line: str) -> bool:
-    return found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES)
