@@ -168,20 +168,12 @@ def test_without_a_policy_the_pages_are_named(
     (found.case.home.home / "body.md").write_text("None holds: tests fail.\n")
     found.case.home.run(*found.case.words)  # the person does it
     if of is fund:
+        stage.ledger.advance_to(stage.ledger.time() + 3_000)  # no bounty could be made of the page any more
         assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
         return
     with pytest.raises(Refused) as refused:
         found.agent.call("carry_out", plan_id=plan["plan_id"])
     assert refused.value.code == "verdict_already_recorded"
-
-
-def test_funding_by_a_wallet_is_recorded(scene: MakeScene, stage: Stage) -> None:
-    found = scene(fund)
-    plan = found.agent.call("prepare_funding", path="page.md")
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "needs_wallet"
-    found.case.home.run(*found.case.words)
-    stage.ledger.advance_to(stage.ledger.time() + 3_000)  # no bounty could be made of the page any more
-    assert found.agent.call("carry_out", plan_id=plan["plan_id"])["state"] == "recorded"
 
 
 @pytest.mark.parametrize("path", ["..", "../..", "/etc", "~/.ssh", ".", "opened/7", "winning", "link", "gone", "a\0b"])

@@ -4,7 +4,6 @@ import asyncio
 import json
 import os
 import socket
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,19 +49,6 @@ def test_roles_have_their_tools(stage: Stage, mode: str) -> None:
     assert asyncio.run(names(*solver, "--read-only")) == set(READING)
 
 
-def test_stdout_has_nothing_but_the_protocol(stage: Stage) -> None:
-    parameters = started(stage)
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
-        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
-    }}  # fmt: skip
-    ran = subprocess.run(
-        [parameters.command], input=json.dumps(hello) + "\n", env=parameters.env, cwd=parameters.cwd,
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    (line,) = ran.stdout.splitlines()
-    assert json.loads(line)["result"]["serverInfo"]["name"] == "service-mcp"
-
-
 NOWHERE = dict.fromkeys(("SERVICE_RPC_URL", "SERVICE_API_BASE_URL"), "http://127.0.0.1:9")
 
 
@@ -92,7 +78,7 @@ def test_impossible_command_ends_with_a_sentence(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine").mkdir()
-    values = {**NOWHERE, "SERVICE_CHAIN_ID": "8453", "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20}
+    values: dict[str, str | None] = {**NOWHERE, "SERVICE_CHAIN_ID": "8453", "SERVICE_HUB_ADDRESS": "0x" + "ab" * 20}
     if "84532" in arguments:
         del values["SERVICE_HUB_ADDRESS"]
     ran = CliRunner().invoke(main, arguments, env={name: None for name in os.environ if "SERVICE_" in name} | values)
@@ -136,19 +122,16 @@ def test_http_reads_and_nothing_else(stage: Stage, mode: str) -> None:
     assert bounty["escrow"]["base_units"] == str(ESCROW)
 
 
-@pytest.mark.parametrize(
-    ("host", "status"),
-    [("evil.example", 421), ("127.0.0.1", 200), ("agents.EXAMPLE", 200), ("AGENTS.example:443", 200)],
-)
-def test_http_answers_by_its_own_names_alone(stage: Stage, host: str, status: int) -> None:
+def test_http_answers_its_own_names_and_short_bodies(stage: Stage) -> None:
     hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}})
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream", "Host": host}
+    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     with served(stage) as url:
-        assert urllib3.request("POST", url, body=hello, headers=headers, retries=False).status == status
-
-
-def test_http_with_a_long_body_is_refused(stage: Stage) -> None:
-    headers = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    with served(stage) as url:
-        answer = urllib3.request("POST", url, body=b" " * 600_000, headers=headers, retries=False)
-    assert answer.status == 413
+        for host, body, status in (
+            ("evil.example", hello, 421),
+            ("127.0.0.1", hello, 200),
+            ("agents.EXAMPLE", hello, 200),
+            ("AGENTS.example:443", hello, 200),
+            ("127.0.0.1", " " * 600_000, 413),
+        ):
+            answer = urllib3.request("POST", url, body=body, headers={**kinds, "Host": host}, retries=False)
+            assert answer.status == status, host

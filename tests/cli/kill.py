@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from bounty_protocol.chain.rpc import Rpc
@@ -23,12 +22,10 @@ def run_killed(
     method: str,
     count: int = 1,
     forward: bool,
-    also: Callable[[str, Params, object], object] = lambda _method, _params, result: result,
 ) -> None:
     """Run a command and SIGKILL it at the ``count``-th call of an RPC method, the call forwarded before or not.
 
     A transaction that is forwarded is mined before the command is killed: the node would mine it some moment later.
-    ``also`` alters what the node answers meanwhile.
     """
     process: list[subprocess.Popen[bytes]] = []
     seen = [0]
@@ -44,12 +41,12 @@ def run_killed(
                 strike()
         return None
 
-    def after(called: str, params: Params, result: object) -> object:
+    def after(called: str, _params: Params, result: object) -> object:
         if called == method and seen[0] == count and forward:
             if method == "eth_sendRawTransaction":
                 wait_until_mined(rpc.node_url, result)
             strike()
-        return also(called, params, result)
+        return result
 
     rpc.before, rpc.after = before, after
     process.append(spawn(shell, *arguments))

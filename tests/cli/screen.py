@@ -4,12 +4,10 @@ import fcntl
 import os
 import pty
 import re
-import signal
 import struct
 import subprocess
 import termios
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Thread
 
@@ -32,13 +30,12 @@ def at_terminal(
     shell: Terminal,
     *words: str,
     columns: int = 80,
-    stop_when: Callable[[str], bool] | None = None,
     typed: str | None = None,
     prompt: str = "",
     watched: bool = False,
     **more: str,
 ) -> Seen:
-    """Run a command; Ctrl-C once ``stop_when`` holds of what the terminal got.
+    """Run a command.
 
     With ``typed`` stdin is the same terminal, and that is what a person types, once ``prompt`` is there; ``watched``
     makes it stdout, too.
@@ -60,11 +57,6 @@ def at_terminal(
         while prompt not in screen.decode(errors="replace") and process.poll() is None and time.monotonic() < ends:
             time.sleep(0.02)
         os.write(ours, (typed or "").encode())
-        while stop_when is not None and process.poll() is None and time.monotonic() < ends:
-            if stop_when(screen.decode(errors="replace")):
-                process.send_signal(signal.SIGINT)
-                break
-            time.sleep(0.02)
         try:
             stdout, _ = process.communicate(timeout=60)
         except subprocess.TimeoutExpired:

@@ -39,16 +39,12 @@ class Request:
 class Server:
     """Answers each request with what ``answer`` returns; ``Lost`` drops the connection.
 
-    ``watch`` hears of each request before and after it was carried out, and may raise ``Lost``, too; ``alter`` may
-    change what is answered. ``prefix`` is cut off each path, as a proxy in front of a server does. ``reply`` is the
-    same without a connection.
+    ``alter`` may change what is answered. ``reply`` is the same without a connection.
     """
 
     def __init__(self, answer: Callable[[Request], Reply]) -> None:
         self.requests: list[Request] = []
-        self.watch: Callable[[str], None] = lambda _moment: None
         self.alter: Callable[[Request, Reply], Reply] = lambda _request, reply: reply
-        self.prefix = ""
         self._answer = answer
         outer = self
 
@@ -59,7 +55,7 @@ class Server:
 
             def do_POST(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
-                path, _, query = self.path.removeprefix(outer.prefix).partition("?")
+                path, _, query = self.path.partition("?")
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 request = Request(self.command, path, query, headers, self.rfile.read(length))
                 try:
@@ -82,9 +78,6 @@ class Server:
             def do_PUT(self) -> None:
                 self.do_POST()
 
-            def do_DELETE(self) -> None:
-                self.do_POST()
-
             def log_message(self, format: str, *args: object) -> None:
                 pass
 
@@ -99,10 +92,7 @@ class Server:
     def reply(self, request: Request) -> Reply:
         """What is answered to a request; raises ``Lost`` where the connection is dropped."""
         self.requests.append(request)
-        self.watch("before")
-        found = self.alter(request, self._answer(request))
-        self.watch("after")
-        return found
+        return self.alter(request, self._answer(request))
 
     def close(self) -> None:
         self._serving.close()

@@ -1,10 +1,7 @@
 """The API client: what it retries, what it never resends, and answers that never end."""
 
-import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import chain, repeat
 from pathlib import Path
-from threading import Event, Thread
 from time import monotonic
 
 import pytest
@@ -14,8 +11,9 @@ from service_cli import api as api_module
 
 from tests.cli.api_twin import ApiTwin, refusal
 from tests.cli.ledger import Ledger
-from tests.cli.servers import Lost, Reply, Request
+from tests.cli.servers import Lost, Reply, Request, Server, as_json
 from tests.cli.terminal import Ran, Terminal
+from tests.raw_server import raw_server
 
 
 @pytest.fixture
@@ -84,48 +82,10 @@ def test_signed_request__a_redirect__is_not_followed(api: ApiTwin, poster: Termi
     ],
 )
 def test_terminal_controls_are_not_printed(api: ApiTwin, poster: Terminal, error: dict[str, object]) -> None:
-    from tests.cli.servers import as_json
-
     api.scripts["detail"] = lambda _request: as_json({"error": error}, 400)
     ran = poster.run("verification-record", "1", code=1)
     assert not set(ran.words) & {"\x1b", "\x07", "\r"}
     assert len(ran.words) < 4_000
-
-
-@contextmanager
-def raw_server(*chunks: bytes, endless: bytes = b"") -> Iterator[str]:
-    """A server that sends these bytes to each caller and then hangs, or repeats ``endless``."""
-    done = Event()
-    listener = socket.create_server(("127.0.0.1", 0))
-    listener.settimeout(0.1)
-
-    def serve(connection: socket.socket) -> None:
-        with connection:
-            try:
-                connection.recv(65_536)
-                for chunk in chunks:
-                    connection.sendall(chunk)
-                while not done.wait(0.001 if endless else 0.05):
-                    connection.sendall(endless)
-            except OSError:
-                return
-
-    def accept() -> None:
-        while not done.is_set():
-            try:
-                connection, _ = listener.accept()
-            except TimeoutError:
-                continue
-            Thread(target=serve, args=(connection,), daemon=True).start()
-
-    thread = Thread(target=accept, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
-    finally:
-        done.set()
-        thread.join()
-        listener.close()
 
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -137,8 +97,8 @@ def ask(poster: Terminal, url: str) -> Ran:
 
 
 def test_endless_answer_is_cut_off_by_length(poster: Terminal) -> None:
-    with raw_server(CHUNKED, endless=b"10000\r\n" + b" " * 65_536 + b"\r\n") as url:
-        assert ask(poster, url).last["code"] == "answer_malformed"
+    with raw_server(lambda: chain([CHUNKED], repeat(b"10000\r\n" + b" " * 65_536 + b"\r\n"))) as server:
+        assert ask(poster, server.url).last["code"] == "answer_malformed"
 
 
 @pytest.mark.parametrize(("head", "endless"), [(b"", b"x"), (CHUNKED, b"1\r\n \r\n")], ids=["head", "body"])
@@ -146,8 +106,8 @@ def test_dripping_answer_is_cut_off_by_time(
     poster: Terminal, monkeypatch: pytest.MonkeyPatch, head: bytes, endless: bytes
 ) -> None:
     monkeypatch.setattr(api_module, "ANSWER_SECONDS", 0.3)
-    with raw_server(head, endless=endless) as url:
-        assert ask(poster, url).last["code"] == "api_unreachable"
+    with raw_server(lambda: chain([head], repeat(endless)), pause=0.001) as server:
+        assert ask(poster, server.url).last["code"] == "api_unreachable"
 
 
 @pytest.mark.spec(297)
@@ -184,8 +144,6 @@ SECRET = "a-key-in-the-path"
     ],
 )
 def test_silent_rpc_is_named_without_its_path(solver: Terminal, status: int | None, body: bytes, problem: str) -> None:
-    from tests.cli.servers import Server
-
     def answer(_request: Request) -> Reply:
         if status is None:
             raise Lost

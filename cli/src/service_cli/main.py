@@ -22,7 +22,7 @@ from service_cli.ui.command import (
 )
 
 if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
+    pass
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("commands.machine", "Show your accounts, and what waits for you."),
@@ -135,16 +135,16 @@ def group(network: str | None, **_output: bool) -> None:  # each command reads t
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
 
 
-def _offer_commands(
-    ctx: click.Context,  # noqa: ARG001
-    param: click.Parameter,  # noqa: ARG001
-    incomplete: str,
-) -> "list[CompletionItem]":
-    return offer_of(lambda: COMMANDS)(incomplete)
+_OFFERS = offer_of(lambda: COMMANDS)
 
 
 @click.command("help", help="What a command reads and prints; without one, all of them.")
-@click.argument("name", metavar="[COMMAND]", required=False, shell_complete=_offer_commands)
+@click.argument(
+    "name",
+    metavar="[COMMAND]",
+    required=False,
+    shell_complete=lambda _ctx, _param, typed: offer_of(lambda: COMMANDS)(typed),
+)
 @click.pass_context
 def show_help(ctx: click.Context, name: str | None) -> None:
     parent = ctx.parent or ctx

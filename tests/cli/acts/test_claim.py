@@ -144,14 +144,16 @@ def test_claim_takes_the_key_of_another_role(ledger: Ledger, claimants: dict[str
     assert own.run("claim", str(bounty)).last["claimable_amount"] == str(AWARD)
 
 
-@pytest.mark.spec(219, 268, 269, 288)
+@pytest.mark.spec(219, 265, 268, 269, 288, 347)
 def test_claim_for_a_wallet_reads_no_key(ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy) -> None:
     bounty = settled(ledger)
     words = ("claim", "--claimant-address", ledger.people.poster.address, str(bounty))
     not_a_key = "this is not a key and would be refused"
     ran = claimants["solver-1"].run(*words, SERVICE_CLAIMANT_PRIVATE_KEY=not_a_key)
     assert ran.names == ["claim.prepared", "claim.transaction_prepared"]
-    assert ran.last["data"] == "0x" + ledger.contract.encode("claimRefund", bounty).hex()
+    called = {name: ran.last[name] for name in ("to", "value", "data", "function_name")}
+    data = "0x" + ledger.contract.encode("claimRefund", bounty).hex()
+    assert called == {"to": ledger.contract.address, "value": "0", "data": data, "function_name": "claimRefund"}
     assert "signing" not in ran.words
     sender = ledger.people.poster.address
     reverts: dict[str, object] = {"error": {"code": 3, "message": "execution reverted", "data": "0x"}}

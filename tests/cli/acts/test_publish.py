@@ -9,6 +9,7 @@ from typing import cast
 import pytest
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.chain.rpc import mapping
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.types import Address, ChainId
 from service_cli.acts.publish import confirm
@@ -18,6 +19,7 @@ from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
 from service_cli.queries.conditions import read_conditions
 
+from tests.campaign import some
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.kill import run_killed
@@ -40,7 +42,7 @@ def balance(ledger: Ledger) -> int:
     return int(ledger.token.call("balanceOf", ledger.people.poster.address))
 
 
-@pytest.mark.spec(2, 9, 209, 338, 339)
+@pytest.mark.spec(2, 9, 209, 239, 240, 338, 339)
 def test_honest_deployment_creates_the_bounty_once(ledger: Ledger, api: ApiTwin, poster: Terminal, page: Path) -> None:
     before = balance(ledger)
     ran = poster.run("poster:publish-fund", str(page))
@@ -57,6 +59,9 @@ def test_honest_deployment_creates_the_bounty_once(ledger: Ledger, api: ApiTwin,
     }
     assert set(created) == {"event", "tx_hash", "block_number", "bounty_id", "spec_commitment"}
     assert before - balance(ledger) == ESCROW
+    assert ran.words.count("signing: let the Hub") == 1
+    sent = mapping(ledger.node.rpc.call("eth_getTransactionByHash", created["tx_hash"]))
+    assert str(sent["input"]).startswith(AUTHORIZED)
     again = poster.run("poster:publish-fund", str(page))
     assert again.events == (created,)
     assert before - balance(ledger) == ESCROW
@@ -73,15 +78,6 @@ def test_page_the_rules_refuse_sends_nothing(
     assert issue["message"].startswith("Line 9: ")
     assert f"poster:check {page}" in str(refused["next_action"])
     assert (rpc.sent(), api.approvals()) == (0, [])
-
-
-@pytest.mark.spec(239, 240)
-def test_plain_account_sends_what_it_signed(ledger: Ledger, poster: Terminal, page: Path) -> None:
-    ran = poster.run("poster:publish-fund", str(page))
-    assert ran.words.count("signing: let the Hub") == 1
-    sent = ledger.node.rpc.call("eth_getTransactionByHash", ran.last["tx_hash"])
-    assert isinstance(sent, dict)
-    assert str(sent["input"]).startswith(AUTHORIZED)
 
 
 @pytest.mark.spec(51, 210, 237)
@@ -121,7 +117,7 @@ LIES: list[tuple[str | int, ...]] = [
 def test_api_that_lies_in_a_field_signs_the_request(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal, page: Path
 ) -> None:
-    for path in LIES:
+    for path in some("lies of a publication", LIES, 9):
         api.lies["publish"] = lie_at(*path)
         ran = poster.run("poster:publish-fund", str(page), code=1)
         assert ran.last["code"] == "publication_mismatch", path

@@ -54,7 +54,7 @@ def estimating(gas: int) -> Callable[[str, Params, object], object]:
     return lambda method, _params, found: hex(gas) if method == "eth_estimateGas" else found
 
 
-@pytest.mark.parametrize("scene", some("gas", [seal, judge, heartbeat, claim, claim_all, claim_fee], 3))
+@pytest.mark.parametrize("scene", some("gas", [seal, judge, heartbeat, claim, claim_all, claim_fee], 2))
 def test_gas_above_its_need_is_refused(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     """A heartbeat of 27.5 million gas once cost 13.6 ether."""
     case = scene(stage)
@@ -92,10 +92,8 @@ def history(tip: int) -> dict[str, object]:
 
 TIPS: list[tuple[int, int, int]] = [
     (498 * GWEI, 0, PLAIN_TIP_WEI),
-    (498 * GWEI, GWEI, 2 * GWEI),
     (498 * GWEI, 400 * GWEI, MAX_TIP_WEI),
     (GWEI, GWEI, GWEI),
-    (0, GWEI, 0),
 ]
 
 
@@ -111,7 +109,7 @@ def test_tip_follows_recent_blocks_and_has_a_bound(
     assert [each["maxPriorityFeePerGas"] for each in offered()] == [tip]
 
 
-@pytest.mark.parametrize("scene", some("cost", [fund, seal, judge, heartbeat, claim], 3))
+@pytest.mark.parametrize("scene", some("cost", [fund, seal, judge, heartbeat, claim], 2))
 def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, scene: Callable[[Stage], Case]) -> None:
     case = scene(stage)
     rpc.charge(100)
@@ -124,7 +122,7 @@ def test_cost_far_above_the_usual_needs_consent(stage: Stage, rpc: RpcProxy, sce
     assert case.home.run(*case.words, "--max-cost", "0.2").last["event"] == case.event
 
 
-@pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("y\n", 1), ("\n", 1)])
+@pytest.mark.parametrize(("typed", "code"), [("yes\n", 0), ("y\n", 1)])
 def test_unusual_cost_is_asked_for(stage: Stage, rpc: RpcProxy, typed: str, code: int) -> None:
     case = heartbeat(stage)
     rpc.charge(100)

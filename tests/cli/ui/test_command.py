@@ -27,12 +27,14 @@ def test_help__of_the_whole__names_every_command(shell: Terminal) -> None:
     assert all(f"{name} {line}" in out for name, (_, line) in COMMANDS.items())
 
 
-@pytest.mark.spec(188, 189)
+@pytest.mark.spec(188, 189, 192)
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_is_the_same_both_ways(shell: Terminal, name: str) -> None:
-    first, second = shell.run(name, "--help"), shell.run("help", name)
-    assert first.stdout.replace("\n", " ").split() == second.stdout.replace("\n", " ").split()
-    assert all(heading in second.stdout for heading in ("Usage: service-cli", "Reads:", "Prints:"))
+def test_help_is_the_same_both_ways_and_fits(shell: Terminal, name: str) -> None:
+    first, second = shell.run(name, "--help").stdout, shell.run("help", name, COLUMNS="80").stdout
+    assert first.replace("\n", " ").split() == second.replace("\n", " ").split()
+    assert all(heading in second for heading in ("Usage: service-cli", "Reads:", "Prints:", "--network"))
+    assert max(map(len, second.splitlines())) <= 80
+    assert "AN ACCOUNT" not in second
 
 
 WHERE = "SERVICE_CHAIN_ID SERVICE_HUB_ADDRESS SERVICE_RPC_URL"
@@ -55,26 +57,14 @@ def test_help_lists_key_and_defaults(shell: Terminal, name: str, key: str, defau
     assert set(defaults.split()) <= set(re.findall(r"\w+", rest.partition("Prints:")[0]))
 
 
-@pytest.mark.spec(192)
-@pytest.mark.parametrize("name", COMMANDS)
-def test_help_fits_80_columns(shell: Terminal, name: str) -> None:
-    out = shell.run("help", name, COLUMNS="80").stdout
-    assert "--network" in out
-    assert max(map(len, out.splitlines())) <= 80
-    assert "AN ACCOUNT" not in out
-
-
 WRONG = [
     [],
     ["nonsense"],
-    ["help", "nonsense"],
     ["claim"],
     ["claim", "0"],
     ["claim", "01"],
     ["claim", "-1"],
-    ["claim", "x"],
     ["claim", "1", "2"],
-    ["claim", "1", "--nonsense"],
     ["claim", "--claimant-address", "0x12", "1"],
     ["claim", "--network"],
     ["claim", "1", "--network", "nowhere"],
@@ -89,13 +79,11 @@ WRONG = [
     ["guardian:judgeable"],
     ["guardian:judgeable", "--guardian-address", "nobody"],
     ["guardian:open", "1", ADDRESS],
-    ["guardian:open", "1", ADDRESS, "0xcd"],
     ["guardian:verdict", "1", "maybe", "body.md"],
     ["guardian:verdict", "1", "awarded", "body.md"],
     ["guardian:verdict", "1", "awarded", ADDRESS, "0xcd", "body.md"],
     ["guardian:verdict", "1", "no_valid_submission", ADDRESS, HASH, "body.md"],
     ["guardian:deliver-key", "1", HASH, ADDRESS],
-    ["spec-commitment", "a", "b"],
     ["verification-record"],
 ]
 
@@ -121,18 +109,11 @@ def test_wallet_elsewhere_is_no_option(shell: Terminal, name: str) -> None:
     [
         ["claim", KEY],
         ["claim", "0x" + KEY],
-        ["claim", "1", "0x" + KEY],
-        ["claim", "--private-key", "0x" + KEY, "1"],
         ["claim", "--private-key=" + KEY, "1"],
         ["claim", "--claimant-address=0x" + KEY, "1"],
-        [KEY],
         ["help", KEY],
-        ["solver:submit", "1", KEY],
-        ["poster:publish-fund", "0x" + KEY],
         ["spec-commitment", KEY],
-        ["guardian:open", "1", ADDRESS, HASH, KEY],
         ["guardian:open", "1", ADDRESS, "0x" + KEY, HASH],
-        ["guardian:verdict", "1", "0x" + KEY, "body.md"],
         ["guardian:verdict", "1", "awarded", "0x" + KEY, "body.md"],
         ["guardian:deliver-key", "0x" + KEY, ADDRESS, "x"],
         ["guardian:open", "1", ADDRESS, "AGE-SECRET-KEY-1" + "Q" * 58],
@@ -250,16 +231,14 @@ def read_one_line(terminal: Terminal, *words: str) -> tuple[int, str]:
         return process.wait(timeout=60), told
 
 
-@pytest.mark.parametrize("quiet", [(), ("--quiet",)])
-def test_reader_that_leaves_misses_nothing_unnamed(ledger: Ledger, poster: Terminal, quiet: tuple[str, ...]) -> None:
+def test_reader_that_leaves_misses_nothing_unnamed(ledger: Ledger, poster: Terminal) -> None:
     (poster.home / "page.md").write_bytes(ledger.page())
     before = ledger.bounty_count()
-    code, told = read_one_line(poster, "poster:publish-fund", *quiet, "page.md")
+    code, told = read_one_line(poster, "poster:publish-fund", "--quiet", "page.md")
     assert (code, ledger.bounty_count()) == (1, before + 1)
-    last = told.splitlines()[-1]
+    (last,) = told.splitlines()
     assert last.startswith("standard output is closed: ")
     assert f"publish_fund.bounty_created (bounty_id {before + 1}, tx_hash 0x" in last
-    assert len(told.splitlines()) == 1 or not quiet
 
 
 def test_quiet_leaves_refusals(poster: Terminal, ledger: Ledger) -> None:

@@ -2,23 +2,17 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 from service_cli.main import COMMANDS
 
 from tests.cli.kill import CLIENT
 from tests.cli.terminal import Terminal
-from tests.cli.ui.typed import TypedShell, typed
-
-
-@pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])
-def test_completion__for_a_shell__prints_its_script(shell: Terminal, shell_name: str) -> None:
-    assert "_SERVICE_CLI_COMPLETE" in shell.run("completion", shell_name).stdout
+from tests.cli.ui.typed import typed
 
 
 def test_completion_offers_every_command(shell: Terminal) -> None:
+    assert all("_SERVICE_CLI_COMPLETE" in shell.run("completion", name).stdout for name in ("bash", "zsh", "fish"))
     environment = {
         **shell.variables(),
         "_SERVICE_CLI_COMPLETE": "zsh_complete",
@@ -29,8 +23,21 @@ def test_completion_offers_every_command(shell: Terminal) -> None:
     assert set(COMMANDS) <= set(done.stdout.replace("\\:", ":").split("\n"))
 
 
-@pytest.fixture
-def bash(shell: Terminal, tmp_path: Path) -> Iterator[TypedShell]:
+COMPLETED = {
+    "service-cli poster:check not": "service-cli poster:check notes.md",
+    "service-cli poster:new not": "service-cli poster:new notes.md",
+    "service-cli solver:submit 7 wor": "service-cli solver:submit 7 work/",
+    "service-cli poster:open-winning-submission 7 wor": "service-cli poster:open-winning-submission 7 work/",
+    "service-cli guardian:verdict 7 awarded not": "service-cli guardian:verdict 7 awarded notes.md",
+    "service-cli --network stag": "service-cli --network staging",
+    "service-cli doctor --network stag": "service-cli doctor --network staging",
+    "service-cli help guardian:heart": "service-cli help guardian:heartbeat",
+    "service-cli guardian:heart": "service-cli guardian:heartbeat",
+    "service-cli bounty:show not": "service-cli bounty:show not",
+}
+
+
+def test_bash_completes_files_and_networks(shell: Terminal, tmp_path: Path) -> None:
     """An interactive bash in a folder with a page and a folder."""
     scratch, here = tmp_path / "scratch", tmp_path / "here"
     for folder in (scratch, here, here / "work"):
@@ -39,26 +46,5 @@ def bash(shell: Terminal, tmp_path: Path) -> Iterator[TypedShell]:
     (scratch / "rc").write_text(shell.run("completion", "bash").stdout)
     environment = {**shell.variables(), "PATH": f"{Path(CLIENT).parent}{os.pathsep}{os.environ['PATH']}"}
     words = ["/bin/bash", "--noprofile", "--rcfile", str(scratch / "rc"), "-i"]
-    with typed(words, environment, here, scratch) as found:
-        yield found
-
-
-@pytest.mark.parametrize(
-    ("line", "completed"),
-    [
-        ("service-cli poster:check not", "service-cli poster:check notes.md"),
-        ("service-cli poster:publish-fund not", "service-cli poster:publish-fund notes.md"),
-        ("service-cli poster:new not", "service-cli poster:new notes.md"),
-        ("service-cli solver:submit 7 wor", "service-cli solver:submit 7 work/"),
-        ("service-cli poster:open-winning-submission 7 wor", "service-cli poster:open-winning-submission 7 work/"),
-        ("service-cli guardian:verdict 7 awarded not", "service-cli guardian:verdict 7 awarded notes.md"),
-        ("service-cli --network stag", "service-cli --network staging"),
-        ("service-cli doctor --network stag", "service-cli doctor --network staging"),
-        ("service-cli help guardian:heart", "service-cli help guardian:heartbeat"),
-        ("service-cli guardian:heart", "service-cli guardian:heartbeat"),
-        ("service-cli bounty:show 48", "service-cli bounty:show 48"),
-        ("service-cli bounty:show not", "service-cli bounty:show not"),
-    ],
-)  # fmt: skip
-def test_bash_completes_files_and_networks(bash: TypedShell, line: str, completed: str) -> None:
-    assert bash.completed(line) == completed
+    with typed(words, environment, here, scratch) as bash:
+        assert {line: bash.completed(line) for line in COMPLETED} == COMPLETED

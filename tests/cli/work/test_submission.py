@@ -168,19 +168,13 @@ def test_malformed_submission_leaves_nothing(api: ApiTwin, guardian: Terminal, p
     assert (ran.last["event"], ran.last["code"]) == ("guardian_open.refused", case.code)
     assert case.words in str(ran.last["message"])
     advice = str(ran.last["next_action"])
-    assert ("Verdict" in advice and "evidence" in advice) if case.words == EVIDENCE else True
+    if case.words == EVIDENCE:
+        assert "Verdict" in advice
+        assert "evidence" in advice
+    if name == "other Guardians":
+        assert "not by itself a reason" in advice
     assert not {path for path in set(guardian.home.rglob("*")) - before if "state" not in path.parts}
     assert "SECRET-KEY-1" not in (ran.stdout + ran.words).upper()
-
-
-def test_open__a_key_that_does_not_fit__is_no_evidence(api: ApiTwin, guardian: Terminal, planted: Planted) -> None:
-    envelope, _ = planted.sealed["other Guardians"]
-    api.envelopes[envelope.commitment()] = envelope.canonical_bytes()
-    ran = guardian.run(
-        "guardian:open", planted.bounty, planted.solvers["other Guardians"], envelope.commitment(), "out", code=1
-    )
-    assert "not by itself a reason" in str(ran.last["next_action"])
-    assert "malformed" not in str(ran.last["message"])
 
 
 def test_envelope_of_another_solver_is_evidence(ledger: Ledger, api: ApiTwin, guardian: Terminal) -> None:

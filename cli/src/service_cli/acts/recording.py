@@ -135,8 +135,14 @@ def recording(
         require_after(work.session, others, "another Submission of yours")
     else:
         _require_unsent(work, call, proof, commitment, journal)
-    unsent = unsent_submission(work.chain, call)
-    return Plan(call, proof, step, lambda receipt: _result(work, envelope, receipt, journal), found, unsent)
+
+    def result(receipt: Receipt) -> SubmittedWork:
+        names = (work.bounty_id, work.solver, commitment, envelope.guardian_roster_hash)
+        done = emit(SubmittedWork(receipt.tx_hash, receipt.block_number, *names), watching(work.bounty_id))
+        drop_replaced(work, journal)
+        return done
+
+    return Plan(call, proof, step, result, found, unsent_submission(work.chain, call))
 
 
 def _require_unsent(
@@ -153,13 +159,6 @@ def _require_unsent(
     simulate(work.chain, work.solver, call)
     if is_given:
         say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
-
-
-def _result(work: Work, envelope: Envelope, receipt: Receipt, journal: Journal) -> SubmittedWork:
-    names = (work.bounty_id, work.solver, envelope.commitment(), envelope.guardian_roster_hash)
-    done = emit(SubmittedWork(receipt.tx_hash, receipt.block_number, *names), watching(work.bounty_id))
-    drop_replaced(work, journal)
-    return done
 
 
 def drop_replaced(work: Work, journal: Journal) -> None:

@@ -119,7 +119,12 @@ def _plan(
     if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
         _require_permitted(work)
     former = require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
-    if earlier is not None and _is_settled(work, earlier, journal, options):
+    if (
+        earlier is not None
+        and not isinstance(work.session.signer, LocalSigner)
+        and api is not None
+        and journal.get(PREPARED) == earlier.commitment() == active(work)
+    ):  # recorded, uploaded and prepared: a wallet outside has nothing left to sign
         return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
     is_decided = options.replace or options.in_place_of is not None
     if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
@@ -172,14 +177,6 @@ def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
     next_action = "To put these files in its place, add --replace; to look at it, name the directory it was made of."
     refusal = CommandRefused("submission_exists", f"{message} Nothing was sealed.", next_action=next_action)
     require_consent(message, "replace it", refusal, is_given=False)
-
-
-def _is_settled(work: Work, envelope: Envelope, journal: Journal, options: SubmitOptions) -> bool:
-    """Whether a wallet outside has nothing left to sign: recorded, uploaded and prepared."""
-    if isinstance(work.session.signer, LocalSigner) or options.without_api:
-        return False
-    commitment = envelope.commitment()
-    return journal.get(PREPARED) == commitment == active(work)
 
 
 @contextmanager

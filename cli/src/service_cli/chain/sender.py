@@ -214,8 +214,16 @@ class _Sending:
             self._look_once, "the transaction is in the journal", _POLL_SECONDS
         )
         ending, unanswered = found
-        if ending is None:
-            raise self._impatience(unanswered)
+        if ending is None and self.is_contended:
+            message = "Another transaction of this account waits for its block, and this one can only follow it."
+            next_action = "Wait until it is mined, then run the command again."
+            raise CommandFailed("nonce_contended", message, next_action=next_action)
+        if ending is None:  # it stays in the journal
+            code, what = (
+                ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
+            )
+            message = f"Transaction {self.attempt.hashes[-1]} is not {what} yet."
+            raise CommandFailed(code, message, next_action="Run the command again: it waits for the same transaction.")
         if isinstance(ending, Receipt):
             return ending
         if not isinstance(ending, NonceLost):
@@ -258,16 +266,6 @@ class _Sending:
             self.searched_at = time.monotonic()  # somebody else may have relayed the call
             found = self._event()
         return found if found is not None and self._is_deep(found, head) else None
-
-    def _impatience(self, unanswered: bool) -> CommandFailed:
-        """Why the wait ended; the transaction stays in the journal."""
-        if self.is_contended:
-            message = "Another transaction of this account waits for its block, and this one can only follow it."
-            next_action = "Wait until it is mined, then run the command again."
-            return CommandFailed("nonce_contended", message, next_action=next_action)
-        code, what = ("transaction_unknown", "known to be mined") if unanswered else ("transaction_pending", "mined")
-        message = f"Transaction {self.attempt.hashes[-1]} is not {what} yet."
-        return CommandFailed(code, message, next_action="Run the command again: it waits for the same transaction.")
 
     def _is_hollow(self, receipt: Receipt) -> bool:
         """Whether a receipt states success and lacks the event without which there is none: it is passed over."""

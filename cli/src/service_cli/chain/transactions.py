@@ -208,18 +208,15 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
 
     ``gas_excessive`` where that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
     """
-    gas = _estimated_gas(chain, sender, call) if call.is_estimated else call.most_gas
-    return GasCost(gas, current_price(chain))
-
-
-def _estimated_gas(chain: ChainClient, sender: Address, call: ContractCall) -> int:
+    if not call.is_estimated:
+        return GasCost(call.most_gas, current_price(chain))
     with _gas_errors(call):
         request = {"from": sender, "to": call.target(chain), "data": call.data}
         gas = quantity(chain.rpc.call("eth_estimateGas", request))
     gas += gas // 4
     if gas > call.most_gas:
         raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
-    return gas
+    return GasCost(gas, current_price(chain))
 
 
 @contextmanager

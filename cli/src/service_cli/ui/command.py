@@ -92,15 +92,12 @@ class HelpedCommand(click.Command):
                 margin = " " * formatter.current_indent
                 rows = _entries(f"Reads:{table}\n{_EXIT}")
                 after = next(at for at, (heading, _) in enumerate(rows) if heading in {"Examples", "Exit"})
-                rows[after:after] = self._prints()
+                from service_cli.ui.event import events_of  # with all that its text takes
+
+                events = enumerate(events_of(self.prefix))
+                rows[after:after] = [("" if at else "Prints", event.synopsis()) for at, event in events]
                 for line in _laid_out(rows, formatter.width - formatter.current_indent):
                     formatter.write(f"{margin}{line}\n")
-
-    def _prints(self) -> list[tuple[str, str]]:
-        from service_cli.ui.event import events_of  # with all that its text takes
-
-        events = events_of(self.prefix)
-        return [("" if at else "Prints", event.synopsis()) for at, event in enumerate(events)]
 
 
 def _laid_out(rows: list[tuple[str, str]], width: int) -> list[str]:
@@ -313,7 +310,11 @@ def _end(prefix: str, error: ServiceError) -> None:
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
     finish()
     if not is_text():  # there it is the text on stderr
-        _emit_ending(prefix, error, is_refusal=is_refusal)
+        from service_cli.ui.event import CommandEnding, EndingIssue
+
+        issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
+        told = (error.code, error.message, error.next_action, issues, error.retry_not_before)
+        emit(CommandEnding(prefix, is_refusal, *told))
     warn(f"{'refused' if is_refusal else 'failed'}: {error.message}")
     for issue in error.issues:  # names of an envelope or a page that somebody else wrote are among them
         warn(f"  {printable(issue.path, MAX_ISSUE_PATH)}: {printable(issue.message, MAX_ISSUE_MESSAGE)}")
@@ -321,15 +322,6 @@ def _end(prefix: str, error: ServiceError) -> None:
         warn(f"not before: {error.retry_not_before}")
     warn(f"next: {error.next_action}")
     sys.exit(1)
-
-
-def _emit_ending(prefix: str, error: ServiceError, *, is_refusal: bool) -> None:
-    from service_cli.ui.event import CommandEnding, EndingIssue
-
-    issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
-    emit(
-        CommandEnding(prefix, is_refusal, error.code, error.message, error.next_action, issues, error.retry_not_before)
-    )
 
 
 def argument_error(name: str, problem: str) -> click.ClickException:

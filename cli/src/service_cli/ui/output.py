@@ -116,7 +116,9 @@ def emit(event: E, following: str | None = None) -> E:
     except BrokenPipeError:
         if not hasattr(event, "tx_hash"):
             raise
-        raise ReaderGone(_named(event)) from None
+        fields = event.json()
+        named = ", ".join(f"{field} {fields[field]}" for field in _NAMING if fields.get(field))
+        raise ReaderGone(f"{event.name_of_event()} ({named})") from None
     return event
 
 
@@ -135,13 +137,6 @@ def _as_json(event: "Event") -> str:
     import json  # help and version print no event
 
     return json.dumps({"event": event.name_of_event(), **event.json()}, separators=(", ", ": ")) + "\n"
-
-
-def _named(event: "Event") -> str:
-    """Its name, and the fields by which a person knows what it is about."""
-    fields = event.json()
-    name, named = event.name_of_event(), [f"{field} {fields[field]}" for field in _NAMING if fields.get(field)]
-    return f"{name} ({', '.join(named)})" if named else name
 
 
 def _write(text: str) -> None:

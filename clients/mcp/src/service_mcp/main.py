@@ -61,7 +61,8 @@ def main(
         if address is not None:
             from service_mcp.http import serve
 
-            serve(Options(_without_keys(os.environ), network), address, hosts)
+            values = {name: value for name, value in os.environ.items() if "PRIVATE_KEY" not in name}
+            serve(Options(values, network), address, hosts)
             return
         settings = load_settings(network, None, None, environment=Environment(dict(os.environ), {}))
         for problem in settings.problems():
@@ -80,10 +81,6 @@ def _require_none(options: Mapping[str, object], why: str) -> None:
     """A usage error where one of these is given, which would have no effect."""
     if given := [name for name, value in options.items() if value]:
         raise click.UsageError(f"{why}: leave {' and '.join(given)} away.")
-
-
-def _without_keys(values: Mapping[str, str]) -> dict[str, str]:
-    return {name: value for name, value in values.items() if "PRIVATE_KEY" not in name}
 
 
 def _account(text: str) -> tuple[Role, Address]:

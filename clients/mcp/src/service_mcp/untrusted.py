@@ -17,13 +17,10 @@ def shown(text: str, most: int) -> str:
     cut = text[:most]
     if cut.isascii() and cut.translate(_KEPT).isprintable():
         return cut
-    return "".join(map(_shown, cut))
-
-
-def _shown(letter: str) -> str:
-    if letter in "\n\t" or unicodedata.category(letter) not in _HIDDEN:
-        return letter
-    return f"⟨U+{ord(letter):04X}⟩"
+    return "".join(
+        letter if letter in "\n\t" or unicodedata.category(letter) not in _HIDDEN else f"⟨U+{ord(letter):04X}⟩"
+        for letter in cut
+    )
 
 
 def strangers_text(title: str | None = None, summary: str | None = None, page: str | None = None) -> StrangersText:
