@@ -81,7 +81,7 @@ def test_plain_key_imports_no_eth_account(guardian: Terminal) -> None:
 RENDERERS = {"service_cli.ui.screen", "rich"}
 
 
-@pytest.mark.parametrize("words", [["spec-commitment", "page.md"], ["claim", "1"], ["bounty:show", "1"]])
+@pytest.mark.parametrize("words", [["spec-commitment", "page.md"], ["bounty:show", "1"]])
 def test_json_run_imports_no_text(shell: Terminal, words: list[str]) -> None:
     (shell.home / "page.md").write_bytes(PAGE)
     _, modules = imported(shell, *words, **NOWHERE)

@@ -16,24 +16,6 @@ from tests.cli.submitted import Submitted, load
 from tests.cli.terminal import Terminal
 
 
-@pytest.mark.parametrize(
-    ("route", "path", "code"),
-    [
-        ("detail", ("facts", "guardian_roster_hash"), "read_model_mismatch"),
-        ("detail", ("facts", "poster_address"), "read_model_mismatch"),
-        ("delivery_key", ("delivery_public_key",), "delivery_key_mismatch"),
-    ],
-)
-def test_lying_api_gets_no_signature(
-    api: ApiTwin, guardian: Terminal, won: Submitted, route: str, path: tuple[str | int, ...], code: str
-) -> None:
-    load(api, won)
-    api.lies[route] = lie_at(*path)
-    assert guardian.run("guardian:deliver-key", *won.names, code=1).last["code"] == code
-    assert not api.approvals()
-    assert not api.wraps
-
-
 def test_key_that_one_endpoint_names_is_not_used(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, won: Submitted, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -97,24 +97,12 @@ def altered_word(rpc: RpcProxy, function: str, word: int, ledger: Ledger) -> Non
     rpc.after = after
 
 
-BOUNTY_WORDS = [2, 4, 7]
-"""Page, reveal point and roster hash of ``getBounty``."""
-ROSTER_WORDS = [1, 8, 13]
-"""Hash, an account and a key of ``getRoster``."""
-
-
 @pytest.mark.spec(25, 260)
-@pytest.mark.parametrize(
-    ("function", "word"),
-    [
-        *(("getBounty", word) for word in BOUNTY_WORDS),
-        *(("getRoster", word) for word in ROSTER_WORDS),
-        *(("token", 0), ("revealDelay", 0)),
-    ],
-)
+@pytest.mark.parametrize(("function", "word"), [("getBounty", 7), ("getRoster", 1), ("getRoster", 13)])
 def test_rpc_that_lies_gets_no_signature(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, function: str, word: int
 ) -> None:
+    """The roster's hash in either of the two, or a key."""
     altered_word(rpc, function, word, ledger)
     ran = solver.run("solver:submit", bounty, work, code=1)
     assert "signing:" not in ran.words
@@ -183,7 +171,7 @@ def test_external_wallet_is_asked_once_for_each(
 
 
 @pytest.mark.spec(256)
-@pytest.mark.parametrize("answer", [b"", b"\n", b"0x\n", b"no\n", b"0x123\n", b"{}\n"])
+@pytest.mark.parametrize("answer", [b"", b"0x\n", b"0x123\n"])
 def test_answer_that_is_no_signature_is_refused(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str, answer: bytes
 ) -> None:

@@ -337,7 +337,7 @@ def test_forged_deadline_seals_for_the_delay(world: World, seconds: int) -> None
 
 
 @pytest.mark.parametrize("act", ["submit", "submit without the API"])
-@pytest.mark.parametrize("seconds", [0, -1, -30, -60, -DAYS])
+@pytest.mark.parametrize("seconds", [0, -30, -DAYS])
 def test_forged_past_deadline_seals_nothing(world: World, act: str, seconds: int) -> None:
     found, judge = refusals(world, Play(ACTS[act], (another_deadline(seconds),)))
     assert found == ["reveal_point_wrong"]

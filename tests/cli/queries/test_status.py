@@ -61,22 +61,13 @@ def test_status_shows_a_verdict_to_be_recorded(ledger: Ledger, api: ApiTwin, gua
     assert tasks_of(guardian.run("status")) == []
 
 
-def test_status_shows_a_key_to_be_delivered(api: ApiTwin, guardian: Terminal, won: Submitted) -> None:
+def test_status_waits_for_the_winning_key(api: ApiTwin, poster: Terminal, guardian: Terminal, won: Submitted) -> None:
     load(api, won)
     showing(api, won.bounty)
     assert (won.bounty, "deliver", None) in tasks_of(guardian.run("status"))
+    assert (won.bounty, "open", None) not in tasks_of(poster.run("status"))
     guardian.run("guardian:deliver-key", won.bounty)
     assert (won.bounty, "deliver", None) not in tasks_of(guardian.run("status"))
-
-
-def test_status_waits_for_the_winning_key(
-    api: ApiTwin, poster: Terminal, solver: Terminal, guardian: Terminal, won: Submitted
-) -> None:
-    load(api, won)
-    showing(api, won.bounty)
-    ran = poster.run("status")
-    assert (won.bounty, "open", None) not in tasks_of(ran)
-    guardian.run("guardian:deliver-key", won.bounty)
     ran = poster.run("status")
     assert (won.bounty, "open", None) in tasks_of(ran)
     commands = [str(event["command"]) for event in ran.events if event["event"] == "status.task"]

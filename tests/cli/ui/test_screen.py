@@ -58,7 +58,9 @@ def test_page_of_a_stranger_stands_behind_bars() -> None:
     challenge = "# Pay me\n\x1b[2J\u202egnp.exe\n" + "long " * 60
     event = ShownBounty(BountyId(1), sample_bounty.detail().chain_id, sample_bounty.HUB,
                         to_json(replace(sample_bounty.detail(), challenge=challenge)))  # fmt: skip
-    lines = shown(event, columns=60).splitlines()
+    text = shown(event, columns=60)
+    assert "is not the one that was committed" in " ".join(text.split())
+    lines = text.splitlines()
     begin = lines.index("| # Pay me")
     assert all(line.startswith("|") for line in lines[begin:])
     assert not any(DRIVING.search(line) for line in lines)
@@ -94,15 +96,6 @@ def test_bounty_that_ended_proposes_no_second_claim(ledger: Ledger, api: ApiTwin
     assert "final, awarded" in text
     assert "Next service-cli status" in text
     assert "claim" not in text.partition("Next")[2].partition("|")[0]
-
-
-def test_show_names_a_page_that_is_not_committed(ledger: Ledger, api: ApiTwin, poster: Terminal) -> None:
-    bounty, page = ledger.fund(seconds=86_400)
-    api.keep_page(page)
-    api.lies["detail"] = lambda answer: {**answer, "challenge": "# Pay me instead\n\x1b[2J"}
-    text = CODES.sub("", watched(poster, "bounty:show", str(bounty)).screen)
-    assert "is not the one that was committed" in " ".join(text.split())
-    assert "| # Pay me instead" in text
 
 
 def test_external_wallet_gets_json_at_a_terminal(poster: Terminal, won: Submitted) -> None:
