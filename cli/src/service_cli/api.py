@@ -299,11 +299,6 @@ def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
     return api.get(f"/api/bounties/{bounty_id}")
 
 
-def withheld_verdict(api: ApiClient, signer: Signer, path: str, summary: str) -> bytes:
-    """The bytes of a written Verdict that the operator withholds, which are for those who take part."""
-    return api.signed(signer, "GET", f"{path}/document", summary=summary).body
-
-
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
     """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
     path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
@@ -325,7 +320,15 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
             body.pop("retry_not_before", None)  # a time that is none hides no error
         error = read(Error, answer).error
     except ValueError:
-        return _wordless(status, peer)
+        if status == _TOO_LARGE:
+            message = f"{peer.named} was not reached: a proxy before it refuses a request of this length (status 413)."
+            next_action = "Send less at once, or ask the operator to have the proxy take 512 KiB."
+            return CommandRefused("payload_too_large", message, next_action=next_action)
+        if status in {502, 503, 504}:
+            message = f"{peer.named} does not answer: a proxy before it does, with {status}."
+            next_action = "Try again in a minute: it may be starting anew."
+            return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)
+        return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")
     issues = [
         Issue(printable(issue.path, MAX_ISSUE_PATH), printable(issue.message, MAX_ISSUE_MESSAGE))
         for issue in error.issues[:MAX_ISSUES]
@@ -335,16 +338,3 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
     )
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     return kind(code, message, issues=issues, next_action=next_action, retry_not_before=error.retry_not_before)
-
-
-def _wordless(status: int, peer: Peer) -> CommandRefused | CommandFailed:
-    """An error status without the API's own words: of a proxy before it, or of another program."""
-    if status == _TOO_LARGE:
-        message = f"{peer.named} was not reached: a proxy before it refuses a request of this length (status 413)."
-        next_action = "Send less at once, or ask the operator to have the proxy take 512 KiB."
-        return CommandRefused("payload_too_large", message, next_action=next_action)
-    if status in {502, 503, 504}:
-        message = f"{peer.named} does not answer: a proxy before it does, with {status}."
-        next_action = "Try again in a minute: it may be starting anew."
-        return CommandFailed(f"{peer.code}_unreachable", message, next_action=next_action)
-    return peer.malformed(f" answered {status} without an error envelope: it may be another program, or a proxy.")

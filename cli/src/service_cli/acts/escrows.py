@@ -81,15 +81,12 @@ def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes3
     return found
 
 
-def require_all_seen(
-    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]
-) -> None:
-    """Refuse where an earlier run saw an escrow of this account on this page that is not among the known ones now."""
-    if hidden := hidden_escrows(chain, poster, page, known):
-        here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
-        refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
-        next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
-        raise CommandRefused(refusal.code, refusal.message, next_action=next_action)
+def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> CommandRefused:
+    """That an earlier run saw escrows of this account on this page that are not among the known ones now."""
+    here = f"this machine, which saw bounty {', '.join(map(str, hidden))} in a final block,"
+    refusal = disagreement(Fact.UNFUNDED, here, f"{chain.named} with {api.peer.named}")
+    next_action = "Nothing was signed. Use other endpoints; to fund the page even if that is there, add --again."
+    return CommandRefused(refusal.code, refusal.message, next_action=next_action)
 
 
 def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:

@@ -22,7 +22,7 @@ from bounty_protocol.domain.hub_events import BountyCreated
 from bounty_protocol.types import ZERO_BYTES32, Address, BountyId, Bytes32, UnixSeconds
 
 from service_cli.acts.earlier import note_text, require_no_open_one
-from service_cli.acts.escrows import escrows_of, hidden_escrows, require_all_seen
+from service_cli.acts.escrows import escrows_hidden, escrows_of, hidden_escrows
 from service_cli.acts.fund import (
     CREATION_CALLS,
     FUNDED,
@@ -119,7 +119,8 @@ def _plan(
     hidden = hidden_escrows(session.chain, session.account, commitment, known)
     following = NextFunding(1 + len(known) + len(hidden), since, consent.again)
     if not consent.again:
-        require_all_seen(session.chain, session.api, session.account, commitment, known)
+        if hidden:
+            raise escrows_hidden(session.chain, session.api, hidden)
         if known:
             is_over = session.chain.latest().time >= funding.page.submission_deadline
             message = f"{session.account} has funded this page before: bounty {known[-1].bounty_id}. "

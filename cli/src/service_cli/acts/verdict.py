@@ -33,7 +33,7 @@ from service_cli.acts.verdict_checks import (
     text_of,
 )
 from service_cli.acts.verdict_events import AnchoredVerdict, PublishedVerdict
-from service_cli.api import ApiClient, withheld_verdict
+from service_cli.api import ApiClient
 from service_cli.chain.agreement import Fact, agreed
 from service_cli.chain.journal import (
     VERDICT_RECORDED,
@@ -385,7 +385,8 @@ def _publish(session: Session[Signer], verdict: Verdict) -> None:
         if refused.code != "written_verdict_withheld":
             raise
         warn(f"warning: {printable(refused.message, 1_000)} Your Verdict counts all the same")
-        stored = withheld_verdict(api, session.signer, path, "read your written Verdict back")
+        summary = "read your written Verdict back"
+        stored = api.signed(session.signer, "GET", f"{path}/document", summary=summary).body
     if stored != verdict.document:
         message = "The written Verdict reads back differently from what was sent."
         raise CommandRefused("verdict_mismatch", message, next_action="Nothing was recorded on chain; report it.")

@@ -111,13 +111,15 @@ def poster_new(
     if award is None:
         text = template(now, terms)
     else:
+        from bounty_protocol.domain.challenge import parse_challenge
+
         from service_cli.config.settings import CHAIN, load_settings
-        from service_cli.queries.conditions import escrow_for, fees_of, require_accepted
+        from service_cli.queries.conditions import check_terms, escrow_for, fees_of
 
         chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
         now, fees = chain.latest().time, fees_of(paid_in, conditions)
         text = template(now, replace(terms, escrow=paid_in))
-        require_accepted(chain, conditions, text)
+        check_terms(chain, conditions, parse_challenge(text.encode()), None)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

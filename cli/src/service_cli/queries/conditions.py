@@ -13,7 +13,7 @@ from bounty_protocol.chain.hub_constants import (
     read_hub_constants,
     term_issues,
 )
-from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
+from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.terms import Terms
@@ -132,11 +132,6 @@ def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
     """The shares of an escrow, by the Hub's present fees."""
     protocol, guardian = conditions.fees(escrow)
     return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
-
-
-def require_accepted(chain: ChainClient, conditions: HubConditions, page: str) -> None:
-    """Refuse terms that the Hub would refuse before a page with them is written."""
-    check_terms(chain, conditions, parse_challenge(page.encode()), None)
 
 
 def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:

@@ -86,19 +86,15 @@ def require_same(
         "outcome": None if bounty.outcome is None else bounty.outcome.value,
         "winner": winner if is_awarded else None,
     }
-    _require_terms(chain, state, detail, ended)
+    require_same_terms(chain, state, detail, ended)
     return detail
 
 
-def require_same_terms(chain: ChainClient, state: BountyState, detail: Mapping[str, object]) -> None:
-    """Refuse when API and chain show bounties of different terms: one of the two endpoints is wrong, maybe on
-    purpose."""
-    _require_terms(chain, state, detail, {})
-
-
-def _require_terms(
-    chain: ChainClient, state: BountyState, detail: Mapping[str, object], ended: Mapping[str, object]
+def require_same_terms(
+    chain: ChainClient, state: BountyState, detail: Mapping[str, object], ended: Mapping[str, object] | None = None
 ) -> None:
+    """Refuse when API and chain show bounties of different terms, or ends where they are named: one of the two
+    endpoints is wrong, maybe on purpose."""
     bounty = state.bounty
     facts = {
         "poster_address": bounty.poster,
@@ -113,7 +109,7 @@ def _require_terms(
         "bounty_id": str(state.bounty_id),
         "chain_id": chain.chain_id,
         "hub_address": chain.hub.address,
-        "facts": {**facts, **ended},
+        "facts": {**facts, **(ended or {})},
         "guardian_roster": roster_shown(state.roster),
     }
     next_action = "Do not sign; find out which of SERVICE_API_BASE_URL and SERVICE_RPC_URL is wrong."
