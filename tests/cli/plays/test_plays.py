@@ -1,6 +1,6 @@
 """Generated plays: every act against what a hostile node, API or operator of both can forge, over several runs.
 
-Each is judged by the true chain alone. More than 150 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact
+Each is judged by the true chain alone. More than 120 by default, drawn by SERVICE_CAMPAIGN_SEED: each fact
 forged by each party in each command that rests on it, and some with one, two or three forgeries of
 anything. In a campaign every forgery alone, every two subjects together and 1,400 of the others. What fails is shown
 again, with all that its runs printed, by ``python -m tests.cli.plays SEED``.
@@ -19,9 +19,9 @@ from tests.cli.plays.play import Play, Run, draw_kill, drawn, of_seed, paired, p
 from tests.cli.plays.world import World
 
 PARTS = 5
-SINGLES = some("single forgeries", singles(), 40)
-PAIRS = some("pairs of subjects", pairs(), 40)
-DRAWN = [f"{SEED}.{number}" for number in range(size(40, 1_400))]
+SINGLES = some("single forgeries", singles(), 30)
+PAIRS = some("pairs of subjects", pairs(), 30)
+DRAWN = [f"{SEED}.{number}" for number in range(size(30, 1_400))]
 
 
 def assert_nothing_found(world: World, plays: list[Play]) -> None:
@@ -74,7 +74,7 @@ def _honest(dice: random.Random) -> list[Run]:
 
 
 def test_a_play_is_the_same_each_time_it_is_drawn() -> None:
-    plays = [*map(drawn, DRAWN[:3]), *(single(*each) for each in SINGLES[:3]), *(paired(*each) for each in PAIRS[:3])]
+    plays = [drawn(DRAWN[0]), single(*SINGLES[0]), paired(*PAIRS[0])]
     assert [of_seed(play.seed) for play in plays] == plays
 
 

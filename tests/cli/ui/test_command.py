@@ -176,9 +176,8 @@ def test_network_of_another_endpoint_is_refused(solver: Terminal) -> None:
 
 
 @pytest.mark.parametrize("where", ["> /dev/full", ">&-"])
-@pytest.mark.parametrize("words", ["bounty:list", "spec-commitment page.md", "spec-commitment missing.md"])
+@pytest.mark.parametrize("words", ["bounty:list", "spec-commitment missing.md"])
 def test_full_stdout_is_one_line(api: ApiTwin, poster: Terminal, words: str, where: str) -> None:
-    (poster.home / "page.md").write_bytes(b"x")
     api.listed = {"items": [{"bounty_id": "1", "facts": {}}], "next_cursor": None}
     done = shelled(poster, f"{CLIENT} {words} {where}")
     assert (done.returncode, b"Traceback" in done.stderr) == (1, False)
