@@ -46,7 +46,7 @@ def seal_hostile(stage: Stage) -> Case:
     case = seal(stage)
     bounty, page = stage.ledger.fund(hostile(stage), seconds=1_000, judging=20 * 86_400)
     stage.api.keep_page(page)
-    return Case(case.home, (case.words[0], str(bounty), case.words[2]), case.event, case.account, case.transactions)
+    return Case(case.home, (case.words[0], str(bounty), case.words[2]), case.event, case.account)
 
 
 def test_hostile_text_is_below_untrusted_alone(scene: MakeScene, stage: Stage) -> None:

@@ -74,7 +74,7 @@ def test_submission_and_claim_by_a_policy(scene: MakeScene, stage: Stage) -> Non
 def refund(stage: Stage) -> Case:
     """Nobody submitted: the escrow goes back."""
     account = stage.ledger.people.poster.address
-    return Case(stage.home("poster"), ("claim", str(stage.ledger.ended_in_silence())), "claim.claimed", account, 1)
+    return Case(stage.home("poster"), ("claim", str(stage.ledger.ended_in_silence())), "claim.claimed", account)
 
 
 def test_claim_is_of_the_account_that_is_owed(scene: MakeScene, stage: Stage) -> None:

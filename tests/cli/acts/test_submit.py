@@ -72,7 +72,7 @@ def test_api_that_lies_gets_no_transaction(
     ledger: Ledger, api: ApiTwin, rpc: RpcProxy, solver: Terminal, bounty: str, work: str
 ) -> None:
     before = ledger.recorded(bounty)
-    for route, path, value, code in some("lies of a submission", LIES, 9):
+    for route, path, value, code in some("lies of a submission", LIES, 6):
         api.lies = {route: lie_at(*path, value=value)}
         ran = solver.run("solver:submit", bounty, work, code=1)
         assert ran.last["code"] == code, path

@@ -45,7 +45,7 @@ def anyone(stage: Stage) -> Case:
     stage.api.subgraph |= {"roster_members": [], "bounties": []}
     home = stage.home("poster")
     (home.home / "bounty_challenge.md").write_bytes(stage.ledger.page())
-    return Case(home, ("", stage.awarded.bounty), "", stage.ledger.people.poster.address, 0)
+    return Case(home, ("", stage.awarded.bounty), "", stage.ledger.people.poster.address)
 
 
 def writer(stage: Stage) -> Case:

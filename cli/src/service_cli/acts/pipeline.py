@@ -33,10 +33,10 @@ def _nothing_changed() -> None:
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[R_co]):
-    """What an act does now. Its call brings about what ``expects`` shows; without that only a receipt does."""
+    """What an act does now. Its call brings about what ``expects`` shows."""
 
     call: ContractCall
-    expects: ExpectedEvent[Any] | None
+    expects: ExpectedEvent[Any]
     step: TransactionStep
     result: Callable[[Receipt], R_co]
     """Reports what the proving transaction brought about, and then drops from the journal what is over."""
@@ -70,7 +70,7 @@ def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
 def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
     """Report what a wallet sent since an earlier run; else give it the call as an event, and ``ask`` for it: None."""
     chain, receipt = session.chain, plan.found
-    if receipt is None and plan.expects is not None and was_given(journal, plan.call):
+    if receipt is None and was_given(journal, plan.call):
         receipt = done_by_wallet(chain, plan.expects, journal)
     if receipt is not None:
         return plan.result(receipt)
