@@ -177,7 +177,6 @@ def guardian_verdict(
     VERDICT_BODY_PATH holds your reasons as Markdown, without frontmatter: the command adds it. It may be - for stdin.
     An award of work that was not opened on this machine, and no award while some was not, are recorded only after a
     typed yes at a terminal, or with --unopened.
-    Afterwards it shows how many Guardians recorded the same, and whether the bounty is final.
 
     --unpublished needs no API: FILE gets the exact bytes whose hash is recorded. Nobody else has your reasons then,
     until the same command without it publishes them.

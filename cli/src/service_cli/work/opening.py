@@ -56,22 +56,16 @@ from service_cli.work.submission import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
-    """Envelope and ciphertext of a Submission that another person passed on.
+def passed_on(folder: Path, bounty_id: BountyId, pair: Pair) -> Submission:
+    """The Submission whose envelope and ciphertext another person passed on, if both are in this folder.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """
-
-    path: Path
-
-    def submission(self, bounty_id: BountyId, pair: Pair) -> Submission:
-        """The Submission, if both are here."""
-        ciphertext = self.path / "ciphertext.age"
-        content = _read(self.path / "envelope.json", MAX_ENVELOPE_BYTES + 1)
-        found = checked_submission(content, bounty_id, pair, lambda: ciphertext)
-        _read(ciphertext, 1)
-        return found
+    ciphertext = folder / "ciphertext.age"
+    content = _read(folder / "envelope.json", MAX_ENVELOPE_BYTES + 1)
+    found = checked_submission(content, bounty_id, pair, lambda: ciphertext)
+    _read(ciphertext, 1)
+    return found
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -100,7 +94,7 @@ class SealedBounty:
     state: BountyState
     keyring: tuple[Identity, ...]
     api: ApiClient | None
-    folder: Folder | None = None
+    folder: Path | None = None
     """Where another person passed the files on."""
     _signatures: dict[int, Beacon] = field(default_factory=dict)
     """The beacon's signatures that were read, by round: those of one bounty are sealed for the same."""
@@ -117,8 +111,7 @@ class SealedBounty:
         api = api_of(settings, chain) if source is None else None
         if source is not None and settings.knows("SERVICE_API_BASE_URL"):
             api = api_of(settings, is_needed=False)  # only a hint for the list: it may be gone
-        folder = None if source is None else Folder(source)
-        return SealedBounty(chain, read_state(chain, bounty_id), keyring, api, folder)
+        return SealedBounty(chain, read_state(chain, bounty_id), keyring, api, source)
 
     @cached_property
     def info(self) -> BeaconInfo:
@@ -137,7 +130,7 @@ class SealedBounty:
             api = self.api or api_of(self.chain.settings, self.chain)
             submission = fetch_submission(api, self.signer, self.state.bounty_id, pair)
         else:
-            submission = self.folder.submission(self.state.bounty_id, pair)
+            submission = passed_on(self.folder, self.state.bounty_id, pair)
         self.check(submission)
         return submission, self.unlock(submission)
 
@@ -224,12 +217,6 @@ class SealedBounty:
         was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
         return was and place.is_dir() and any(place.iterdir())
 
-    @property
-    def following(self) -> str:
-        """The command that comes next for who has opened it."""
-        bounty_id = self.state.bounty_id
-        return for_guardian(bounty_id, self.chain.bounty(bounty_id), has_judged=False)
-
 
 SEALED_BYTES: Final = 2 << 30
 """Sealed work that one run fetches of a bounty, if no limit is given."""
@@ -294,7 +281,8 @@ def open_submissions(
             why = (error.code, error.message, error.next_action)
             emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, *why))
     counts = (opened, before, len(problems), tuple(left_out))
-    done = emit(OpenedBounty(bounty_id, str(output), *counts), sealed.following)
+    following = for_guardian(bounty_id, sealed.chain.bounty(bounty_id), has_judged=False)
+    done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
     if problems:
         message = f"{len(problems)} of {len(found.submissions)} Submissions of bounty {bounty_id} could not be opened."
         next_action = "Each has its reason above: judge a malformed one by it, then run the command again for the rest."
