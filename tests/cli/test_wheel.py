@@ -23,9 +23,12 @@ TOP = Path(__file__).parents[2]
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return wheel_of(TOP / "cli", tmp_path_factory.mktemp("dist"))
+
+
+def wheel_of(project: Path, folder: Path) -> Path:
     """Built from the sdist, which is built from the repository: both ways hold the same."""
-    folder = tmp_path_factory.mktemp("dist")
-    build(TOP / "cli", "sdist", folder)
+    build(project, "sdist", folder)
     with tarfile.open(next(folder.glob("*.tar.gz"))) as archive:
         unpack(archive, folder / "unpacked")
     (source,) = (folder / "unpacked").iterdir()
@@ -38,10 +41,8 @@ def build(source: Path, target: str, folder: Path) -> None:
     subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=60)
 
 
-@pytest.fixture(scope="session")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A clean environment's interpreter."""
-    folder = tmp_path_factory.mktemp("clean")
+def environment(folder: Path, wheel: Path, name: str) -> Path:
+    """A clean environment with this wheel of ``name``, and what that declares; its interpreter."""
     uv = shutil.which("uv", path=f"{TOP / '.noxw' / 'bin'}{os.pathsep}{os.environ['PATH']}")
     assert uv is not None, "uv comes with noxw"
     offline = {**os.environ, "UV_OFFLINE": "1", "UV_NO_CONFIG": "1"}
@@ -51,8 +52,8 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     ):
         subprocess.run(command, check=True, capture_output=True, timeout=60, env=offline)
     site = next((folder / "venv" / "lib").glob("python*/site-packages"))
-    for name in needed(metadata.requires("service-cli") or []):
-        lend(name, site)
+    for requirement in needed(metadata.requires(name) or []):
+        lend(requirement, site)
     return folder / "venv" / "bin" / "python"
 
 
@@ -82,7 +83,8 @@ def lend(name: str, site: Path) -> None:
             target.symlink_to(Path(str(distribution.locate_file(top))))
 
 
-def test_wheel_alone_has_version_help_and_hashes(python: Path, tmp_path: Path) -> None:
+def test_wheel_alone_has_version_help_and_hashes(wheel: Path, tmp_path: Path) -> None:
+    python = environment(tmp_path, wheel, "service-cli")
     client = str(python.parent / "service-cli")
     version = metadata.version("service-cli")
     for words, expected in (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bounty_protocol.chain.deployment import deployment_of
+from bounty_protocol.chain.deployment import DeploymentRecord, deployment_of
 from bounty_protocol.types import Address, ChainId
 from service_cli.config.env_file import read_env_file
 from service_cli.config.environment import Environment
@@ -70,16 +70,20 @@ def test_unknown_network_is_refused_with_the_names(monkeypatch: pytest.MonkeyPat
         settings(monkeypatch, None, SERVICE_CHAIN_ID=wrong)
 
 
-@pytest.mark.spec(26, 29, 30, 31, 32, 33, 212, 217)
-def test_record_decides_what_is_not_set() -> None:
+def recorded() -> DeploymentRecord:
+    """The record of mainnet, with a Hub and an API."""
     known = deployment_of(ChainId(8453))
     assert known is not None
-    urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
-    record = replace(known, hub_address=Address(HUB), **urls)  # type: ignore[arg-type]
-    found = Settings(Environment({}, {}), ChainId(8453), record, None)
+    api = "https://api.example"
+    return replace(known, hub_address=Address(HUB), api_base_url=api, subgraph_endpoint=f"{api}/subgraph")
+
+
+@pytest.mark.spec(26, 29, 30, 31, 32, 33, 212, 217)
+def test_record_decides_what_is_not_set() -> None:
+    known, found = recorded(), Settings(Environment({}, {}), ChainId(8453), recorded(), None)
     assert (found.hub_address(), found.escrow_token()) == (HUB, known.escrow_token_address)
     assert (found.rpc_url(), found.reveal_delay()) == (known.rpc_url, known.reveal_delay_seconds)
-    assert (found.api_base_url(), found.subgraph_endpoint()) == tuple(urls.values())
+    assert (found.api_base_url(), found.subgraph_endpoint()) == (known.api_base_url, known.subgraph_endpoint)
 
 
 GOES_BEFORE: dict[str, tuple[str, Callable[[Settings], str | None]]] = {
@@ -95,13 +99,10 @@ GOES_BEFORE: dict[str, tuple[str, Callable[[Settings], str | None]]] = {
 @pytest.mark.spec(199, 200, 201, 202, 203, 204)
 @pytest.mark.parametrize("variable", GOES_BEFORE)
 def test_override_leaves_the_other_values(variable: str) -> None:
-    known = deployment_of(ChainId(8453))
-    assert known is not None
-    urls = {"api_base_url": "https://api.example", "subgraph_endpoint": "https://api.example/subgraph"}
-    record = replace(known, hub_address=Address(HUB), **urls)  # type: ignore[arg-type]
     value, _ = GOES_BEFORE[variable]
     plain, found = (
-        Settings(Environment(given, {}), ChainId(8453), record, None) for given in (dict[str, str](), {variable: value})
+        Settings(Environment(given, {}), ChainId(8453), recorded(), None)
+        for given in (dict[str, str](), {variable: value})
     )
     for each, (other, read) in GOES_BEFORE.items():
         assert read(found) == (other if each == variable else read(plain)), each
