@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 from service_api.pages import formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, newest
-from service_api.pages.person import read_lost, read_person
+from service_api.pages.person import read_person
 from service_api.pages.routes import parsed_account, parsed_bounty_id
 from service_api.pages.rows import (
     BOUNTY,
@@ -33,6 +33,7 @@ from service_api.pages.rows import (
     VerdictRow,
     read_bounties,
     read_bounties_by_id,
+    read_lost,
     read_replacements,
     read_rows,
 )
