@@ -3,7 +3,7 @@
 import { ServiceError } from "../src/acting.js";
 import { Acts } from "./acts.js";
 import type { Offer } from "./acts.js";
-import { readState } from "./bounty.js";
+import { readState, whyNothing } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import { makeContext, readerOf } from "./context.js";
@@ -19,7 +19,6 @@ import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View } from "./view.js";
 import type { State } from "./view.js";
-import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 import { t } from "./words.js";

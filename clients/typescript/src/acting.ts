@@ -8,6 +8,7 @@ export {
   allowanceAct,
   claimAct,
   claimsAct,
+  eventsOf,
   findActEvents,
   fundingAct,
   heartbeatAct,

@@ -163,16 +163,19 @@ export function actEvents<name extends ActEvent>(
   act: Act<name>,
   logs: readonly Log[],
 ): readonly DoneEvent<name>[] | undefined {
-  const events = hubEvents(act.hubAddress, logs);
-  const found: DoneEvent<name>[] = [];
-  for (const { eventName, args } of act.expected) {
-    const fits = (event: HubEvent): event is HubEvent & DoneEvent<name> =>
-      event.eventName === eventName && hasAll(event.args, args);
-    const last = events.filter(fits).at(-1);
-    if (last === undefined) return undefined;
-    found.push(last);
-  }
-  return found;
+  const last = act.expected.map((expected) => eventsOf(act.hubAddress, expected, logs).at(-1));
+  return last.every((found) => found !== undefined) ? last : undefined;
+}
+
+/** Every event of the Hub among logs that is as expected, in their order. */
+export function eventsOf<name extends ActEvent>(
+  hubAddress: Address,
+  { eventName, args }: Act<name>["expected"][number],
+  logs: readonly Log[],
+): readonly DoneEvent<name>[] {
+  const fits = (event: HubEvent): event is HubEvent & DoneEvent<name> =>
+    event.eventName === eventName && hasAll(event.args, args);
+  return hubEvents(hubAddress, logs).filter(fits);
 }
 
 /**
