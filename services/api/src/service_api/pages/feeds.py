@@ -55,11 +55,6 @@ class Feed:
     path: str
     entries: tuple[Entry, ...]
 
-    @property
-    def address(self) -> str:
-        """Its own path."""
-        return f"{self.path.rstrip('/')}/feed.atom"
-
 
 @routes.get("/feed.atom")
 @public
@@ -160,7 +155,7 @@ def _entries(deps: PageSources, connection: Connection, found: Happened) -> tupl
             *map(made.judged, found.judged),
             *map(made.replaced, replaced),
             *map(made.claimed, found.claimed),
-            *(made.decided(row, row.settled_at) for row in known.values() if row.settled_at is not None),
+            *(made.decided(row) for row in known.values() if row.settled_at is not None),
         )
     )
 
@@ -185,7 +180,7 @@ def _atom(feed: Feed, origin: str) -> str:
         title=f"{feed.title} – Bounty Escrow",
         link=origin + feed.path,
         description="",
-        feed_url=origin + feed.address,
+        feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
         feed_guid=origin + feed.path,
         language=current_texts().language,
     )
