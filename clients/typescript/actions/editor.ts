@@ -221,7 +221,7 @@ export class Editor {
       { class: "editor" },
       this.#part("title", t`Title`, t`What is to be made, in one line.`),
       this.#part("summary", t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
-      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees that are shown below.`),
+      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
       this.#part("deadline", t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
       window,
       this.#part("criteria", t`Acceptance criteria`, entry),

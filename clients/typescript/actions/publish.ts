@@ -46,11 +46,15 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
     event.preventDefault();
     goOn();
   });
-  place.querySelector("form.unconnected")?.remove();
-  place.prepend(form);
   editor.then(
-    ({ shown }) => form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Go on with a wallet`))),
-    () => (editor = undefined), // a browser that keeps nothing says so once a wallet is there
+    ({ shown }) => {
+      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Go on with a wallet`)));
+      place.prepend(form); // whole, so that the page's end moves once
+    },
+    () => {
+      editor = undefined; // a browser that keeps nothing says so once a wallet is there
+      place.prepend(form);
+    },
   );
 }
 

@@ -64,7 +64,8 @@ export class Session {
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
   async choose(): Promise<void> {
     if (!isSecureContext) {
-      this.#refuse(new ServiceError("insecure", t`Wallets work on pages that are read by https only.`));
+      const insecure = new ServiceError("insecure", t`Wallets work on pages that are read by https only.`);
+      document.getElementById("acting")?.replaceChildren(notice(insecure));
       return;
     }
     if (this.#state.is === "ready") return;
@@ -174,10 +175,6 @@ export class Session {
     this.#turn += 1;
     await this.#acts.end();
     this.#set({ is: "choosing" });
-  }
-
-  #refuse(error: ServiceError): void {
-    document.getElementById("acting")?.replaceChildren(notice(error));
   }
 }
 

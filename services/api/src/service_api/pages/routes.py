@@ -8,7 +8,7 @@ from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
-from bounty_protocol.wire.deployment import TokenDescription
+from bounty_protocol.wire.deployment import DeploymentTotals, TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
@@ -52,10 +52,9 @@ def get_list() -> PlainResponse:
         return redirect(search.address(cursor=search.cursor), 303)
 
     def make() -> Made:
-        figures = status.figures_of(show_status(deps.facts))
-        found = listing.list_page(deps, search)
-        values = {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
-        return found.head, values | tallies_of(figures)
+        found, totals = listing.list_page(deps, search), show_status(deps.facts).totals
+        values = {"list": found, "search": search, "form": filters, "token": token, "totals": totals}
+        return found.head, values | _figures(totals)
 
     return page("list.html", make)
 
@@ -187,10 +186,8 @@ def get_deployment() -> Response:
             found = show_deployment(deps.facts, deps.constants, deps.config.web.public_host)
         with deps.facts.open() as facts:
             key = read_delivery_keys(facts.connection, facts.head.block_time).current
-        health, figures = status.health_of(stated), status.figures_of(stated)
-        return facts.head, {
-            "key": key, "found": found, "now": deps.clock.now(), "status": stated, "health": health, "figures": figures,
-        }  # fmt: skip
+        values = {"key": key, "found": found, "now": deps.clock.now(), "status": stated, "totals": stated.totals}
+        return facts.head, values | {"health": status.health_of(stated)} | _figures(stated.totals)
 
     return page("deployment.html", make)
 
@@ -229,13 +226,8 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def tallies_of(figures: status.Figures | None) -> dict[str, object]:
-    """Return how many bounties each filter of the list has; nothing where that is not known."""
-    if figures is None:
-        return {}
-    counts = (figures.open, figures.judging, figures.decided)
-    names = (filters.Filter.OPEN, filters.Filter.JUDGING, filters.Filter.DECIDED)
-    return {"tallies": dict(zip(names, counts, strict=True)) | {filters.Filter.ALL: sum(counts)}}
+def _figures(totals: DeploymentTotals | None) -> dict[str, object]:
+    return {} if totals is None else {"tallies": status.tallies_of(totals), "paid": status.paid_of(totals)}
 
 
 def _wallet(
