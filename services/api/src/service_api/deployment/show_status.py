@@ -54,7 +54,7 @@ def show_status(source: FactSource) -> DeploymentStatus:
                 nothing,
                 state=state if head.halted is None else IndexState.HALTED,
                 position=_position(head, lag),
-                totals=_totals(connection, head.block_time),
+                totals=read_deployment_totals(connection, head.block_time),
                 announced=_announced(connection, head.block_time),
                 chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if head.shows_tip else None,
                 lost_submission_count=count_missing(connection),
@@ -89,7 +89,8 @@ def _position(head: Head, lag: int) -> IndexPosition:
     )
 
 
-def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+def read_deployment_totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+    """Return what all bounties come to at a time."""
     kept, c = read_totals(connection), t.open_bounties.c
     counted = select(
         func.count().filter(c.submission_deadline > now).label("accepting"),

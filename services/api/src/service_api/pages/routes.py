@@ -12,6 +12,7 @@ from bounty_protocol.wire.deployment import DeploymentTotals, TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
+from service_common.db.hub_facts import unreadable
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
@@ -22,7 +23,7 @@ from werkzeug.wrappers import Response as PlainResponse
 from service_api.bounties.rendering import fees_of
 from service_api.bounties.show_bounty import show_bounty
 from service_api.deployment.show_deployment import show_deployment
-from service_api.deployment.show_status import show_status
+from service_api.deployment.show_status import read_deployment_totals, show_status
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
@@ -52,7 +53,9 @@ def get_list() -> PlainResponse:
         return redirect(search.address(cursor=search.cursor), 303)
 
     def make() -> Made:
-        found, totals = listing.list_page(deps, search), show_status(deps.facts).totals
+        found = listing.list_page(deps, search)
+        with deps.facts.open() as facts:
+            totals = read_deployment_totals(facts.connection, facts.head.block_time)
         values = {"list": found, "search": search, "form": filters, "token": token, "totals": totals}
         return found.head, values | _figures(totals)
 
@@ -182,6 +185,8 @@ def get_deployment() -> Response:
     def make() -> Made:
         deps = provided(PageSources)
         stated = show_status(deps.facts)
+        if stated.totals is None:
+            raise unreadable()
         with deps.constants.reading_once("hub", "beacon"):
             found = show_deployment(deps.facts, deps.constants, deps.config.web.public_host)
         with deps.facts.open() as facts:
@@ -226,8 +231,8 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def _figures(totals: DeploymentTotals | None) -> dict[str, object]:
-    return {} if totals is None else {"tallies": status.tallies_of(totals), "paid": status.paid_of(totals)}
+def _figures(totals: DeploymentTotals) -> dict[str, object]:
+    return {"tallies": status.tallies_of(totals), "paid": status.paid_of(totals)}
 
 
 def _wallet(

@@ -18,22 +18,16 @@ class Health:
     stage: str
 
 
+FOLLOWING: Final = Health(marked("Everything answers"), "accepting")
+BEHIND: Final = Health(marked("The index is behind"), "judging")
 STILL: Final = Health(marked("The chain makes no new block"), "judging")
-HEALTH: Final = {
-    IndexState.FOLLOWING: Health(marked("Everything answers"), "accepting"),
-    IndexState.BEHIND: Health(marked("The index is behind"), "judging"),
-    IndexState.HALTED: Health(marked("The index has stopped"), "due"),
-    IndexState.STARTING: Health(marked("The index is being made"), "judging"),
-    IndexState.UNAVAILABLE: Health(marked("The API cannot read its index"), "due"),
-}
 
 
 def health_of(status: DeploymentStatus) -> Health:
-    """Return the state of the index, or of a chain that makes no new block."""
-    is_running = status.state in {IndexState.FOLLOWING, IndexState.BEHIND}
-    if is_running and status.chain_head is not None and status.chain_head.stands_still:
+    """Return the state of an index that can be read, or of a chain that makes no new block."""
+    if status.chain_head is not None and status.chain_head.stands_still:
         return STILL
-    return HEALTH[status.state]
+    return BEHIND if status.state is IndexState.BEHIND else FOLLOWING
 
 
 def paid_of(totals: DeploymentTotals) -> int:
