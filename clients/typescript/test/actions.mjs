@@ -179,24 +179,6 @@ test("a wallet that finds what the Hub refuses says it in the Hub's words, and a
   assert.equal(actions.walletRefusal({ code: 4001, data }).code, "declined");
 });
 
-const OPEN_BOUNTY = {
-  ...{ isOpen: true, outcome: 0, hasSubmissions: true, guardians: ["guardian"], poster: "poster", winner: "winner" },
-  ...{ now: 50n, submissionDeadline: 1893456000n, revealAt: 1893456060n, judgingDeadline: 1893459600n },
-};
-for (const [account, changes, expected] of [
-  ["poster", {}, /Submissions close at 1 January 2030, 00:00:00 UTC, and Guardians decide by 1 January 2030, 01:00:00 UTC/],
-  ["guardian", {}, /can open and judge work from 1 January 2030, 00:01:00 UTC/],
-  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 1 January 2030, 00:01:00 UTC/],
-  ["solver", { now: 1893456060n }, /Guardians decide by 1 January 2030, 01:00:00 UTC/],
-  ["solver", { isOpen: false, outcome: 1 }, /award is another account's/],
-  ["winner", { isOpen: false, outcome: 1 }, /What was due to this account is paid/],
-  ["poster", { isOpen: false, outcome: 2 }, /What was due to this account is paid/],
-]) {
-  test(`an account that can do nothing, as ${account} ${Object.keys(changes)}, is told why`, () => {
-    assert.match(actions.whyNothing(account, { ...OPEN_BOUNTY, ...changes }), expected);
-  });
-}
-
 const ADDRESS = `0x${"aA".repeat(20)}`;
 const away = () => new actions.ServiceError("api_unreachable", "the API does not answer");
 
@@ -388,31 +370,6 @@ test("what is known of a transaction that was waited for is not forgotten after 
   stage.confirm = () => assert.fail(new actions.ServiceError("stopped", ""));
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
   assert.equal(seen.store.size, 1);
-});
-
-test("what is shown once a wait was stopped is not overwritten by its last look", async (t) => {
-  const waiting = new AbortController();
-  let looks = 0;
-  const transaction = async () => {
-    if ((looks += 1) === 3) waiting.abort(); // as a way on would be offered
-    return null;
-  };
-  const { stage, context } = scene(t, { kept: GONE, node: { transaction } });
-  const shown = [];
-  stage.show = (...nodes) => shown.push(...nodes);
-  stage.until = (work) => work(waiting.signal);
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
-  assert.deepEqual([looks, shown], [3, []]);
-});
-
-test("a way on is no longer offered once the node knows the transaction", async (t) => {
-  let looks = 0;
-  const transaction = async () => ((looks += 1) < 5 ? null : {});
-  const { stage, context } = scene(t, { kept: GONE, node: { transaction, minedOf: async () => 0n } });
-  const shown = [];
-  stage.show = (...nodes) => shown.push(nodes.flatMap(textsOf).length > 0);
-  assert.equal(await ended(t, actions.perform(context, stage, STEP)), undefined);
-  assert.deepEqual(shown, [true, false]);
 });
 
 test("a transaction names its chain, so that a wallet that was switched meanwhile refuses it", async () => {
