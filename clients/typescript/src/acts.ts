@@ -8,7 +8,7 @@ import { encodeFunctionData, erc20Abi } from "viem";
 import type { Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce } from "./commitments.js";
 import type { Terms } from "./commitments.js";
-import { allowanceCall, fundingCall, hubCall, hubEvents } from "./hub.js";
+import { hubCall, hubEvents } from "./hub.js";
 import type { EncodedCall, HubArguments, HubEvent, HubFunction, hubAbi } from "./hub.js";
 import type { Deployment } from "./requests.js";
 
@@ -73,8 +73,8 @@ export function fundingAct(
   validBefore: bigint,
   signature: Hex,
 ): Act<"BountyCreated"> {
-  const { functionName, args } = fundingCall(deployment.hubAddress, poster, terms, validBefore, signature);
-  return created(deployment, poster, terms, [called(deployment.hubAddress, functionName, args)]);
+  const args = [terms, poster, 0n, validBefore, signature] as const;
+  return created(deployment, poster, terms, [called(deployment.hubAddress, "createBountyWithAuthorization", args)]);
 }
 
 /**
@@ -90,8 +90,8 @@ export function allowanceAct(
 ): Act<"BountyCreated"> {
   const { hubAddress } = deployment;
   const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [hubAddress, terms.escrowAmount] });
-  const { functionName, args } = allowanceCall(hubAddress, terms);
-  return created(deployment, poster, terms, [{ to: token, data, value: 0n }, called(hubAddress, functionName, args)]);
+  const approval = { to: token, data, value: 0n };
+  return created(deployment, poster, terms, [approval, called(hubAddress, "createBounty", [terms])]);
 }
 
 /** Record a Submission: its commitment, for the roster that the bounty pinned. */

@@ -204,7 +204,7 @@ def waiting_for(
         what = (
             gettext("Judge the Submissions")
             if each in to_judge.begun
-            else gettext("Judging starts at the reveal point")
+            else gettext("Judge the Submissions once they can be opened")
         )
         waiting.append(WaitingAct(each, gettext("Guardian"), what, bounties[each].judging_deadline))
     for each, row in bounties.items():
