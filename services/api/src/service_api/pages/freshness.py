@@ -46,21 +46,17 @@ def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
     if age <= STANDS_STILL_SECONDS:
         return ()
     if head.shows_tip:
-        return (_of_a_chain_that_stands_still(at, age),)
+        text = gettext(
+            "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a "
+            "deadline that passes until then has passed: a Submission or a Verdict comes too late if the next block is "
+            "later than its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
+            "by way of the settlement layer, as docs/client.md of this project explains.",
+            time=moment(at),
+            span=span(age),
+        )
+        return (Notice(gettext("The chain makes no new block"), text),)
     text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
     return (Notice(gettext("The index is behind the chain"), text),)
-
-
-def _of_a_chain_that_stands_still(at: UnixSeconds, age: int) -> Notice:
-    text = gettext(
-        "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a deadline "
-        "that passes until then has passed: a Submission or a Verdict comes too late if the next block is later than "
-        "its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
-        "by way of the settlement layer, as docs/client.md of this project explains.",
-        time=moment(at),
-        span=span(age),
-    )
-    return Notice(gettext("The chain makes no new block"), text)
 
 
 def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:
