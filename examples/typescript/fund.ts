@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { AUTHORIZATION_SECONDS, FUNDED_QUERY, MOST_LISTED, answerOf, commitmentOf, createApi } from "bounty-escrow-client";
-import { actEvents, findActEvents, fundingAct, fundingCall, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
+import { actEvents, findActEvents, fundingAct, fundingSalt, fundingTypedData, hourBegins } from "bounty-escrow-client";
 import { hubAbi, pageTerms } from "bounty-escrow-client";
 import type { Terms } from "bounty-escrow-client";
 import { createPublicClient, createWalletClient, erc20Abi, http, parseAbi } from "viem";
@@ -58,13 +58,14 @@ const version = await chain.readContract({
 const validBefore = now + AUTHORIZATION_SECONDS;
 const typedData = fundingTypedData(deployment, { address, name, version }, poster.address, terms, validBefore);
 const signature = await poster.signTypedData(typedData);
-const call = fundingCall(deployment.hubAddress, poster.address, terms, validBefore, signature);
+const act = fundingAct(deployment, poster.address, terms, validBefore, signature);
+const [call] = act.calls;
+if (call === undefined) throw new Error("an act has a call");
 const wallet = createWalletClient({ account: poster, transport: http(rpcUrl) });
 const before = await chain.getBlockNumber();
-const hash = await wallet.writeContract({ ...call, chain: null });
+const hash = await wallet.sendTransaction({ ...call, chain: null });
 const { logs } = await chain.waitForTransactionReceipt({ hash });
 // Where it failed, somebody may have relayed the same call before: the event decides.
-const act = fundingAct(deployment, poster.address, terms, validBefore, signature);
 const [created] = actEvents(act, logs) ?? (await findActEvents(chain, act, before)) ?? []; // the log may lag the receipt
 if (created === undefined) throw new Error(`the Hub refused the transaction ${hash}`);
 console.log(`${created.args.bountyId}`);

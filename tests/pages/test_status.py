@@ -45,7 +45,9 @@ def test_announcements_are_on_the_status_page(pages: Pages) -> None:
 
 def test_figures_are_on_list_and_status(lived: Pages) -> None:
     figures = "Held in escrow 150.75 USDC Paid out 24.25 USDC"
-    assert f"{figures} Open for work 1 Being judged 3 Decided 3" in lived.text("/")
+    shown = lived.text("/")
+    assert figures in shown
+    assert "Open for work 1 Being judged 3 Decided 3" in shown
     shown = lived.text("/deployment")
     assert f"{figures}: awards 24 USDC, refunds 0 USDC, fees of Guardians 0 USDC, protocol fees 0.25 USDC" in shown
     assert "Being judged 3 , of which 1 can be judged now Decided 3 : 2 awarded, 1 not awarded" in shown

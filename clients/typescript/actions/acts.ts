@@ -27,9 +27,8 @@ interface Shown {
   readonly go: HTMLButtonElement;
   readonly stage: Stage;
   run: Promise<void> | undefined;
-  isDone: boolean;
-  /** Whether it ended, done or not: why it was not done is still to be read once it is no longer offered. */
-  isOver: boolean;
+  /** How it ended: why it failed is still to be read once it is no longer offered. */
+  end: "done" | "failed" | undefined;
 }
 
 /** An act that is ended is over by then, unless it waits for a node that is silent. */
@@ -53,10 +52,10 @@ export class Acts {
   /** Shows these acts in the place of the former ones; one that is running, and what came of one, stays. */
   show(offers: readonly Offer[], why: string): void {
     const offered = new Set(offers.map(({ key }) => key));
-    for (const [key, { run, isOver, place, go, head }] of this.#shown) {
+    for (const [key, { run, end, place, go, head }] of this.#shown) {
       if (offered.has(key)) continue;
       go.hidden = head.hidden = true;
-      if (run !== undefined || isOver) continue;
+      if (run !== undefined || end !== undefined) continue;
       this.#shown.delete(key);
       place.remove();
     }
@@ -89,7 +88,7 @@ export class Acts {
     shown.head.hidden = false;
     shown.head.replaceChildren(element("h3", {}, offer.title), element("p", {}, offer.text));
     shown.go.textContent = offer.button;
-    shown.go.hidden = shown.run !== undefined || (shown.isDone && offer.isOnce === true);
+    shown.go.hidden = shown.run !== undefined || (shown.end === "done" && offer.isOnce === true);
     return shown;
   }
 
@@ -98,7 +97,7 @@ export class Acts {
     const head = element("div");
     const go = button(offer.button, () => void this.#run(shown));
     const place = element("section", { class: "action" }, head, element("p", { class: "go" }, go), stage.place);
-    const shown: Shown = { offer, place, head, go, stage, run: undefined, isDone: false, isOver: false };
+    const shown: Shown = { offer, place, head, go, stage, run: undefined, end: undefined };
     this.#shown.set(offer.key, shown);
     return shown;
   }
@@ -106,19 +105,19 @@ export class Acts {
   async #run(shown: Shown): Promise<void> {
     const { go, stage, place } = shown;
     go.hidden = true;
-    shown.isDone = shown.isOver = false;
+    shown.end = undefined;
     stage.say("");
     stage.show();
     place.classList.add("running");
-    shown.run = shown.offer.run(stage).then(
-      () => void (shown.isDone = true),
-      (error: unknown) => stage.fail(error),
-    );
+    let end: Shown["end"] = "done";
+    shown.run = shown.offer.run(stage).catch((error: unknown) => {
+      end = "failed";
+      stage.fail(error);
+    });
     await shown.run;
-    shown.run = undefined;
-    shown.isOver = true;
+    Object.assign(shown, { run: undefined, end });
     place.classList.remove("running");
-    go.hidden = shown.isDone && shown.offer.isOnce === true;
+    go.hidden = shown.end === "done" && shown.offer.isOnce === true;
     this.#ended();
   }
 }

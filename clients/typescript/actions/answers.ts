@@ -9,11 +9,6 @@ export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<u
   return answer as Promise<Schemas[Name]>;
 }
 
-/** What was answered of the deployment; undefined for what a portal or a proxy answers in its place. */
-export function deploymentIn(answer: Schemas["Deployment"] | null | undefined): Schemas["Deployment"] | undefined {
-  return typeof answer?.escrow_token?.address === "string" ? answer : undefined;
-}
-
 /** Raises where the API's values differ from what was derived here. */
 export function refuseDifferences(code: string, pairs: readonly (readonly [string, unknown, unknown])[]): void {
   const issues: Issue[] = pairs

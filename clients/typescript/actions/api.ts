@@ -5,7 +5,7 @@
 
 import { answerOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
-import { typed } from "./answers.js";
+import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
 import { pause } from "./paced.js";
@@ -54,9 +54,10 @@ export function detailOf({ api }: Context, stage: Stage, bounty: Bounty): Promis
   });
 }
 
-/** What the service states of the deployment, for an act that needs its word: asked again where it was silent before. */
-export async function statedOf({ stated, api }: Context, stage: Stage): Promise<Schemas["Deployment"]> {
-  return stated ?? stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment"))));
+/** Refuses a reveal delay of the node that the service, asked again where it was silent, does not state: `deployment_mismatch`. */
+export async function requireStatedDelay({ stated, api }: Context, stage: Stage, delay: bigint): Promise<void> {
+  const found = stated ?? (await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment")))));
+  refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", found.reveal_delay_seconds, Number(delay)]]);
 }
 
 /**

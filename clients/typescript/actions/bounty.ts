@@ -10,6 +10,7 @@ import type { PinnedBounty } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
 import type { Context, Reader } from "./context.js";
 import type { StatedBounty } from "./settings.js";
+import { moment } from "./text.js";
 import { t } from "./words.js";
 
 export const AWARDED = 1;
@@ -93,6 +94,27 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
 export function canJudge(account: Address, bounty: Bounty): boolean {
   const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
   return isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline && guardians.includes(account);
+}
+
+/** Says why an account can do nothing on a bounty's page at the moment, and from when it may. */
+export function whyNothing(account: Address, bounty: Bounty): string {
+  const { isOpen, now, submissionDeadline, revealAt, judgingDeadline, hasSubmissions, guardians, poster } = bounty;
+  const isGuardian = guardians.includes(account);
+  if (!isOpen) {
+    if (bounty.outcome === AWARDED && account !== bounty.winner && account !== poster && !isGuardian) {
+      return t`The bounty is over, and its award is another account's. Connect the account that took part.`;
+    }
+    return t`The bounty is over. What was due to this account is paid, or nothing was.`;
+  }
+  if (now < submissionDeadline) {
+    if (isGuardian) return t`As a Guardian of this bounty it can open and judge work from ${moment(revealAt)}.`;
+    return t`As the Poster it waits: Submissions close at ${moment(submissionDeadline)}, and Guardians decide by ${moment(judgingDeadline)}.`;
+  }
+  if (now < revealAt) return t`Submissions are closed. The work can be opened, by the Guardians alone, from ${moment(revealAt)}.`;
+  if (hasSubmissions && now < judgingDeadline) {
+    return t`Submissions are closed, and Guardians decide by ${moment(judgingDeadline)}. Come back then: what is due is claimed here.`;
+  }
+  return t`Its time is up.`;
 }
 
 /** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */

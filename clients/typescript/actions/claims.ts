@@ -8,7 +8,7 @@ import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
 import { finished } from "./results.js";
 import { amount, moment } from "./text.js";
-import { perform, stepOf } from "./transactions.js";
+import { perform } from "./transactions.js";
 import { t } from "./words.js";
 
 /** Offers what the account can claim of a final bounty, part by part; and settling, once a bounty's time is up. */
@@ -38,7 +38,7 @@ export function heartbeat(context: Context): Offer {
     button: t`Show that you are there`,
     async run(stage) {
       const found = await perform(context, stage, {
-        ...stepOf(heartbeatAct(settings.deployment.hubAddress, account), "heartbeat"),
+        act: heartbeatAct(settings.deployment.hubAddress, account),
         name: "heartbeat",
         title: t`Record that you are there`,
         facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
@@ -52,7 +52,6 @@ export function heartbeat(context: Context): Offer {
 function claiming(context: Context, bounty: Bounty, due: bigint, functionName: ClaimFunction, what: string): Offer {
   const { account, token, settings } = context;
   const shown = amount(due, token);
-  const act = claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id });
   return {
     key: functionName,
     title: t`Claim ${what}: ${shown}`,
@@ -64,7 +63,7 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
       stage.say(t`Checking that the outcome is finalized.`);
       await requireFinal(context, bounty);
       const found = await perform(context, stage, {
-        ...stepOf(act, functionName),
+        act: claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id }),
         name: `${functionName} ${bounty.id}`,
         title: t`Claim ${what}`,
         facts: [
@@ -93,7 +92,7 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
     isOnce: true,
     async run(stage) {
       const found = await perform(context, stage, {
-        ...stepOf(settlementAct(settings.deployment.hubAddress, id), "settle"),
+        act: settlementAct(settings.deployment.hubAddress, id),
         name: `settle ${id}`,
         title: t`Settle the bounty`,
         facts: [

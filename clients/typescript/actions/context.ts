@@ -4,7 +4,7 @@ import { erc20Abi } from "viem";
 import type { Address } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
 import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
-import { deploymentIn, refuseDifferences, typed } from "./answers.js";
+import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
@@ -22,6 +22,8 @@ export interface Context {
   readonly node: Node;
   readonly api: Api;
   readonly journal: Journal;
+  /** What is typed, for any account of this browser. */
+  readonly drafts: Journal;
   readonly token: Token & { readonly address: Address };
   /** What the service states of the deployment; undefined where it does not answer at once: claims need no service. */
   readonly stated: Schemas["Deployment"] | undefined;
@@ -47,13 +49,14 @@ export async function makeContext(reader: Reader, wallet: Wallet): Promise<Conte
   const { settings, account, node } = reader;
   const { deployment, apiUrl } = settings;
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
-  const [token, journal, answer] = await Promise.all([
+  const [token, journal, drafts, answer] = await Promise.all([
     tokenOf(reader),
     Journal.open(deployment, account),
+    Journal.open(deployment),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
   node.useToken(token);
-  const stated = deploymentIn(answer);
+  const stated = typeof answer?.escrow_token?.address === "string" ? answer : undefined; // a proxy may answer
   if (stated !== undefined) {
     const { address, symbol, decimals } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [
@@ -69,7 +72,7 @@ export async function makeContext(reader: Reader, wallet: Wallet): Promise<Conte
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
-  return { ...reader, wallet, api, journal, token, stated };
+  return { ...reader, wallet, api, journal, drafts, token, stated };
 }
 
 /** Reads the Hub's token; the one that the page names is read with the Hub's word for it, and counts only if it is that. */

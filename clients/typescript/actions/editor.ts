@@ -49,15 +49,15 @@ export interface Outlook {
 
 /** What a form works with; a wallet brings better ones. */
 export interface Desk {
-  readonly journal: Pick<Journal, "written" | "write" | "forgetWritten">;
+  readonly drafts: Pick<Journal, "get" | "write" | "remove">;
   readonly token: Token;
   readonly outlook: Outlook;
 }
 
 /** Forgets what was written, once it is funded; another page, which another account may have begun since, is kept. */
-export async function forgetPage({ journal, token }: Pick<Desk, "journal" | "token">, page: string): Promise<void> {
-  const draft = draftIn(await journal.written(DRAFT));
-  if (draft !== undefined && textOf(draft, token) === page) await journal.forgetWritten(DRAFT);
+export async function forgetPage({ drafts, token }: Pick<Desk, "drafts" | "token">, page: string): Promise<void> {
+  const draft = draftIn(await drafts.get<string>(DRAFT));
+  if (draft !== undefined && textOf(draft, token) === page) await drafts.remove(DRAFT);
 }
 
 /** Whether a refusal is about what is on the page. */
@@ -80,7 +80,7 @@ export class Editor {
 
   /** Makes an editor with what was written before. */
   static async open(desk: Desk): Promise<Editor> {
-    return new Editor(desk, draftIn(await desk.journal.written(DRAFT)));
+    return new Editor(desk, draftIn(await desk.drafts.get<string>(DRAFT)));
   }
 
   private constructor(desk: Desk, draft: Draft | undefined) {
@@ -146,7 +146,7 @@ export class Editor {
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", t`The page is larger than 256 KiB.`, { nextAction: t`Shorten it.` });
       }
-      await this.#desk.journal.write(DRAFT, JSON.stringify(draft)); // the same text of the same fields, on each visit
+      await this.#desk.drafts.write(DRAFT, JSON.stringify(draft)); // the same text of the same fields, on each visit
       return page;
     } catch (error) {
       throw isAboutPage(error) ? this.#beside(error) : error;
@@ -221,7 +221,7 @@ export class Editor {
       { class: "editor" },
       this.#part("title", t`Title`, t`What is to be made, in one line.`),
       this.#part("summary", t`Summary`, t`What it does and for whom, in two or three sentences. Lists show it.`),
-      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees that are shown below.`),
+      this.#part("escrow", t`Escrow in ${symbol}`, t`What you pay. The winner gets it less the fees.`),
       this.#part("deadline", t`Deadline`, t`Until when work is taken, by your clock: ${zone}.`),
       window,
       this.#part("criteria", t`Acceptance criteria`, entry),
@@ -277,7 +277,7 @@ export class Editor {
   /** Keeps what is typed as it is: a reload, another account and a closed tab lose nothing of it. */
   #keep(): void {
     this.#mark();
-    void this.#desk.journal.write(DRAFT, JSON.stringify(this.#draft)).catch(() => undefined); // it is still shown
+    void this.#desk.drafts.write(DRAFT, JSON.stringify(this.#draft)).catch(() => undefined); // it is still shown
   }
 }
 
@@ -289,8 +289,8 @@ function unixLines(text: string): string {
   return text.replace(/\r\n?/g, "\n");
 }
 
-function draftIn(text: string): Draft | undefined {
-  return text === "" ? undefined : (JSON.parse(text) as Draft);
+function draftIn(text: string | undefined): Draft | undefined {
+  return text === undefined ? undefined : (JSON.parse(text) as Draft);
 }
 
 /** Reads the terms out of a finished page, as far as it has them. */

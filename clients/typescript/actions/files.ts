@@ -71,13 +71,11 @@ export function fileList(files: readonly { readonly path: string; readonly size:
   return element("ul", { class: "files" }, ...shown);
 }
 
-function chosen(files: FileList | null): Promise<ArtifactFile[]> {
-  return Promise.resolve(
-    [...(files ?? [])].map((file) => {
-      const [, ...below] = file.webkitRelativePath.split("/");
-      return { path: below.length > 0 ? below.join("/") : file.name, content: file };
-    }),
-  );
+async function chosen(files: FileList | null): Promise<ArtifactFile[]> {
+  return [...(files ?? [])].map((file) => {
+    const [, ...below] = file.webkitRelativePath.split("/");
+    return { path: below.length > 0 ? below.join("/") : file.name, content: file };
+  });
 }
 
 async function dropped(entries: readonly (FileSystemEntry | null)[]): Promise<ArtifactFile[]> {

@@ -13,11 +13,10 @@ import {
   AUTHORIZATION_SECONDS,
   authorizationNonce,
   FACTS,
-  fundingCall,
+  fundingAct,
   fundingPath,
   fundingSalt,
   fundingTypedData,
-  hubCall,
   MARGIN_SECONDS,
   ServiceError,
 } from "../src/acting.js";
@@ -51,6 +50,13 @@ export interface Conditions {
   readonly guardianFeeBps: bigint;
   readonly revealDelay: bigint;
   readonly now: bigint;
+  readonly minEscrow: bigint;
+  readonly minJudging: bigint;
+  readonly maxJudging: bigint;
+  readonly minSubmission: bigint;
+  readonly maxSubmission: bigint;
+  /** What the account holds of the token. */
+  readonly held: bigint;
 }
 
 /** What was agreed to, written down before it is signed or sent. */
@@ -93,18 +99,12 @@ export async function create(
   funding: SignedFunding,
   since: bigint,
 ): Promise<FoundEvent> {
-  const { settings, account } = context;
-  const { hubAddress } = settings.deployment;
   const { terms, validBefore, signature } = funding;
-  const nonce = nonceOf(context, terms);
-  const { functionName, args } = fundingCall(hubAddress, account, terms, validBefore, signature);
   const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
   return perform(context, stage, {
-    name: creationStep(nonce),
+    name: creationStep(nonceOf(context, terms)),
     title: t`Create the bounty`,
-    functionName,
-    call: hubCall(hubAddress, functionName, args),
-    expected: { eventName: "BountyCreated", args: { poster: account, authorizationNonce: nonce } },
+    act: fundingAct(context.settings.deployment, context.account, terms, validBefore, signature),
     since,
     isKept: true,
     facts: [does, ...factsOf(context, job, funding).slice(1)],

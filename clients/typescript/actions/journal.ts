@@ -13,16 +13,14 @@ const STORE = "steps";
 export class Journal {
   readonly #database: IDBDatabase;
   readonly #prefix: string;
-  readonly #shared: string;
 
-  private constructor(database: IDBDatabase, { chainId, hubAddress }: Deployment, account: Address) {
+  private constructor(database: IDBDatabase, prefix: string) {
     this.#database = database;
-    this.#shared = `${chainId} ${hubAddress.toLowerCase()} `;
-    this.#prefix = `${this.#shared}${account} `;
+    this.#prefix = prefix;
   }
 
-  /** The journal of one account on one deployment. */
-  static async open(deployment: Deployment, account: Address): Promise<Journal> {
+  /** The journal of one account on one deployment; without one, what any account of this browser has typed. */
+  static async open({ chainId, hubAddress }: Deployment, account?: Address): Promise<Journal> {
     let opening: IDBOpenDBRequest;
     try {
       opening = indexedDB.open("bounty-escrow", 1);
@@ -30,29 +28,19 @@ export class Journal {
       throw unusable(); // where the browser blocks what sites keep
     }
     opening.onupgradeneeded = () => opening.result.createObjectStore(STORE);
-    return new Journal(await answered(opening), deployment, account);
+    return new Journal(await answered(opening), `${chainId} ${hubAddress.toLowerCase()} ${account === undefined ? "" : `${account} `}`);
   }
 
   async get<Value>(name: string): Promise<Value | undefined> {
-    return this.#get(this.#prefix + name);
+    return answered(this.#store("readonly", "strict").get(this.#prefix + name) as IDBRequest<Value | undefined>);
   }
 
-  /** Keeps a text as it is typed, for any account of this browser. */
+  /** Keeps a text as it is typed. */
   async write(name: string, text: string): Promise<void> {
     await this.#written((store) => {
-      store.put(text, this.#shared + name);
+      store.put(text, this.#prefix + name);
       store.transaction.commit(); // a tab that is closed before an answer came would take it back
     }, "relaxed");
-  }
-
-  /** Gives what was last written under this name. */
-  async written(name: string): Promise<string> {
-    return (await this.#get<string>(this.#shared + name)) ?? "";
-  }
-
-  /** Forgets what was written, once it is published. */
-  async forgetWritten(name: string): Promise<void> {
-    await this.#written((store) => store.delete(this.#shared + name));
   }
 
   /** The names that begin so, of this account. */
@@ -91,10 +79,6 @@ export class Journal {
         nextAction: t`Go on there, or close it. If there is none, reload this page.`,
       });
     });
-  }
-
-  #get<Value>(key: string): Promise<Value | undefined> {
-    return answered(this.#store("readonly", "strict").get(key) as IDBRequest<Value | undefined>);
   }
 
   #store(mode: IDBTransactionMode, durability: IDBTransactionDurability): IDBObjectStore {

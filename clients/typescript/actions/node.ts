@@ -4,11 +4,12 @@
  * where the chain has Multicall3.
  */
 
-import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData, parseEventLogs } from "viem";
-import type { Abi, Address, Client, ContractEventName, ContractFunctionArgs, ContractFunctionName } from "viem";
-import type { EIP1193RequestFn, Hex, Log, ReadContractParameters, ReadContractReturnType } from "viem";
+import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
+import type { Abi, Address, Client, ContractFunctionArgs, ContractFunctionName, EIP1193RequestFn } from "viem";
+import type { Hex, Log, ReadContractParameters, ReadContractReturnType, TransactionReceipt } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
-import { hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
+import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
+import type { Act, ActEvent } from "../src/acting.js";
 import { chainOf } from "./chains.js";
 import { AnsweredLate, inTime } from "./provider.js";
 import type { Call } from "./provider.js";
@@ -31,18 +32,8 @@ export interface Transaction {
   readonly nonce: bigint;
 }
 
-/** What became of a transaction. */
-export interface Receipt {
-  readonly succeeded: boolean;
-  readonly blockNumber: bigint;
-  readonly logs: readonly Log[];
-}
-
 /** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
-export interface ExpectedEvent {
-  readonly eventName: ContractEventName<typeof hubAbi>;
-  readonly args: Readonly<Record<string, unknown>>;
-}
+export type ExpectedEvent = Act<ActEvent>["expected"][number];
 
 /** A log that was expected, and its values. */
 export interface FoundEvent {
@@ -117,13 +108,10 @@ export class Node {
     return this.#asked(getBlockNumber(this.#client, { cacheTime: 0 }));
   }
 
-  getBlock(which: { readonly blockNumber?: bigint } = {}): Promise<Block> {
-    return this.#asked(getBlock(this.#client, which.blockNumber === undefined ? {} : { blockNumber: which.blockNumber }));
-  }
-
-  /** Gives the newest block that no reorganisation takes back. */
-  getFinalizedBlock(): Promise<Block> {
-    return this.#asked(getBlock(this.#client, { blockTag: "finalized" })) as Promise<Block>;
+  /** Gives a block: the newest, the newest that no reorganisation takes back, or the one with a number. */
+  getBlock({ blockNumber, blockTag = "latest" }: { readonly blockNumber?: bigint; readonly blockTag?: Tag } = {}): Promise<Block> {
+    const which = blockNumber === undefined ? { blockTag } : { blockNumber };
+    return this.#asked(getBlock(this.#client, which)) as Promise<Block>;
   }
 
   /** Gives an account's code; a delegated one's is its delegation. */
@@ -148,15 +136,12 @@ export class Node {
   }
 
   /** Gives what became of a transaction; undefined while it is in no block. */
-  async receipt(hash: Hex): Promise<Receipt | undefined> {
-    const isMissing = (error: unknown) => (error as Error | null)?.name === "TransactionReceiptNotFoundError";
-    const found = await this.#asked(
-      getTransactionReceipt(this.#client, { hash }).catch((error: unknown) => {
-        if (isMissing(error)) return undefined;
-        throw error;
-      }),
-    );
-    return found && { succeeded: found.status === "success", blockNumber: found.blockNumber, logs: found.logs };
+  async receipt(hash: Hex): Promise<TransactionReceipt | undefined> {
+    const found = getTransactionReceipt(this.#client, { hash }).catch((error: unknown) => {
+      if ((error as Error | null)?.name === "TransactionReceiptNotFoundError") return undefined;
+      throw error;
+    });
+    return this.#asked(found);
   }
 
   /**
@@ -227,7 +212,7 @@ export class Node {
         range /= 2n;
         continue;
       }
-      yield* this.#among(logs, expected);
+      yield* this.among(logs, expected);
       last = first - 1n;
     }
     return undefined;
@@ -239,21 +224,12 @@ export class Node {
     return (await this.#ask("eth_getLogs", [{ address: this.#hub, topics, ...range }])) as readonly Log[];
   }
 
-  /** Finds the newest such event among logs. */
-  among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent | undefined {
-    return this.#among(logs, expected)[0];
-  }
-
-  #among(logs: readonly Log[], { eventName, args }: ExpectedEvent): FoundEvent[] {
-    const own = logs.filter((log) => same(log.address, this.#hub));
-    return parseEventLogs({ abi: hubAbi as Abi, logs: own as Log[], eventName })
-      .reverse()
-      .map((log) => ({
-        hash: log.transactionHash as Hex,
-        blockNumber: BigInt(log.blockNumber ?? 0),
-        args: log.args as Readonly<Record<string, unknown>>,
-      }))
-      .filter((found) => Object.entries(args).every(([name, value]) => same(found.args[name], value)));
+  /** Finds all such events among logs, the newest first. */
+  among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent[] {
+    const found = [...eventsOf(this.#hub, expected, logs)].reverse();
+    return found.map(({ transactionHash, blockNumber, args }) => ({
+      ...{ hash: transactionHash as Hex, blockNumber: BigInt(blockNumber ?? 0), args },
+    }));
   }
 
   #ask(method: string, params: readonly unknown[]): Promise<unknown> {
@@ -274,11 +250,6 @@ export class Node {
     const data = revertData(error);
     return data === undefined ? unreadable(error) : refusedBy(data, this.#token);
   }
-}
-
-function same(left: unknown, right: unknown): boolean {
-  if (typeof left === "string" && typeof right === "string") return left.toLowerCase() === right.toLowerCase();
-  return left === right;
 }
 
 /** Finds the first of an error and its causes that is such a one. */

@@ -6,10 +6,9 @@
 
 import { erc20Abi } from "viem";
 import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
-import type { Schemas } from "../src/acting.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { signed, statedOf } from "./api.js";
+import { requireStatedDelay, signed } from "./api.js";
 import type { Context } from "./context.js";
 import { element } from "./dom.js";
 import { Editor, forgetPage, isAboutPage } from "./editor.js";
@@ -29,7 +28,6 @@ import type { Escrow, Escrows } from "./witnesses.js";
 import type { Signed } from "./wallet.js";
 import { t } from "./words.js";
 
-const NOBODY = `0x${"0".repeat(40)}` as const;
 /** For so long a page that was reviewed in this browser is not reviewed again. */
 const REVIEWED_MILLISECONDS = 3_600_000;
 
@@ -43,20 +41,20 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
   const form = element("form", { class: "unconnected" });
   const figures = { protocolFeeBps: BigInt(terms.protocol_fee_bps), guardianFeeBps: BigInt(terms.guardian_fee_bps) };
   const outlook = outlookOf(terms.token, { ...figures, revealDelay: BigInt(terms.reveal_delay_seconds) });
-  const open = async () => {
-    const journal = await Journal.open(deployment, NOBODY);
-    return Editor.open({ journal, token: terms.token, outlook });
-  };
-  editor ??= open();
+  editor ??= Journal.open(deployment).then((drafts) => Editor.open({ drafts, token: terms.token, outlook }));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     goOn();
   });
-  place.querySelector("form.unconnected")?.remove();
-  place.prepend(form);
   editor.then(
-    ({ shown }) => form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Go on with a wallet`))),
-    () => (editor = undefined), // a browser that keeps nothing says so once a wallet is there
+    ({ shown }) => {
+      form.append(...shown, element("p", { class: "buttons" }, element("button", {}, t`Go on with a wallet`)));
+      place.prepend(form); // whole, so that the page's end moves once
+    },
+    () => {
+      editor = undefined; // a browser that keeps nothing says so once a wallet is there
+      place.prepend(form);
+    },
   );
 }
 
@@ -73,8 +71,8 @@ export function publishOffer(context: Context): Offer {
 }
 
 async function publish(context: Context, stage: Stage): Promise<void> {
-  const { figures, held, minEscrow } = await limitsOf(context);
-  const desk = { ...context, outlook: outlookOf(context.token, figures, held, minEscrow) };
+  const conditions = await readConditions(context);
+  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held, conditions.minEscrow) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -105,10 +103,11 @@ async function publishPage(context: Context, stage: Stage, page: string): Promis
   // Reported before, another one would be a second escrow; what nobody shows any more can only become itself again.
   const former = own === undefined ? kept : undefined;
   stage.say(t`Comparing the terms with what the contract takes.`);
-  const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context, stage) };
+  const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context) };
+  await requireStatedDelay(context, stage, job.conditions.revealDelay);
   let funding = former && (await liveOf(context, former, job.conditions));
   if (funding === undefined) {
-    await requireFundable(context, job);
+    requireFundable(context, job);
     await confirmNoSecret(stage, page);
     await requireNoFindings(context, stage, page);
     await requireNoOtherText(context, stage, commitment);
@@ -147,22 +146,25 @@ export async function reported(
   stage.done(t`Funded as bounty ${id}.`, next, ...more, ...told(unnoted));
 }
 
-async function readConditions(context: Context, stage: Stage): Promise<Conditions> {
-  const { node, hub, settings } = context;
+/** Reads what the Hub pins and takes of a bounty created now, and what the account holds. */
+async function readConditions({ node, hub, token, account, settings }: Context): Promise<Conditions> {
   const { chainId, hubAddress } = settings.deployment;
-  const stated = await statedOf(context, stage);
-  const [rosterVersion, announced, fees, revealDelay, { timestamp }] = await Promise.all([
-    node.readContract({ ...hub, functionName: "currentRosterVersion" }),
-    node.readContract({ ...hub, functionName: "announcedRoster" }),
-    node.readContract({ ...hub, functionName: "feePolicy" }),
-    node.readContract({ ...hub, functionName: "revealDelay" }),
-    node.getBlock(),
-  ]);
-  refuseDifferences("deployment_mismatch", [
-    ["reveal_delay_seconds", stated.reveal_delay_seconds, Number(revealDelay)],
-  ]);
-  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [rosterVersion] });
-  if (guardianRosterHash(chainId, hubAddress, { version: rosterVersion, ...roster }) !== roster.guardianRosterHash) {
+  const [version, announced, fees, revealDelay, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held, { timestamp }] =
+    await Promise.all([
+      node.readContract({ ...hub, functionName: "currentRosterVersion" }),
+      node.readContract({ ...hub, functionName: "announcedRoster" }),
+      node.readContract({ ...hub, functionName: "feePolicy" }),
+      node.readContract({ ...hub, functionName: "revealDelay" }),
+      node.readContract({ ...hub, functionName: "minEscrow" }),
+      node.readContract({ ...hub, functionName: "minJudgingWindow" }),
+      node.readContract({ ...hub, functionName: "maxJudgingWindow" }),
+      node.readContract({ ...hub, functionName: "minSubmissionWindow" }),
+      node.readContract({ ...hub, functionName: "maxSubmissionWindow" }),
+      node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
+      node.getBlock(),
+    ]);
+  const roster = await node.readContract({ ...hub, functionName: "getRoster", args: [version] });
+  if (guardianRosterHash(chainId, hubAddress, { version, ...roster }) !== roster.guardianRosterHash) {
     throw new ServiceError("guardian_roster_mismatch", t`The roster's members do not hash to what the contract has.`, {
       nextAction: t`Choose another node in the wallet.`,
     });
@@ -172,10 +174,8 @@ async function readConditions(context: Context, stage: Stage): Promise<Condition
     quorum: roster.quorum,
     guardians: roster.accounts,
     rosterUntil: announced[1],
-    protocolFeeBps: fees[0],
-    guardianFeeBps: fees[1],
-    revealDelay,
-    now: timestamp,
+    ...{ protocolFeeBps: fees[0], guardianFeeBps: fees[1], revealDelay, now: timestamp },
+    ...{ minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held },
   };
 }
 
@@ -201,27 +201,9 @@ function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint
   return { facts, held, least };
 }
 
-/** Reads what the Hub takes, and what the account holds. */
-async function limitsOf({ node, hub, token, account }: Context) {
-  const [fees, revealDelay, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held] = await Promise.all([
-    node.readContract({ ...hub, functionName: "feePolicy" }),
-    node.readContract({ ...hub, functionName: "revealDelay" }),
-    node.readContract({ ...hub, functionName: "minEscrow" }),
-    node.readContract({ ...hub, functionName: "minJudgingWindow" }),
-    node.readContract({ ...hub, functionName: "maxJudgingWindow" }),
-    node.readContract({ ...hub, functionName: "minSubmissionWindow" }),
-    node.readContract({ ...hub, functionName: "maxSubmissionWindow" }),
-    node.readContract({ address: token.address, abi: erc20Abi, functionName: "balanceOf", args: [account] }),
-  ]);
-  const figures = { protocolFeeBps: BigInt(fees[0]), guardianFeeBps: BigInt(fees[1]), revealDelay };
-  return { figures, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held };
-}
-
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
-async function requireFundable(context: Context, { page: terms, conditions }: Job): Promise<void> {
-  const { token, account } = context;
-  const { now, guardians } = conditions;
-  const { minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held } = await limitsOf(context);
+function requireFundable({ token, account }: Context, { page: terms, conditions }: Job): void {
+  const { now, guardians, minEscrow, minJudging, maxJudging, minSubmission, maxSubmission, held } = conditions;
   const { escrowAmount, submissionDeadline, judgingWindow } = terms;
   const checks: [boolean, string, string][] = [
     [escrowAmount < minEscrow, "escrow_amount", t`must be at least ${minEscrow}, which is ${amount(minEscrow, token)}`],
@@ -299,8 +281,10 @@ interface Reviewed extends Signed {
 
 /** Has the page reviewed and stored, once an hour, and compares everything in the answer with what is derived here. */
 async function review(context: Context, stage: Stage, page: string, job: Job): Promise<Signed> {
-  const { api, account, journal, wallet } = context;
-  const name = t`reviewed ${job.commitment}`;
+  const { api, account, journal, wallet, settings, token } = context;
+  const { commitment, conditions } = job;
+  const { title, escrowAmount, submissionDeadline, judgingWindow } = job.page;
+  const name = `reviewed ${commitment}`;
   const before = await journal.get<Reviewed>(name);
   if (before !== undefined && Date.now() - before.at < REVIEWED_MILLISECONDS && before.at <= Date.now()) return before;
   const size = new TextEncoder().encode(page).length;
@@ -313,38 +297,17 @@ async function review(context: Context, stage: Stage, page: string, job: Job): P
     `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
     [
       [t`What it does`, t`has the page reviewed and stored, under your name and for everybody to read; no money moves yet`],
-      [t`Page`, `${printable(job.page.title)}, ${bytes(size)}`],
-      [t`Commitment of the page`, job.commitment],
+      [t`Page`, `${printable(title)}, ${bytes(size)}`],
+      [t`Commitment of the page`, commitment],
     ],
     () => typed("PreparedPublication", answerOf(api.POST("/api/bounty-challenge-specs/prepare-publication", { params, body: page, headers }))),
   );
-  refusePublication(context, answer, job, size);
   const { name: domain, version } = await domainOf(context);
   const theirs = answer.authorization_typed_data["domain"] as Readonly<Record<string, unknown>> | undefined;
-  refuseDifferences("publication_mismatch", [
-    ["authorization_typed_data.domain.name", theirs?.["name"], domain],
-    ["authorization_typed_data.domain.version", theirs?.["version"], version],
-  ]);
-  const { lastSigned } = wallet;
-  if (lastSigned === undefined) throw new Error(t`a page is signed before it is reviewed`);
-  await journal.put(name, { ...lastSigned, at: Date.now() });
-  return lastSigned;
-}
-
-function refusePublication(
-  { settings, token, account }: Context,
-  answer: Schemas["PreparedPublication"],
-  { commitment, page, conditions }: Job,
-  size: number,
-): void {
   const [given] = answer.create_bounty.args;
-  const theirs = Array.isArray(given) ? (given as readonly unknown[]).slice(0, 7) : [];
-  const { protocolFee, guardianFee } = feesOf(page.escrowAmount, conditions);
-  const ours = [
-    commitment,
-    conditions.rosterHash,
-    ...[page.escrowAmount, page.submissionDeadline, page.judgingWindow, protocolFee, guardianFee].map(String),
-  ];
+  const terms = Array.isArray(given) ? (given as readonly unknown[]).slice(0, 7) : [];
+  const { protocolFee, guardianFee } = feesOf(escrowAmount, conditions);
+  const amounts = [escrowAmount, submissionDeadline, judgingWindow, protocolFee, guardianFee].map(String);
   refuseDifferences("publication_mismatch", [
     ["spec_commitment", answer.spec_commitment, commitment],
     ["byte_length", answer.byte_length, size],
@@ -353,6 +316,12 @@ function refusePublication(
     ["escrow_token_address", answer.escrow_token_address, token.address.toLowerCase()],
     ["poster_address", answer.poster_address, account],
     ["guardian_roster", answer.guardian_roster.guardian_roster_hash, conditions.rosterHash],
-    ["create_bounty.args", theirs.join(" "), ours.join(" ")],
+    ["create_bounty.args", terms.join(" "), [commitment, conditions.rosterHash, ...amounts].join(" ")],
+    ["authorization_typed_data.domain.name", theirs?.["name"], domain],
+    ["authorization_typed_data.domain.version", theirs?.["version"], version],
   ]);
+  const { lastSigned } = wallet;
+  if (lastSigned === undefined) throw new Error(t`a page is signed before it is reviewed`);
+  await journal.put(name, { ...lastSigned, at: Date.now() });
+  return lastSigned;
 }

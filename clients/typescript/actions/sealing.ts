@@ -30,7 +30,8 @@ export async function sealInWorker(
   try {
     return await new Promise((resolve, reject) => {
       signal.addEventListener("abort", () => reject(signal.reason as Error)); // a file may never be read to its end
-      worker.onerror = () => reject(notStarted());
+      const early = t`The script that seals did not start, or ended early.`;
+      worker.onerror = () => reject(new ServiceError("sealing_failed", early, { nextAction: t`Reload the page and try again.` }));
       worker.onmessage = ({ data }: MessageEvent<SealingReport>) => {
         if ("written" in data) onWritten(data.written);
         else if ("envelope" in data) resolve(data.envelope);
@@ -41,9 +42,4 @@ export async function sealInWorker(
   } finally {
     worker.terminate();
   }
-}
-
-function notStarted(): ServiceError {
-  const message = t`The script that seals did not start, or ended early.`;
-  return new ServiceError("sealing_failed", message, { nextAction: t`Reload the page and try again.` });
 }

@@ -171,7 +171,7 @@ export class Stage {
     this.say("");
     this.#body.replaceChildren();
     if (error instanceof ServiceError && error.code === CANCELLED) return;
-    const alert = element("div", { role: "alert", class: "notice", tabindex: "-1" }, ...problem(error));
+    const alert = notice(error);
     this.#body.append(alert);
     alert.focus();
   }
@@ -227,5 +227,5 @@ export function problem(error: unknown): Node[] {
 
 /** Shows an error in a notice. */
 export function notice(error: unknown): HTMLElement {
-  return element("div", { role: "alert", class: "notice" }, ...problem(error));
+  return element("div", { role: "alert", class: "notice", tabindex: "-1" }, ...problem(error));
 }

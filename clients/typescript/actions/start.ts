@@ -3,7 +3,7 @@
 import { ServiceError } from "../src/acting.js";
 import { Acts } from "./acts.js";
 import type { Offer } from "./acts.js";
-import { readState } from "./bounty.js";
+import { readState, whyNothing } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
 import { makeContext, readerOf } from "./context.js";
@@ -19,7 +19,6 @@ import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View } from "./view.js";
 import type { State } from "./view.js";
-import { whyNothing } from "./waiting.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 import { t } from "./words.js";
@@ -65,7 +64,8 @@ export class Session {
   /** Shows the wallets that announced themselves; the person chooses one. Where there is a single one, it is that. */
   async choose(): Promise<void> {
     if (!isSecureContext) {
-      this.#refuse(new ServiceError("insecure", t`Wallets work on pages that are read by https only.`));
+      const insecure = new ServiceError("insecure", t`Wallets work on pages that are read by https only.`);
+      document.getElementById("acting")?.replaceChildren(notice(insecure));
       return;
     }
     if (this.#state.is === "ready") return;
@@ -175,10 +175,6 @@ export class Session {
     this.#turn += 1;
     await this.#acts.end();
     this.#set({ is: "choosing" });
-  }
-
-  #refuse(error: ServiceError): void {
-    document.getElementById("acting")?.replaceChildren(notice(error));
   }
 }
 

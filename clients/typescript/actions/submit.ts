@@ -5,14 +5,13 @@
  */
 
 import type { Hex } from "viem";
-import { answerOf, commitmentOf, hubCall, likelySecrets, ServiceError, submissionAct, uploadCiphertext } from "../src/acting.js";
-import type { Progress } from "../src/acting.js";
+import { answerOf, commitmentOf, hubCall, likelySecrets, pageTerms, ServiceError, submissionAct, uploadCiphertext } from "../src/acting.js";
+import type { Progress, Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
 import type { Offer } from "./acts.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
-import { requireSameTerms } from "./challenge.js";
 import type { Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
@@ -23,7 +22,7 @@ import { finished, told } from "./results.js";
 import type { Fact, Stage } from "./stage.js";
 import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { perform, stepOf } from "./transactions.js";
+import { perform } from "./transactions.js";
 import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
@@ -83,7 +82,7 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   let work = sealed;
   const note = async (what: Partial<Sealed>) => journal.put(name, (work = { ...work, ...what }));
   const found = await perform(context, stage, {
-    ...stepOf(submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash), "submit"),
+    act: submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash),
     name: stepName(bounty, commitment),
     title: t`Record the Submission on the chain`,
     facts: [
@@ -109,6 +108,28 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const next =
     t`It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
   finished(settings, stage, t`Your Submission is recorded.`, found, next, ...copy, ...unnoted);
+}
+
+/** Refuses a bounty whose page does not hash to the commitment, or states other terms: anyone can fund any page. */
+function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void {
+  const page = detail.challenge;
+  if (typeof page !== "string" || commitmentOf(page) !== bounty.pinned.specCommitment) {
+    throw new ServiceError(
+      "challenge_terms_mismatch",
+      detail.withheld
+        ? t`The operator of this service withholds the page: ${detail.withheld.reason}`
+        : t`The service has no page that hashes to the bounty's commitment.`,
+      {
+        nextAction: t`Ask the Poster for the page's bytes before you work for this bounty.`,
+      },
+    );
+  }
+  const terms = pageTerms(page);
+  refuseDifferences("challenge_terms_mismatch", [
+    ["escrow_amount", String(terms.escrowAmount), String(bounty.escrowAmount)],
+    ["submission_deadline", String(terms.submissionDeadline), String(bounty.submissionDeadline)],
+    ["judging_window_seconds", String(terms.judgingWindow), String(bounty.judgingDeadline - bounty.revealAt)],
+  ]);
 }
 
 /** A link that saves what was sealed, while the browser holds it. */

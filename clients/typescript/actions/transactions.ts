@@ -4,15 +4,15 @@
  * again, and it is the event that counts, whichever transaction brought it (a replaced one, or a Safe's).
  */
 
+import { decodeFunctionData } from "viem";
 import type { Hex } from "viem";
-import { ServiceError } from "../src/acting.js";
-import type { Act as HubAct, ActEvent } from "../src/acting.js";
+import { hubAbi, ServiceError } from "../src/acting.js";
+import type { Act, ActCall, ActEvent } from "../src/acting.js";
 import type { Context } from "./context.js";
 import { button, element } from "./dom.js";
 import { tidied } from "./journal.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
 import { lookedAt, MOST_LOOKS, pause } from "./paced.js";
-import type { Call } from "./provider.js";
 import type { Fact, Stage } from "./stage.js";
 import { isWrongChain } from "./wallet.js";
 import { t } from "./words.js";
@@ -22,12 +22,11 @@ export interface Step {
   /** Its name in the journal: the same for the same thing, and for nothing else. */
   readonly name: string;
   readonly title: string;
-  readonly functionName: string;
-  readonly call: Call;
+  /** Of one call, with the event that shows it done. */
+  readonly act: Act<ActEvent>;
   readonly facts: readonly Fact[];
   /** What it means where it is done twice; else it counts once. */
   readonly twice?: string;
-  readonly expected: ExpectedEvent;
   /** A block at which it was not done, where another device may do it while this page waits for a person. */
   readonly since?: bigint;
   /** Where a later act may take its place: whether the Hub holds what its event shows. Else it is done anew. */
@@ -36,16 +35,6 @@ export interface Step {
   readonly isKept?: boolean;
   /** Does what has to stand whenever it is sent, also anew, and gives the facts that this brings. */
   readonly ready?: () => Promise<readonly Fact[]>;
-}
-
-/** Gives what a step has of an act of one call: the call, and the event that shows it done. */
-export function stepOf<name extends ActEvent>(
-  { calls, expected }: HubAct<name>,
-  functionName: string,
-): Pick<Step, "functionName" | "call" | "expected"> {
-  const [[call], [event]] = [calls, expected];
-  if (call === undefined || event === undefined) throw new Error("an act has a call and an event");
-  return { functionName, call: { to: call.to, data: call.data }, expected: event };
 }
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
@@ -85,7 +74,7 @@ export function perform(context: Context, stage: Stage, step: Step): Promise<Fou
 /** What became of an earlier attempt; where the wallet may be asked again, why. */
 async function followed(context: Context, stage: Stage, step: Step, kept: Attempt): Promise<FoundEvent | string> {
   stage.say(t`An earlier attempt is looked for on the chain.`);
-  const found = await context.node.find(step.expected, kept.fromBlock);
+  const found = await context.node.find(eventOf(step), kept.fromBlock);
   if (found === undefined) return kept.hash === undefined ? UNKNOWN : outcome(context, stage, step, kept, kept.hash);
   if (step.holds === undefined || (await lookedAt(step.holds, (isHeld) => isHeld))) return found;
   await context.journal.remove(step.name);
@@ -97,12 +86,12 @@ async function sent(context: Context, stage: Stage, step: Step, again: string | 
   const { node, journal, account } = context;
   const readied = (await step.ready?.()) ?? [];
   stage.say(t`The transaction is tried on the wallet's node, without sending it.`);
-  await node.simulate(account, step.call);
+  await node.simulate(account, callOf(step));
   const earlier = again === undefined ? undefined : await journal.get<Attempt>(step.name);
   stage.say("");
   return stage.attempt(step.title, factsOf(context, step, readied, again), t`Send with the wallet`, async () => {
     const since = earlier?.fromBlock ?? step.since;
-    const found = since === undefined ? undefined : await node.find(step.expected, since); // while its facts were read
+    const found = since === undefined ? undefined : await node.find(eventOf(step), since); // while its facts were read
     return found ?? begun(context, stage, step, earlier, since);
   });
 }
@@ -120,7 +109,8 @@ async function begun(
   await wallet.requireReady(); // last before it is written down: a wallet that is not asked has begun nothing
   await journal.put(step.name, attempt);
   stage.say(t`The wallet is asked to send the transaction.`);
-  const sending = wallet.send(step.call.to, step.call.data).then(async (hash) => {
+  const { to, data } = callOf(step);
+  const sending = wallet.send(to, data).then(async (hash) => {
     await keep(context, step, attempt, { hash }); // also where the person no longer waits for the wallet
     return hash;
   });
@@ -156,7 +146,7 @@ async function polled(
   signal: AbortSignal,
 ): Promise<FoundEvent | string> {
   const { node, journal, account, wallet } = context;
-  const searched = () => tolerated(node.find(step.expected, attempt.fromBlock).then((found) => found ?? "nothing"));
+  const searched = () => tolerated(node.find(eventOf(step), attempt.fromBlock).then((found) => found ?? "nothing"));
   const isHash = hash.length === HASH_LETTERS; // a Safe's wallet names a transaction in a way of its own
   let { nonce } = attempt;
   let looksInVain = 0;
@@ -173,14 +163,14 @@ async function polled(
       stage.show(...(isOffered ? [sendingAgain(giveUp)] : []));
     }
     const receipt = isHash ? await tolerated(node.receipt(hash)) : undefined;
-    const shown = receipt && node.among(receipt.logs, step.expected);
+    const [shown] = receipt === undefined ? [] : node.among(receipt.logs, eventOf(step));
     if (shown !== undefined) return shown;
     // What a failed one was to do may have been done before it: by an earlier attempt, or by somebody who relayed the call.
     const found = receipt !== undefined || poll % SEARCH_EVERY === 0 ? await searched() : undefined;
     if (typeof found === "object") return found;
     if (receipt !== undefined && found === "nothing" && !signal.aborted) {
       await journal.remove(step.name);
-      throw cameToNothing(hash, receipt.succeeded);
+      throw cameToNothing(hash, receipt.status === "success");
     }
     if (isHash && receipt === undefined && poll % SEARCH_EVERY === 1) {
       const known = await tolerated(node.transaction(hash));
@@ -247,12 +237,21 @@ export async function tolerated<Value>(question: Promise<Value>): Promise<Value 
   }
 }
 
+function callOf({ act }: Step): ActCall {
+  return act.calls[0] as ActCall;
+}
+
+function eventOf({ act }: Step): ExpectedEvent {
+  return act.expected[0] as ExpectedEvent;
+}
+
 function factsOf({ settings, account }: Context, step: Step, readied: readonly Fact[], again: string | undefined): Fact[] {
+  const { to, data } = callOf(step);
   const facts: Fact[] = [
     ...step.facts,
     ...readied,
-    [t`Function of the contract`, step.functionName],
-    [t`Contract`, t`the Hub ${step.call.to} on chain ${settings.deployment.chainId}`],
+    [t`Function of the contract`, decodeFunctionData({ abi: hubAbi, data }).functionName],
+    [t`Contract`, t`the Hub ${to} on chain ${settings.deployment.chainId}`],
     [t`Sent by`, account],
     [t`Ether that moves`, t`none but the network's fee, which the wallet shows`],
   ];

@@ -17,7 +17,7 @@ import type { Fact, Stage } from "./stage.js";
 import { listingOf, submissionName, unlistedNote, WorkTable } from "./submissions.js";
 import type { Listing, Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { perform, stepOf, tolerated } from "./transactions.js";
+import { perform, tolerated } from "./transactions.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
@@ -69,8 +69,7 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
   const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
   const found = await perform(context, stage, {
-    ...stepOf(verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment), "recordVerdict"),
-    expected: { eventName: "VerdictRecorded", args: { bountyId: bounty.id, guardian: account, reportCommitment: commitment } },
+    act: verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment),
     name: `verdict ${bounty.id} ${commitment}`,
     title: t`Record the Verdict on the chain`,
     facts: [
@@ -141,7 +140,7 @@ export function replaced(now: Held, before: Held, own: Held): Fact[] {
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
 async function decided(context: Context, stage: Stage, bounty: Bounty, listing: Listing): Promise<Decision> {
-  const { journal, account } = context;
+  const { drafts, account } = context;
   const { recorded } = listing;
   const keys = new KeyField();
   const opening = stage.nested();
@@ -152,8 +151,8 @@ async function decided(context: Context, stage: Stage, bounty: Bounty, listing: 
   const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
   const draft = draftName(bounty, account);
-  reasons.value = await journal.written(draft);
-  reasons.addEventListener("input", () => void journal.write(draft, reasons.value).catch(() => undefined)); // it is still shown
+  reasons.value = (await drafts.get<string>(draft)) ?? "";
+  reasons.addEventListener("input", () => void drafts.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
     ...unlistedNote(listing),

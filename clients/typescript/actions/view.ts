@@ -9,6 +9,7 @@ import { short } from "./text.js";
 import type { Announced, Wallet } from "./wallet.js";
 import { t } from "./words.js";
 
+const SLOW = t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.`;
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
 /** How far a page has come with a wallet: all of it is shown from this. */
@@ -84,7 +85,7 @@ export class View {
       case "absent":
         return withoutWallet();
       case "connecting":
-        return status(t`The wallet is asked for an account.`, ...(state.isSlow ? [slow()] : []));
+        return status(t`The wallet is asked for an account.`, ...(state.isSlow ? [SLOW] : []));
       case "reading":
         return status(t`Reading the chain through the wallet's node.`);
       case "refused": {
@@ -114,10 +115,6 @@ export class View {
     const menu = element("div", {}, whole, on, element("p", {}, own), leave);
     place.append(element("details", {}, element("summary", {}, short(wallet.address)), menu));
   }
-}
-
-function slow(): string {
-  return t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.`;
 }
 
 /** Explains what a wallet is, and how to get one. */

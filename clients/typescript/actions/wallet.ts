@@ -60,8 +60,9 @@ export class Wallet {
   readonly name: string;
   readonly chainId: number;
   readonly #provider: Provider;
+  /** What it signed last on this page: shows how its account signs. */
+  lastSigned: Signed | undefined;
   #isStale = false;
-  #signed: Signed | undefined;
 
   private constructor({ name, provider }: Announced, address: Address, chainId: number) {
     this.name = name;
@@ -162,13 +163,8 @@ export class Wallet {
     const digest = hashTypedData(typedData);
     const given = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
     const signature = await wholeSignature(this.address, digest, given);
-    this.#signed = { digest, signature };
+    this.lastSigned = { digest, signature };
     return signature;
-  }
-
-  /** What it signed last on this page: shows how its account signs. */
-  get lastSigned(): Signed | undefined {
-    return this.#signed;
   }
 
   /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */

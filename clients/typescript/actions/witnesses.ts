@@ -18,7 +18,7 @@ import {
   ServiceError,
 } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
-import { detailOf, statedOf } from "./api.js";
+import { detailOf, requireStatedDelay } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Context } from "./context.js";
@@ -62,7 +62,7 @@ export async function signingTime(context: Context): Promise<bigint> {
 
 /** Whether what is good until a moment can be used no more. */
 export async function hasPassed(context: Context, moment: bigint): Promise<boolean> {
-  return isOver(moment, (await context.node.getFinalizedBlock()).timestamp, clockOf(context));
+  return isOver(moment, (await context.node.getBlock({ blockTag: "finalized" })).timestamp, clockOf(context));
 }
 
 /** What an account has funded on a page. */
@@ -200,8 +200,7 @@ export async function requireSealable(context: Context, stage: Stage, bounty: Bo
   const { node, hub } = context;
   const { submissionDeadline, revealAt, now } = bounty;
   const delay = await node.readContract({ ...hub, functionName: "revealDelay" });
-  const stated = await statedOf(context, stage);
-  refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", stated.reveal_delay_seconds, Number(delay)]]);
+  await requireStatedDelay(context, stage, delay);
   requireRecordedDelay(context.settings.deployment.chainId, delay);
   requireRevealPoint(submissionDeadline, revealAt, delay, latestMoment(context, now));
 }

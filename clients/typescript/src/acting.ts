@@ -8,6 +8,7 @@ export {
   allowanceAct,
   claimAct,
   claimsAct,
+  eventsOf,
   findActEvents,
   fundingAct,
   heartbeatAct,
@@ -38,8 +39,6 @@ export type { ApiCode } from "./generated/codes.js";
 export { ServiceError, hasCode } from "./errors.js";
 export type { ClientCode, ErrorCode, ErrorDetails, Failure, Issue } from "./errors.js";
 export {
-  allowanceCall,
-  fundingCall,
   fundingPath,
   fundingTypedData,
   hubAbi,
@@ -49,7 +48,7 @@ export {
   readBounty,
 } from "./hub.js";
 export type { AccountReader, EncodedCall, FundingPath, FundingTypedData } from "./hub.js";
-export type { HubAnswer, HubArguments, HubEvent, HubFunction, HubReader, HubWrite, TokenDomain } from "./hub.js";
+export type { HubAnswer, HubArguments, HubEvent, HubFunction, HubReader, TokenDomain } from "./hub.js";
 export { approvalTypedData, authorizationHeader, canonicalQuery, signRequest } from "./requests.js";
 export type {
   ApprovalTypedData,

@@ -8,7 +8,7 @@ import { encodeFunctionData, erc20Abi } from "viem";
 import type { Address, BlockNumber, Chain, GetEventArgs, Hex, Log, PublicClient, Transport } from "viem";
 import { authorizationNonce } from "./commitments.js";
 import type { Terms } from "./commitments.js";
-import { allowanceCall, fundingCall, hubCall, hubEvents } from "./hub.js";
+import { hubCall, hubEvents } from "./hub.js";
 import type { EncodedCall, HubArguments, HubEvent, HubFunction, hubAbi } from "./hub.js";
 import type { Deployment } from "./requests.js";
 
@@ -73,8 +73,8 @@ export function fundingAct(
   validBefore: bigint,
   signature: Hex,
 ): Act<"BountyCreated"> {
-  const { functionName, args } = fundingCall(deployment.hubAddress, poster, terms, validBefore, signature);
-  return created(deployment, poster, terms, [called(deployment.hubAddress, functionName, args)]);
+  const args = [terms, poster, 0n, validBefore, signature] as const;
+  return created(deployment, poster, terms, [called(deployment.hubAddress, "createBountyWithAuthorization", args)]);
 }
 
 /**
@@ -90,8 +90,8 @@ export function allowanceAct(
 ): Act<"BountyCreated"> {
   const { hubAddress } = deployment;
   const data = encodeFunctionData({ abi: erc20Abi, functionName: "approve", args: [hubAddress, terms.escrowAmount] });
-  const { functionName, args } = allowanceCall(hubAddress, terms);
-  return created(deployment, poster, terms, [{ to: token, data, value: 0n }, called(hubAddress, functionName, args)]);
+  const approval = { to: token, data, value: 0n };
+  return created(deployment, poster, terms, [approval, called(hubAddress, "createBounty", [terms])]);
 }
 
 /** Record a Submission: its commitment, for the roster that the bounty pinned. */
@@ -163,16 +163,19 @@ export function actEvents<name extends ActEvent>(
   act: Act<name>,
   logs: readonly Log[],
 ): readonly DoneEvent<name>[] | undefined {
-  const events = hubEvents(act.hubAddress, logs);
-  const found: DoneEvent<name>[] = [];
-  for (const { eventName, args } of act.expected) {
-    const fits = (event: HubEvent): event is HubEvent & DoneEvent<name> =>
-      event.eventName === eventName && hasAll(event.args, args);
-    const last = events.filter(fits).at(-1);
-    if (last === undefined) return undefined;
-    found.push(last);
-  }
-  return found;
+  const last = act.expected.map((expected) => eventsOf(act.hubAddress, expected, logs).at(-1));
+  return last.every((found) => found !== undefined) ? last : undefined;
+}
+
+/** Every event of the Hub among logs that is as expected, in their order. */
+export function eventsOf<name extends ActEvent>(
+  hubAddress: Address,
+  { eventName, args }: Act<name>["expected"][number],
+  logs: readonly Log[],
+): readonly DoneEvent<name>[] {
+  const fits = (event: HubEvent): event is HubEvent & DoneEvent<name> =>
+    event.eventName === eventName && hasAll(event.args, args);
+  return hubEvents(hubAddress, logs).filter(fits);
 }
 
 /**

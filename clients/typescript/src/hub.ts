@@ -23,14 +23,6 @@ export interface AccountReader {
   call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }>;
 }
 
-/** A call of the Hub for `writeContract` of a viem wallet, typed by the function's name. */
-export interface HubWrite<name extends HubFunction> {
-  readonly address: Address;
-  readonly abi: typeof hubAbi;
-  readonly functionName: name;
-  readonly args: HubArguments<name>;
-}
-
 /** An event of the Hub with the log that it was in: `eventName` says which, and what its `args` are. */
 export type HubEvent = ParseEventLogsReturnType<typeof hubAbi>[number];
 
@@ -167,29 +159,6 @@ export function fundingTypedData(
       nonce: authorizationNonce(chainId, hubAddress, poster, terms),
     },
   } as const;
-}
-
-/**
- * The call that creates and funds a bounty with a signed authorization; give it to `writeContract` of a viem wallet.
- */
-export function fundingCall(
-  hubAddress: Address,
-  poster: Address,
-  terms: Terms,
-  validBefore: bigint,
-  signature: Hex,
-): HubWrite<"createBountyWithAuthorization"> {
-  return {
-    address: hubAddress,
-    abi: hubAbi,
-    functionName: "createBountyWithAuthorization",
-    args: [terms, poster, 0n, validBefore, signature],
-  };
-}
-
-/** The call that creates and funds a bounty where the Hub may take exactly the escrow: `approve` the token before it. */
-export function allowanceCall(hubAddress: Address, terms: Terms): HubWrite<"createBounty"> {
-  return { address: hubAddress, abi: hubAbi, functionName: "createBounty", args: [terms] };
 }
 
 /** Everything of the Hub that a transaction calls. */

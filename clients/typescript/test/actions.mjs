@@ -10,8 +10,8 @@ import formats from "../../../tests/pages/formats.json" with { type: "json" };
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
 const parts = [
   ...["answers", "api", "bounty", "context", "editor", "funding", "journal", "keyless", "node", "opening", "page", "publish", "refused"],
-  ...["sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "waiting", "wallet", "witnesses"],
-  ...["../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated],
+  ...["sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "wallet", "witnesses"],
+  ...["../src/acts", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated],
 ];
 const source = parts.map((name) => `export * from "./${name}.js";`);
 const { outputFiles } = buildSync({
@@ -179,24 +179,6 @@ test("a wallet that finds what the Hub refuses says it in the Hub's words, and a
   assert.equal(actions.walletRefusal({ code: 4001, data }).code, "declined");
 });
 
-const OPEN_BOUNTY = {
-  ...{ isOpen: true, outcome: 0, hasSubmissions: true, guardians: ["guardian"], poster: "poster", winner: "winner" },
-  ...{ now: 50n, submissionDeadline: 1893456000n, revealAt: 1893456060n, judgingDeadline: 1893459600n },
-};
-for (const [account, changes, expected] of [
-  ["poster", {}, /Submissions close at 1 January 2030, 00:00:00 UTC, and Guardians decide by 1 January 2030, 01:00:00 UTC/],
-  ["guardian", {}, /can open and judge work from 1 January 2030, 00:01:00 UTC/],
-  ["solver", { now: 1893456030n }, /can be opened, by the Guardians alone, from 1 January 2030, 00:01:00 UTC/],
-  ["solver", { now: 1893456060n }, /Guardians decide by 1 January 2030, 01:00:00 UTC/],
-  ["solver", { isOpen: false, outcome: 1 }, /award is another account's/],
-  ["winner", { isOpen: false, outcome: 1 }, /What was due to this account is paid/],
-  ["poster", { isOpen: false, outcome: 2 }, /What was due to this account is paid/],
-]) {
-  test(`an account that can do nothing, as ${account} ${Object.keys(changes)}, is told why`, () => {
-    assert.match(actions.whyNothing(account, { ...OPEN_BOUNTY, ...changes }), expected);
-  });
-}
-
 const ADDRESS = `0x${"aA".repeat(20)}`;
 const away = () => new actions.ServiceError("api_unreachable", "the API does not answer");
 
@@ -250,12 +232,15 @@ test("a browser that blocks what sites keep is told so", async (t) => {
 const EVENT = { hash: `0x${"ee".repeat(32)}`, blockNumber: 9n, args: { bountyId: 6n } };
 const SENT = `0x${"aa".repeat(32)}`;
 const NONE = `0x${"00".repeat(32)}`;
-const CALL = { to: ADDRESS, data: "0x12" };
 const NOBODY = `0x${"00".repeat(20)}`;
-const STEP = { name: "step", title: "Step", functionName: "f", call: CALL, facts: [], expected: {} };
+const STEP = { name: "step", title: "Step", act: actions.settlementAct(ADDRESS, 6n), facts: [] };
+const BEGUN = { id: "1", fromBlock: 10n };
+const GONE = { ...BEGUN, hash: SENT };
+const MINED = { ...GONE, nonce: 3n };
 
 /** A step of the pages on a made-up chain: what the node and the wallet answer, and what a person presses. */
-function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
+function scene(t, { kept, node = {}, wallet = {}, presses: pressing = [] }) {
+  const presses = [...pressing];
   t.mock.timers.enable({ apis: ["setTimeout", "Date"], now: 0 });
   const made = (name) => ({ name, children: [], append(...more) { this.children.push(...more); } });
   const createElement = (name) => ({ ...made(name), setAttribute() {}, addEventListener(_, pressed) { this.press = pressed; } });
@@ -276,7 +261,7 @@ function scene(t, { kept, node = {}, wallet = {}, presses = [] }) {
     blockBefore: async () => 1n,
     find: async () => undefined,
     receipt: async () => undefined,
-    among: () => undefined,
+    among: () => [],
     simulate: async () => {},
     transaction: async () => null,
     ...node,
@@ -315,37 +300,47 @@ async function ended(t, work) {
   return end;
 }
 
-test("a transaction that was sped up is not called replaced by a node whose log cannot be read", async (t) => {
-  const find = async (count) => (count === 1 ? undefined : count < 12 ? reverts() : EVENT);
-  const node = { find, transaction: async () => null, minedOf: async () => 5n };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-  assert.deepEqual(seen.confirmed, []);
-});
-
-test("a transaction that was sped up is not called replaced by a part of a node whose log is behind", async (t) => {
-  const find = async (count) => (count < 6 ? undefined : EVENT);
-  const node = { find, transaction: async () => null, minedOf: async () => 5n };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-  assert.deepEqual(seen.confirmed, []);
-});
-
-test("a step that another device did while a person was asked is not sent", async (t) => {
-  const node = { find: async () => EVENT };
-  const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).hash, EVENT.hash);
-  assert.deepEqual([seen.finds, seen.store.size], [[7n], 0]);
-});
-
-for (const isHeld of [true, false]) {
-  test(`an act of before, ${isHeld ? "which the Hub holds, is done" : "whose place a later one took, is not called done"}`, async (t) => {
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
-    let looks = 0;
-    const holds = async () => isHeld && (looks += 1) > 1; // one part of the node is a block behind
-    const end = await ended(t, actions.perform(context, stage, { ...STEP, holds }));
-    assert.deepEqual([end.hash ?? end.code, seen.store.size], [isHeld ? EVENT.hash : "cancelled", 0]);
-    assert.match([...(seen.confirmed[0]?.[1].values() ?? [])].join(), isHeld ? /^$/ : /later act of this account has taken its place/);
+const reverts = () => Promise.reject(new Error("execution reverted"));
+const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
+const receiptOf = (status) => async () => ({ status, logs: [] });
+const FAILED = receiptOf("reverted");
+const SEND = ["Send with the wallet"];
+const OVERTAKEN = { transaction: async () => null, minedOf: async () => 5n };
+/** An account that the wallet changes while the log is read. */
+const switched = () => {
+  let isSwitched = false;
+  const refuse = async () => {
+    if (isSwitched) throw new actions.ServiceError("wrong_account", "");
+  };
+  return { node: { find: async () => void (isSwitched = true) }, wallet: { requireReady: refuse, send: refuse } };
+};
+/** The log shows the event from a look on; before it nothing, or what `before` makes of the look. */
+const shownFrom = (first, before = () => undefined) => async (count) => (count < first ? before(count) : EVENT);
+const unreadable = (count) => (count === 1 ? undefined : reverts());
+const heldFrom = (first) => {
+  let looks = 0;
+  return async () => (looks += 1) >= first;
+};
+/** What a step ends with, how often the person is asked, and how many attempts stay written down. */
+for (const [what, given, end, asked, left] of [
+  ["that was sped up is done, once the log can be read", { kept: MINED, node: { ...OVERTAKEN, find: shownFrom(12, unreadable) } }, "done", 0, 0],
+  ["that was sped up is done, once the log has it", { kept: MINED, node: { ...OVERTAKEN, find: shownFrom(6) } }, "done", 0, 0],
+  ["that another device did meanwhile is not sent", { step: { since: 7n }, presses: SEND, node: { find: shownFrom(1) } }, "done", 1, 0],
+  ["that the Hub holds by the second look is done", { kept: GONE, step: { holds: heldFrom(2) }, node: { find: shownFrom(1) } }, "done", 0, 0],
+  ["whose place a later one took is not done", { kept: GONE, step: { holds: heldFrom(99) }, node: { find: shownFrom(1) } }, "cancelled", 1, 0],
+  ["that is done is kept for its caller", { kept: GONE, step: { isKept: true }, node: { find: shownFrom(1) } }, "done", 0, 1],
+  ["that failed since somebody did the same is done", { kept: MINED, node: { find: shownFrom(2), receipt: FAILED } }, "done", 0, 0],
+  ["that failed has done so once the log can be read", { kept: MINED, node: { find: async (count) => (count > 20 ? undefined : unreadable(count)), receipt: FAILED } }, "transaction_reverted", 0, 0],
+  ["whose transaction did something else is not done", { kept: MINED, node: { receipt: receiptOf("success") } }, "step_not_done", 0, 0],
+  ["that a wallet names in its own way can be sent again", { kept: { ...BEGUN, hash: "0xabcd" } }, "cancelled", 1, 1],
+  ["is kept where the wallet is on another chain", { kept: MINED, node: OVERTAKEN, wallet: { requireChain: wrongChain } }, "wrong_chain", 0, 1],
+  ["is kept where its node is another chain's", { kept: MINED, node: { ...OVERTAKEN, find: async (count) => (count === 1 ? undefined : wrongChain()) } }, "wrong_chain", 0, 1],
+  ["for which the wallet was not asked has not begun", { step: { since: 7n }, presses: SEND, ...switched() }, "wrong_account", 1, 0],
+]) {
+  test(`a step ${what}`, async (t) => {
+    const { seen, stage, context } = scene(t, given);
+    const found = await ended(t, actions.perform(context, stage, { ...STEP, ...given.step }));
+    assert.deepEqual([found?.hash === EVENT.hash ? "done" : found?.code, seen.confirmed.length, seen.store.size], [end, asked, left]);
   });
 }
 
@@ -355,7 +350,7 @@ for (const [what, found, presses, expected] of [
 ]) {
   test(`what has to stand before a step is sent that ${what}`, async (t) => {
     const node = { find: async (count) => found ?? (count < 3 ? undefined : EVENT) };
-    const given = { kept: { id: "1", fromBlock: 10n, askedAt: 1 }, presses, node, wallet: { send: async () => SENT } };
+    const given = { kept: BEGUN, presses, node, wallet: { send: async () => SENT } };
     const { seen, stage, context } = scene(t, given);
     let done = 0;
     const ready = async () => [["What it brings", String((done += 1))]];
@@ -364,83 +359,18 @@ for (const [what, found, presses, expected] of [
   });
 }
 
-test("a transaction that failed since somebody did the same before is what was done", async (t) => {
-  const node = { find: async (count) => (count === 1 ? undefined : EVENT), receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
-});
-
-test("a transaction that failed is not said to have changed nothing by a node whose log cannot be read", async (t) => {
-  const find = async (count) => (count === 1 || count > 20 ? undefined : reverts());
-  const node = { find, receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }) };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "transaction_reverted");
-  assert.ok(seen.finds.length > 20);
-});
-
-test("a transaction that did something else, or failed within the account, ends the step", async (t) => {
-  const node = { receipt: async () => ({ succeeded: true, blockNumber: 11n, logs: [] }) };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
-  const end = await ended(t, actions.perform(context, stage, STEP));
-  assert.deepEqual([end?.code, seen.store.size], ["step_not_done", 0]);
-});
-
 test("what is known of a transaction that was waited for is not forgotten after the wait", async (t) => {
   const waiting = new AbortController();
   const node = {
-    receipt: async () => ({ succeeded: false, blockNumber: 11n, logs: [] }),
+    receipt: FAILED,
     find: async (count) => (count === 1 ? undefined : waiting.abort()), // "Stop waiting", while the log is read
   };
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node });
+  const { seen, stage, context } = scene(t, { kept: MINED, node });
   stage.until = (work) => work(waiting.signal);
   stage.confirm = () => assert.fail(new actions.ServiceError("stopped", ""));
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "stopped");
   assert.equal(seen.store.size, 1);
 });
-
-test("a transaction that a wallet names in a way of its own can be sent again after a while", async (t) => {
-  const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: "0xabcd" } });
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
-  assert.equal(seen.confirmed.length, 1);
-});
-
-test("what is shown once a wait was stopped is not overwritten by its last look", async (t) => {
-  const waiting = new AbortController();
-  let looks = 0;
-  const transaction = async () => {
-    if ((looks += 1) === 3) waiting.abort(); // as a way on would be offered
-    return null;
-  };
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { transaction } });
-  const shown = [];
-  stage.show = (...nodes) => shown.push(...nodes);
-  stage.until = (work) => work(waiting.signal);
-  assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "cancelled");
-  assert.deepEqual([looks, shown], [3, []]);
-});
-
-test("a way on is no longer offered once the node knows the transaction", async (t) => {
-  let looks = 0;
-  const transaction = async () => ((looks += 1) < 5 ? null : {});
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { transaction, minedOf: async () => 0n } });
-  const shown = [];
-  stage.show = (...nodes) => shown.push(nodes.flatMap(textsOf).length > 0);
-  assert.equal(await ended(t, actions.perform(context, stage, STEP)), undefined);
-  assert.deepEqual(shown, [true, false]);
-});
-
-const wrongChain = () => Promise.reject(new actions.ServiceError("wrong_chain", ""));
-for (const [what, wallet, find] of [
-  ["whose wallet says so", { requireChain: wrongChain }, async () => undefined],
-  ["whose node is asked no more", {}, async (count) => (count === 1 ? undefined : wrongChain())],
-]) {
-  test(`a wait ${what} ends on another chain, and forgets nothing`, async (t) => {
-    const node = { find, transaction: async () => null, minedOf: async () => 5n };
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT, nonce: 3n }, node, wallet });
-    assert.equal((await ended(t, actions.perform(context, stage, STEP))).code, "wrong_chain");
-    assert.deepEqual([seen.confirmed.length, seen.store.size], [0, 1]);
-  });
-}
 
 test("a transaction names its chain, so that a wallet that was switched meanwhile refuses it", async () => {
   const asked = [];
@@ -598,25 +528,6 @@ test("a wallet that hangs ends what waits for it", async (t) => {
   assert.equal((await ended(t, actions.Wallet.connectAgain(silent, 1)))?.message, "The wallet does not answer.");
 });
 
-test("a step for which the wallet was not asked, since it has another account now, is not one that was begun", async (t) => {
-  let isSwitched = false;
-  const requireReady = async () => {
-    if (isSwitched) throw new actions.ServiceError("wrong_account", "");
-  };
-  const node = { find: async () => void (isSwitched = true) };
-  const { seen, stage, context } = scene(t, { presses: ["Send with the wallet"], node, wallet: { requireReady, send: requireReady } });
-  assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, since: 7n }))).code, "wrong_account");
-  assert.equal(seen.store.size, 0);
-});
-
-for (const [isKept, left] of [[true, 1], [undefined, 0]]) {
-  test(`a step that is done is ${isKept ? "kept for its caller" : "forgotten"}`, async (t) => {
-    const { seen, stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
-    assert.equal((await ended(t, actions.perform(context, stage, { ...STEP, isKept }))).hash, EVENT.hash);
-    assert.equal(seen.store.size, left);
-  });
-}
-
 const NONCE = `0x${"cd".repeat(32)}`;
 
 const PAGE = `---\nversion: 1\n---\ntext\n`;
@@ -625,9 +536,8 @@ const PAGE_FUND = `fund ${actions.commitmentOf(PAGE)}`;
 test("a bounty that is there has its creation forgotten last", async (t) => {
   const { stage, context } = scene(t, {});
   const steps = [];
+  context.drafts = { get: async () => JSON.stringify({ mode: "finished", text: PAGE }), remove: async () => void steps.push("text") };
   Object.assign(context.journal, {
-    written: async () => JSON.stringify({ mode: "finished", text: PAGE }),
-    forgetWritten: async () => void steps.push("text"),
     put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
     remove: async (name) => void steps.push(name),
   });
@@ -644,8 +554,8 @@ for (const [what, draft, isForgotten] of [
 ]) {
   test(`what was written ${what}, is ${isForgotten ? "forgotten" : "kept"} once it is funded`, async () => {
     let isThere = true;
-    const journal = { written: async () => JSON.stringify(draft), forgetWritten: async () => void (isThere = false) };
-    await actions.forgetPage({ journal, token: TOKEN }, actions.pageOf(FILLED, TOKEN));
+    const drafts = { get: async () => JSON.stringify(draft), remove: async () => void (isThere = false) };
+    await actions.forgetPage({ drafts, token: TOKEN }, actions.pageOf(FILLED, TOKEN));
     assert.equal(isThere, !isForgotten);
   });
 }
@@ -658,8 +568,9 @@ const UNNOTED = /^This browser could not write down that it is done/;
 const textsOf = (node) => (typeof node === "string" ? [node] : (node?.children ?? []).flatMap(textsOf));
 
 test("an act that is done is not told as failed where the browser cannot note it", async (t) => {
-  const { stage, context } = scene(t, { kept: { id: "1", fromBlock: 10n, hash: SENT }, node: { find: async () => EVENT } });
-  Object.assign(context.journal, { remove: full, written: full });
+  const { stage, context } = scene(t, { kept: GONE, node: { find: async () => EVENT } });
+  Object.assign(context.journal, { remove: full });
+  context.drafts = { get: full };
   assert.equal((await ended(t, actions.perform(context, stage, STEP))).hash, EVENT.hash);
   stage.done = (...told) => (stage.told = told);
   await actions.reported(context, stage, PAGE, {}, { id: 6n, nonce: NONCE });
@@ -719,7 +630,7 @@ for (const [what, final, now, expected, recorded = true] of [
   ["no longer, where no page saw it recorded, once nobody can judge it", SENT, 5n, "forgotten", false],
 ]) {
   test(`${recorded ? "recorded" : "sealed"} work is kept ${what}`, async (t) => {
-    const node = { readContract: async () => final, getFinalizedBlock: async () => ({ timestamp: now - 1n }) };
+    const node = { readContract: async () => final, getBlock: async () => ({ timestamp: now - 1n }) };
     const { seen, context } = scene(t, { node });
     context.settings = { deployment, hasMovedTime: true };
     const file = `sealed-31337-${HERE}-7-${ADDRESS}-a`;
@@ -805,7 +716,7 @@ for (const [what, kept, spent, expected, left = 1] of [
   test(`another text that ${what} is ${expected === undefined ? "passed over" : "asked about"}`, async (t) => {
     const readContract = async () => spent ?? reverts();
     const { seen, stage, context } = scene(t, { presses: ["Fund this page as well"], node: { readContract } });
-    context.node.getFinalizedBlock = async () => (kept.isEndless ? reverts() : { timestamp: 1_000n });
+    context.node.getBlock = async () => (kept.isEndless ? reverts() : { timestamp: 1_000n });
     Object.assign(context, { token: { address: HERE }, settings: { deployment, hasMovedTime: true } });
     seen.store.set(OTHER, { nonces: [NONCE], ...kept });
     await actions.requireNoOtherText(context, stage, OTHER.slice(5)); // the same text goes on
@@ -848,7 +759,6 @@ const DIGEST = `0x${"12".repeat(32)}`;
 const KEY = privateKeyToAccount(`0x${"34".repeat(32)}`);
 const MAGIC = `0x1626ba7e${"00".repeat(28)}`;
 const DELEGATED = `0xef0100${"ab".repeat(20)}`;
-const reverts = () => Promise.reject(new Error("execution reverted"));
 const answers = (data) => async () => ({ data });
 /** Code of the account, what it answers to ERC-1271, and the way that is left. */
 for (const [what, code, call, expected] of [

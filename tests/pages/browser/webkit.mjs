@@ -122,7 +122,7 @@ class WebKitPage {
       seen: window.webkitSeen?.splice(0) ?? [],
     }));
     for (const [event, text] of seen) {
-      const message = { text: () => text, message: text, url: () => text, method: () => 'GET' };
+      const message = { text: () => text, message: text, url: () => text, method: () => 'GET', headers: () => ({}) };
       this.#listeners.get(event)?.(message);
     }
     for (const { id, name, args } of asked) {

@@ -1,7 +1,7 @@
 // Funds: the terms are signed as the token's authorization, and the call that carries it is encoded.
-import { commitmentOf, fundingCall, fundingSalt, fundingTypedData } from "bounty-escrow-client";
+import { commitmentOf, fundingAct, fundingSalt, fundingTypedData } from "bounty-escrow-client";
 import type { Deployment, Terms } from "bounty-escrow-client";
-import { encodeFunctionData, recoverTypedDataAddress } from "viem";
+import { recoverTypedDataAddress } from "viem";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 
 const deployment: Deployment = { chainId: 8453, hubAddress: "0x00000000000000000000000000000000000000aa" };
@@ -23,6 +23,6 @@ export async function poster(): Promise<string> {
   const typedData = fundingTypedData(deployment, token, account.address, terms, 1_999_000_000n);
   const signature = await account.signTypedData(typedData);
   const signer = await recoverTypedDataAddress({ ...typedData, signature });
-  const call = fundingCall(deployment.hubAddress, account.address, terms, 1_999_000_000n, signature);
-  return `${signer === account.address} ${encodeFunctionData(call).length}`;
+  const { calls } = fundingAct(deployment, account.address, terms, 1_999_000_000n, signature);
+  return `${signer === account.address} ${calls[0]?.data.length}`;
 }

@@ -16,7 +16,12 @@ from service_common.common_settings import (
     read_report_address,
 )
 from service_common.config import EnvironmentReader, parse_count, parse_switch
-from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
+from service_common.storage_settings import (
+    StorageSettings,
+    read_bucket,
+    read_storage_endpoint,
+    read_storage_settings,
+)
 from service_common.web.callers import CallerBudgets
 from service_common.web.settings import WebSettings, parse_origin, read_web_settings
 
@@ -125,20 +130,24 @@ class ApiConfig:
 def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) -> ApiConfig:
     """Read the environment; raises ``ConfigurationError`` naming everything that is wrong.
 
-    A process of the ``pages_alone`` has no Redis.
+    A process of the ``pages_alone`` has no Redis, no account at the bucket, and asks no other service.
     """
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
     factor = read_budget_factor(reader)
-    web = read_web_settings(reader)
+    web, bucket = read_web_settings(reader), read_bucket(reader)
     config = ApiConfig(
         chain=chain,
         web=web,
-        storage=read_storage_settings(reader, read_bucket(reader)),
+        storage=StorageSettings(bucket, read_storage_endpoint(reader))
+        if pages_alone
+        else read_storage_settings(reader, bucket),
         beacon=read_beacon_record(reader, chain.chain_id),
         database_url=read_database_url(reader),
         redis_url="" if pages_alone else read_redis_url(reader),
-        delivery_url=reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
+        delivery_url=""
+        if pages_alone
+        else reader.required("SERVICE_DELIVERY_URL", parse_origin, "the delivery service, inside the cluster"),
         reviewer_url=reader.optional(
             "SERVICE_REVIEWER_URL", parse_origin, DEFAULT_REVIEWER_URL, "the reviewer's service, inside the cluster"
         ),

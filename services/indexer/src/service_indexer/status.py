@@ -6,7 +6,7 @@ from typing import Final
 
 from bounty_protocol.domain.halts import STANDS_STILL_SECONDS
 from bounty_protocol.types import ChainId
-from service_common.db.hub_reads import LOOKED_SECONDS, read_head, read_seconds_since_look
+from service_common.db.hub_reads import LOOKED_SECONDS, read_head
 from sqlalchemy import Connection
 
 _UNITS: Final = ((86_400, "day"), (3_600, "hour"), (60, "minute"), (1, "second"))
@@ -18,7 +18,7 @@ def status_lines(connection: Connection, chain_id: ChainId) -> Iterator[str]:
     if head is None:
         yield "nothing indexed yet"
         return
-    looked = read_seconds_since_look(connection, chain_id)
+    looked = head.seconds_since_look
     final = f"final up to {head.finalized_number}, {lasting(head.finality_lag_seconds)} before it"
     yield f"block {head.block_number} ({head.block_hash}), {final}"
     yield f"behind by {max(0, head.tip_number - head.block_number)} blocks when it looked last, {ago(looked)}"

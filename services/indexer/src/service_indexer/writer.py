@@ -17,7 +17,7 @@ from psycopg import Connection as PsycopgConnection
 from psycopg import sql
 from service_common.db import hub_index as t
 from service_common.db.engine import reading, writing
-from service_common.db.hub_reads import Head, head_of_row
+from service_common.db.hub_reads import HEAD_COLUMNS, Head, head_of_row
 from sqlalchemy import ARRAY, Connection, Engine, Table, delete, exists, func, select, true, update
 from sqlalchemy.dialects.postgresql import insert
 
@@ -81,7 +81,7 @@ class Writer:
             .limit(1)
             .lateral("newest_fact")
         )
-        found = select(t.head, newest).outerjoin(newest, true()).where(h.chain_id == self._chain_id)
+        found = select(*HEAD_COLUMNS, newest).outerjoin(newest, true()).where(h.chain_id == self._chain_id)
         with reading(self._engine) as connection:
             row = connection.execute(found).mappings().first()
         if row is None:

@@ -66,6 +66,10 @@ from service_common.db import hub_index as t
 
 LOOKED_SECONDS: Final = 60.0
 """After a longer time without a look at the chain nothing is said about its newest block."""
+HEAD_COLUMNS: Final = (
+    *t.head.c,
+    func.extract("epoch", func.clock_timestamp() - t.head.c.updated_at).label("seconds_since_look"),
+)
 T = TypeVar("T")
 Row = RowMapping | Mapping[str, Any]
 
@@ -113,14 +117,17 @@ class Head:
     """The newest block the chain showed when the copy moved last."""
     reorg_count: int
     deepest_reorg: int
+    seconds_since_look: float
+    """For how long nobody has looked at the chain for this copy, by the database's clock."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
         """Whether a fact set in this block can no longer change by a reorg."""
         return block <= self.finalized_number
 
-    def shows_tip(self, since_look: float) -> bool:
-        """Whether the copy's newest block is the chain's, as of a look at the chain so many seconds ago."""
-        return self.block_number >= self.tip_number and since_look < LOOKED_SECONDS
+    @property
+    def shows_tip(self) -> bool:
+        """Whether the copy's newest block is the chain's, as of a look at the chain a short time ago."""
+        return self.block_number >= self.tip_number and self.seconds_since_look < LOOKED_SECONDS
 
     @property
     def finality_lag_seconds(self) -> int:
@@ -151,18 +158,12 @@ class AnnouncedRoster:
 
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
     """How far the copy of this chain is; None before the first block is indexed."""
-    row = connection.execute(select(t.head).where(t.head.c.chain_id == chain_id)).mappings().first()
+    row = connection.execute(select(*HEAD_COLUMNS).where(t.head.c.chain_id == chain_id)).mappings().first()
     return None if row is None else head_of_row(row)
 
 
-def read_seconds_since_look(connection: Connection, chain_id: ChainId) -> float:
-    """Return for how long nobody has looked at the chain for this copy, by the database's clock."""
-    since = func.extract("epoch", func.clock_timestamp() - t.head.c.updated_at)
-    return float(connection.execute(select(since).where(t.head.c.chain_id == chain_id)).scalar() or 0.0)
-
-
 def head_of_row(row: Row, prefix: str = "") -> Head:
-    """The head of a row of ``head``, whose columns may be among others with a prefix."""
+    """The head of a row of ``HEAD_COLUMNS``, which may be among others with a prefix."""
     return Head(
         ChainId(row[f"{prefix}chain_id"]),
         Address(row[f"{prefix}hub_address"]),
@@ -175,6 +176,7 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         BlockNumber(row[f"{prefix}tip_number"]),
         row[f"{prefix}reorg_count"],
         row[f"{prefix}deepest_reorg"],
+        float(row[f"{prefix}seconds_since_look"]),
     )
 
 

@@ -6,12 +6,14 @@ from typing import Any, Final
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
 from bounty_protocol.domain.roster import Roster, RosterMember
-from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
+from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.withheld import Withheld
 from service_common.db import app
 from service_common.db import hub_index as t
+from service_common.db.hub_facts import FactSource, no_such_bounty
 from service_common.db.hub_reads import (
     ENDING_COLUMNS,
+    HEAD_COLUMNS,
     Head,
     active_submissions,
     bounty_of_row,
@@ -51,14 +53,14 @@ class IndexedBounty:
     """Why the page is not shown, where it is not."""
 
 
-def read_bounty_page(
-    connection: Connection, chain_id: ChainId, bounty_id: BountyId
-) -> tuple[Head | None, IndexedBounty | None]:
-    """How far the copy of this chain is, and the bounty, if it has it."""
-    found = connection.execute(_STATEMENT, {"chain_id": chain_id, "bounty_id": bounty_id}).mappings().first()
-    if found is None:
-        return None, None
-    return head_of_row(found, _HEAD), None if found["bounty_id"] is None else _page_of_row(found)
+def read_bounty_page(connection: Connection, source: FactSource, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
+    """How far the copy is, and the bounty; 404 where it has none, 503 where it cannot say."""
+    asked = {"chain_id": source.chain_id, "bounty_id": bounty_id}
+    found = connection.execute(_STATEMENT, asked).mappings().first()
+    head = source.require_readable(None if found is None else head_of_row(found, _HEAD))
+    if found is None or found["bounty_id"] is None:
+        raise no_such_bounty(source.may_lack(head))
+    return head, _page_of_row(found)
 
 
 def _page_of_row(row: RowMapping) -> IndexedBounty:
@@ -104,7 +106,7 @@ def _members() -> ScalarSelect[Any]:
 _B: Final = t.bounties.c
 _STATEMENT: Final = (
     select(
-        *(column.label(f"{_HEAD}{column.name}") for column in t.head.c),
+        *(column.label(f"{_HEAD}{column.name}") for column in HEAD_COLUMNS),
         *_B,
         *ENDING_COLUMNS,
         t.rosters.c.guardian_roster_hash.label("roster_hash"),

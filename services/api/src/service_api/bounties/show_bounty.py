@@ -15,7 +15,7 @@ from bounty_protocol.wire.bounties import BountyDetail, ChallengeTerms, RecordEr
 from bounty_protocol.wire.errors import error_body
 from service_common.db.engine import single
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_facts import FactSource, no_such_bounty, require_pinned, unreadable
+from service_common.db.hub_facts import require_pinned, unreadable
 from service_common.db.hub_reads import Head
 
 from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
@@ -27,11 +27,20 @@ from service_api.read_answer import ReadAnswer
 
 def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
     """The body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
-    head, found = _read(records.source, bounty_id)
+    try:
+        with single(records.source.engine) as connection:
+            head, found = read_bounty_page(connection, records.source, bounty_id)
+    except DatabaseUnavailable as error:
+        raise unreadable() from error
+    return ReadAnswer(detail_of(records, head, found), head)
+
+
+def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetail:
+    """Return everything that is shown of a bounty as it was read."""
     bounty, page = found.bounty, _committed(found)
     is_shown = page is not None and found.withheld is None
     record = records.find(head, found)
-    detail = BountyDetail(
+    return BountyDetail(
         bounty_id=bounty.bounty_id,
         chain_id=head.chain_id,
         hub_address=head.hub_address,
@@ -50,19 +59,6 @@ def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetai
         verification_record=None if isinstance(record, RecordError) else record,
         verification_record_error=record if isinstance(record, RecordError) else None,
     )
-    return ReadAnswer(detail, head)
-
-
-def _read(source: FactSource, bounty_id: BountyId) -> tuple[Head, IndexedBounty]:
-    try:
-        with single(source.engine) as connection:
-            head, found = read_bounty_page(connection, source.chain_id, bounty_id)
-    except DatabaseUnavailable as error:
-        raise unreadable() from error
-    head = source.require_readable(head)
-    if found is None:
-        raise no_such_bounty(source.may_lack(head))
-    return head, found
 
 
 def _committed(found: IndexedBounty) -> bytes | None:

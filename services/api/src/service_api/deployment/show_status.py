@@ -28,7 +28,6 @@ from service_common.db.hub_reads import (
     read_delivery_keys,
     read_head,
     read_offered_owner,
-    read_seconds_since_look,
     read_totals,
 )
 from sqlalchemy import Connection, func, select
@@ -51,14 +50,13 @@ def show_status(source: FactSource) -> DeploymentStatus:
             source.require_hub(head)
             lag = max(0, source.clock.now() - head.block_time)
             state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
-            is_shown = head.shows_tip(read_seconds_since_look(connection, source.chain_id))
             return replace(
                 nothing,
                 state=state if head.halted is None else IndexState.HALTED,
                 position=_position(head, lag),
-                totals=_totals(connection, head.block_time),
+                totals=read_deployment_totals(connection, head.block_time),
                 announced=_announced(connection, head.block_time),
-                chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if is_shown else None,
+                chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if head.shows_tip else None,
                 lost_submission_count=count_missing(connection),
             )
     except (DatabaseUnavailable, ServiceError):
@@ -91,7 +89,8 @@ def _position(head: Head, lag: int) -> IndexPosition:
     )
 
 
-def _totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+def read_deployment_totals(connection: Connection, now: UnixSeconds) -> DeploymentTotals:
+    """Return what all bounties come to at a time."""
     kept, c = read_totals(connection), t.open_bounties.c
     counted = select(
         func.count().filter(c.submission_deadline > now).label("accepting"),

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Final
 
 from flask import Response, render_template
+from service_common.db.hub_reads import Head
 from service_common.web.provided import provided
 from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
@@ -16,9 +17,13 @@ HTML: Final = "text/html"
 
 
 def page(
-    template: str, make: Callable[[], Mapping[str, object]], *, acting: bool = False, has_amounts: bool = True
+    template: str,
+    make: Callable[[], tuple[Head | None, Mapping[str, object]]],
+    *,
+    acting: bool = False,
+    has_amounts: bool = True,
 ) -> Response:
-    """Answer with a page, and with what a reader has to know about how old that is.
+    """Answer with a page, and with what a reader has to know about how old that is, by the head that it was read at.
 
     ``acting``: a wallet can act on it. ``has_amounts``: it names the escrow token.
     """
@@ -26,8 +31,8 @@ def page(
     policy = acting_policy(deps.config) if acting else POLICY
 
     def render() -> Version:
-        values = make()
-        text = render_template(template, notices=notices(deps, deps.clock.now()), **values)
+        head, values = make()
+        text = render_template(template, notices=notices(head, deps.clock.now()), **values)
         return text_version(text, HTML, REVALIDATE)
 
     return kept(render, policy, has_amounts=has_amounts)

@@ -1,24 +1,28 @@
 """One bounty, as its page shows it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.domain.bounty import TermDifference
+from bounty_protocol.domain.bounty import Bounty, TermDifference
 from bounty_protocol.domain.commitments import report_commitment
+from bounty_protocol.domain.hub_events import Logged, SubmissionRecorded
 from bounty_protocol.domain.lifecycle import BountyStatus, SettlementReason
 from bounty_protocol.domain.record import VerificationRecord
 from bounty_protocol.domain.roster import RosterMember
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, Bytes32, UnixSeconds
-from bounty_protocol.wire.bounties import ActiveSubmission, BountyDetail
+from bounty_protocol.types import Address, BountyId, Bytes32, UnixSeconds
+from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.deployment import TokenDescription
 from bounty_protocol.wire.reading import read
 from bounty_protocol.wire.withheld import Withheld
 from markupsafe import Markup
-from service_common.db.hub_facts import no_such_bounty
+from service_common.db.engine import reading
+from service_common.db.hub_reads import Head
 
-from service_api.bounties.show_bounty import show_bounty
+from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
+from service_api.bounties.show_bounty import detail_of
 from service_api.pages.freshness import finality, finality_seconds
 from service_api.pages.headline import Headline, headline_of
 from service_api.pages.markdown import as_text, render
@@ -27,13 +31,11 @@ from service_api.pages.rows import (
     CLAIM,
     MOST_ROWS,
     SUBMISSION,
-    BountyRow,
     ClaimRow,
     RecordedVerdict,
     ReplacementRow,
-    SubmissionRow,
     VerdictRow,
-    read_bounties_by_id,
+    read_lost,
     read_replacements,
     read_rows,
     read_written_verdicts,
@@ -63,7 +65,7 @@ RECORD_FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """One moment. ``at`` None: it has not come, or the index does not state when it did."""
+    """One moment. ``at`` None: it has not come."""
 
     name: str
     at: UnixSeconds | None
@@ -90,20 +92,17 @@ class Judge:
 class ShownWork:
     """A Submission as it may be shown: who and when, never what."""
 
-    submission: ActiveSubmission
-    row: SubmissionRow | None
+    submission: Logged[SubmissionRecorded]
     is_winner: bool
-
-    @property
-    def lost_since(self) -> UnixSeconds | None:
-        """Since when the service's storage has its sealed bytes no longer, as far as it knows."""
-        return None if self.row is None else self.row.lost_since
+    lost_since: UnixSeconds | None
+    """Since when the service's storage has its sealed bytes no longer, as far as it knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class BountyPage:
     """Everything on the page."""
 
+    head: Head
     detail: BountyDetail
     token: TokenDescription
     title: Title
@@ -125,30 +124,26 @@ class BountyPage:
     created_tx: Bytes32
 
 
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """What the index has of a bounty beside its facts."""
-
-    bounty: BountyRow
-    submissions: tuple[SubmissionRow, ...]
-    verdicts: tuple[RecordedVerdict, ...]
-    replacements: tuple[ReplacementRow, ...]
-    claims: tuple[ClaimRow, ...]
-
-
 def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
-    """Return the page of a bounty."""
-    shown = show_bounty(deps.records, bounty_id)
-    detail, now = shown.value, deps.clock.now()
+    """Return the page of a bounty, as one moment of the index has it."""
+    with reading(deps.engine) as connection:
+        head, found = read_bounty_page(connection, deps.facts, bounty_id)
+        verdicts = read_written_verdicts(connection, bounty_id)
+        replacements = read_replacements(connection, {bounty_id})
+        claims = read_rows(connection, ClaimRow, CLAIM.bounty_id == bounty_id, most=MOST_ROWS)
+        lost = {
+            each.solver_address: each.lost_since for each in read_lost(connection, SUBMISSION.bounty_id == bounty_id)
+        }
+    detail, now = detail_of(deps.records, head, found), deps.clock.now()
     facts, roster = detail.facts, detail.guardian_roster
-    found = _activity(deps, bounty_id)
     challenge = None if detail.withheld is not None else read_challenge(detail.challenge, facts.spec_commitment)
     kept = detail.verification_record
     record = None if kept is None else read(VerificationRecord, kept)
-    made = payments(record.amounts, found.claims) if record else ()
+    made = payments(record.amounts, claims) if record else ()
     stage = stage_of(facts, now, has_submissions=detail.active_submission_count > 0)
-    unfinal = finality_seconds(detail, found.bounty.settled_at or found.bounty.time, shown.head.finalized_time)
+    unfinal = finality_seconds(detail, found.bounty.changed_at.time, head.finalized_time)
     return BountyPage(
+        head=head,
         detail=detail,
         token=deps.constants.token(),
         title=challenge.title if challenge else Title(None, withheld=detail.withheld),
@@ -156,7 +151,7 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
         differences=_differences(challenge, detail),
         stage=stage,
         deadline=next_deadline(facts, stage),
-        milestones=_milestones(detail, found, made, now),
+        milestones=_milestones(detail, found.bounty, made, now),
         now=now,
         finality=finality(facts.status, unfinal),
         finality_seconds=unfinal,
@@ -164,44 +159,28 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
         guardian_share=guardian_share(facts, len(roster.members)),
         payments=made,
         headline=headline_of(facts, stage, made),
-        judges=tuple(_judge(member, detail, found) for member in roster.members),
-        works=_works(detail, found),
+        judges=tuple(_judge(member, detail, verdicts, replacements) for member in roster.members),
+        works=_works(found, lost),
         record=record,
-        created_tx=found.bounty.tx_hash,
+        created_tx=found.bounty.created.origin.tx_hash,
     )
 
 
-def _activity(deps: PageSources, bounty_id: BountyId) -> Activity:
-    with deps.facts.open() as facts:
-        bounty = read_bounties_by_id(facts.connection, {bounty_id}).get(bounty_id)
-        if bounty is None:
-            raise no_such_bounty(facts.may_lack)
-        of_bounty = SUBMISSION.bounty_id == bounty_id
-        earliest = SUBMISSION.block_number.asc()
-        return Activity(
-            bounty,
-            read_rows(facts.connection, SubmissionRow, of_bounty, most=SHOWN_SUBMISSIONS, order=earliest),
-            read_written_verdicts(facts.connection, bounty_id),
-            read_replacements(facts.connection, {bounty_id}),
-            read_rows(facts.connection, ClaimRow, CLAIM.bounty_id == bounty_id, most=MOST_ROWS),
-        )
-
-
-def _milestones(detail: BountyDetail, found: Activity, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
+def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
     """The moments of a bounty in order; those that a decision made meaningless are left out."""
     facts = detail.facts
     planned = [
-        Milestone(gettext("Created"), found.bounty.time, is_past=True),
+        Milestone(gettext("Created"), bounty.created.origin.time, is_past=True),
         Milestone(gettext("Submissions close"), facts.submission_deadline, facts.submission_deadline <= now),
         Milestone(gettext("Work can be opened"), facts.reveal_at, facts.reveal_at <= now),
         Milestone(gettext("Judging ends"), facts.judging_deadline, facts.judging_deadline <= now),
     ]
-    if facts.status is BountyStatus.OPEN:
+    if bounty.finalized is None:
         return tuple(planned)
-    decided = found.bounty.settled_at
+    decided = bounty.finalized.origin.time
     if facts.settlement_reason is SettlementReason.NO_SUBMISSIONS:
         planned = planned[:2]
-    elif decided is not None:
+    else:
         planned = [each for each in planned if each.at is not None and each.at <= decided]
     claims = [payment.claim.time for payment in made if payment.claim is not None]
     is_paid = bool(made) and len(claims) == len(made)
@@ -215,13 +194,18 @@ def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[Ter
     return () if detail.challenge_terms is None or is_no_page else detail.challenge_terms.differences
 
 
-def _judge(member: RosterMember, detail: BountyDetail, found: Activity) -> Judge:
+def _judge(
+    member: RosterMember,
+    detail: BountyDetail,
+    verdicts: tuple[RecordedVerdict, ...],
+    replacements: tuple[ReplacementRow, ...],
+) -> Judge:
     account = member.guardian_address
-    recorded = next((each for each in found.verdicts if each.verdict.guardian_address == account), None)
+    recorded = next((each for each in verdicts if each.verdict.guardian_address == account), None)
     if recorded is None:
         return Judge(member)
     verdict = recorded.verdict
-    own = tuple(each for each in found.replacements if each.guardian_address == account)
+    own = tuple(each for each in replacements if each.guardian_address == account)
     content = recorded.content
     if recorded.withheld is not None or content is None or report_commitment(content) != verdict.report_commitment:
         return Judge(member, verdict, replacements=own, withheld=recorded.withheld)
@@ -239,16 +223,12 @@ def _judge(member: RosterMember, detail: BountyDetail, found: Activity) -> Judge
     return Judge(member, verdict, render(document.body), is_about_this, own)
 
 
-def _works(detail: BountyDetail, found: Activity) -> tuple[ShownWork, ...]:
-    rows = {row.solver_address: row for row in found.submissions}
-    winner = detail.facts.winner
-    named = None if winner is None else (winner.solver_address, winner.submission_commitment)
+def _works(found: IndexedBounty, lost: Mapping[Address, UnixSeconds | None]) -> tuple[ShownWork, ...]:
+    """Return the earliest Submissions, in the order in which they are numbered, here and by the scripts."""
+    ending = found.bounty.ending
+    winner = None if ending is None else (ending.winner, ending.submission_commitment)
+    ordered = sorted(found.submissions, key=lambda each: (each.origin.time, each.event.solver))
     return tuple(
-        ShownWork(each, rows.get(each.solver_address), (each.solver_address, each.submission_commitment) == named)
-        for each in sorted(detail.active_submissions, key=_as_numbered)[:SHOWN_SUBMISSIONS]
+        ShownWork(each, (each.event.solver, each.event.submission_commitment) == winner, lost.get(each.event.solver))
+        for each in ordered[:SHOWN_SUBMISSIONS]
     )
-
-
-def _as_numbered(work: ActiveSubmission) -> tuple[int, str]:
-    """Return the order in which Submissions are numbered, here and by the scripts."""
-    return work.submitted_at, work.solver_address

@@ -19,10 +19,11 @@ from service_common.chain.settings import ChainSettings
 from service_api.pages import formatting
 from service_api.pages.money import KINDS
 from service_api.pages.rows import BountyRow, ClaimRow, ReplacementRow, SubmissionRow, VerdictRow
-from service_api.pages.texts import gettext
+from service_api.pages.texts import gettext, marked
 from service_api.pages.titles import NO_TITLE, Title
 
 MAX_ENTRIES: Final = 100
+Happening = BountyRow | SubmissionRow | VerdictRow | ReplacementRow | ClaimRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,38 +50,29 @@ class Chronicle:
 
     def created(self, row: BountyRow) -> Entry:
         """A bounty was created."""
-        award = row.escrow_amount - row.protocol_fee - row.guardian_fee
-        token = self.token
         text = gettext(
             "The winner gets %(award)s of an escrow of %(escrow)s. Submissions close at %(time)s.",
-            award=formatting.amount(award, token),
-            escrow=formatting.amount(row.escrow_amount, token),
+            award=formatting.amount(row.escrow_amount - row.protocol_fee - row.guardian_fee, self.token),
+            escrow=formatting.amount(row.escrow_amount, self.token),
             time=formatting.moment(row.submission_deadline),
         )
-        if (found := self.titles.get(row.bounty_id)) is not None and found.withheld is not None:
-            text = f"{text} {withheld_line(found.withheld)}"
-        title = gettext("New: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, "created", title, text, row.time)
+        if row.title.withheld is not None:
+            text = f"{text} {withheld_line(row.title.withheld)}"
+        return self._entry(row, "created", marked("New: %(bounty)s"), text)
 
     def submitted(self, row: SubmissionRow) -> Entry:
         """A Solver recorded a Submission; a later one replaces it, and is the same entry."""
         text = gettext("By %(solver)s. It is sealed until the reveal point.", solver=row.solver_address)
-        title = gettext("Submission: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, f"submission:{row.solver_address}", title, text, row.time)
+        return self._entry(row, f"submission:{row.solver_address}", marked("Submission: %(bounty)s"), text)
 
     def judged(self, row: VerdictRow) -> Entry:
         """A Guardian recorded a Verdict; a later one replaces it."""
-        text = (
-            gettext(
-                "The Guardian %(guardian)s awards the Submission of %(solver)s.",
-                guardian=row.guardian_address,
-                solver=row.solver_address,
-            )
-            if row.kind == VerdictKind.AWARDED
-            else gettext("The Guardian %(guardian)s finds no valid Submission.", guardian=row.guardian_address)
+        text = gettext(
+            "The Verdict of the Guardian %(guardian)s: %(verdict)s.",
+            guardian=row.guardian_address,
+            verdict=verdict_text(row.kind, row.solver_address),
         )
-        title = gettext("Verdict: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, f"verdict:{row.guardian_address}", title, text, row.time)
+        return self._entry(row, f"verdict:{row.guardian_address}", marked("Verdict: %(bounty)s"), text)
 
     def replaced(self, row: ReplacementRow) -> Entry:
         """A Guardian's Verdict was replaced: an entry of its own, since a thief of the key can do it, too."""
@@ -91,8 +83,8 @@ class Chronicle:
             before=verdict_text(row.replaced_kind, row.replaced_solver_address),
             now=verdict_text(row.kind, row.solver_address),
         )
-        title = gettext("Verdict replaced: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, f"replaced:{row.guardian_address}:{row.tx_hash}", title, text, row.time)
+        kind = f"replaced:{row.guardian_address}:{row.tx_hash}"
+        return self._entry(row, kind, marked("Verdict replaced: %(bounty)s"), text)
 
     def lost(self, row: SubmissionRow) -> Entry:
         """The storage has no longer the sealed bytes of a Submission; the entry goes once they are put back."""
@@ -104,46 +96,41 @@ class Chronicle:
             solver=row.solver_address,
             bounty=row.bounty_id,
         )
-        title = gettext("Sealed work lost: %(bounty)s", bounty=self._name(row.bounty_id))
         kind = f"lost:{row.solver_address}:{row.submission_commitment}"
-        return self._entry(row.bounty_id, kind, title, text, row.lost_since or row.time)
+        return self._entry(row, kind, marked("Sealed work lost: %(bounty)s"), text, row.lost_since)
 
     def claimed(self, row: ClaimRow) -> Entry:
         """An amount was paid."""
-        paid = formatting.amount(row.amount, self.token)
         text = gettext(
             "%(what)s: %(amount)s to %(recipient)s.",
             what=gettext(KINDS[row.kind]),
-            amount=paid,
+            amount=formatting.amount(row.amount, self.token),
             recipient=row.recipient,
         )
-        title = gettext("Paid: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, f"claim:{row.kind}:{row.recipient}", title, text, row.time)
+        return self._entry(row, f"claim:{row.kind}:{row.recipient}", marked("Paid: %(bounty)s"), text)
 
-    def decided(self, row: BountyRow, at: UnixSeconds) -> Entry:
+    def decided(self, row: BountyRow) -> Entry:
         """A bounty ended."""
         text = (
             gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
             if row.outcome is Outcome.AWARDED
             else gettext("Ended without an award.")
         )
-        title = gettext("Decided: %(bounty)s", bounty=self._name(row.bounty_id))
-        return self._entry(row.bounty_id, "decided", title, text, at)
+        return self._entry(row, "decided", marked("Decided: %(bounty)s"), text, row.settled_at)
 
-    def _name(self, bounty_id: BountyId) -> str:
-        found = self.titles.get(bounty_id)
-        if found is not None and found.title is not None:
-            return found.title
-        if found is not None and found.withheld is not None:
-            return gettext("bounty %(number)s, whose page is withheld here", number=bounty_id)
-        return gettext("bounty %(number)s", number=bounty_id)
-
-    def _entry(self, bounty_id: BountyId, kind: str, title: str, text: str, at: UnixSeconds) -> Entry:
-        found = self.chain
-        identifier = f"urn:bounty-escrow:{found.chain_id}:{found.hub_address}:{bounty_id}:{kind}"
-        named = self.titles.get(bounty_id, NO_TITLE)
-        changed_at = at if named.withheld is None else max(at, named.withheld.since)
-        return Entry(identifier, title, text, f"/bounties/{bounty_id}", at, changed_at, named.tags)
+    def _entry(self, row: Happening, kind: str, heading: str, text: str, at: UnixSeconds | None = None) -> Entry:
+        found, number = self.titles.get(row.bounty_id, NO_TITLE), row.bounty_id
+        if found.title is not None:
+            name = found.title
+        elif found.withheld is not None:
+            name = gettext("bounty %(number)s, whose page is withheld here", number=number)
+        else:
+            name = gettext("bounty %(number)s", number=number)
+        identifier = f"urn:bounty-escrow:{self.chain.chain_id}:{self.chain.hub_address}:{number}:{kind}"
+        at = at or row.time
+        changed_at = at if found.withheld is None else max(at, found.withheld.since)
+        title = gettext(heading, bounty=name)
+        return Entry(identifier, title, text, f"/bounties/{number}", at, changed_at, found.tags)
 
 
 def verdict_text(kind: VerdictKind, solver: Address | None) -> str:

@@ -18,7 +18,7 @@ from werkzeug.exceptions import NotFound
 from service_api.pages import formatting
 from service_api.pages.answers import kept
 from service_api.pages.entries import Chronicle, Entry, newest
-from service_api.pages.person import read_lost, read_person
+from service_api.pages.person import read_person
 from service_api.pages.routes import parsed_account, parsed_bounty_id
 from service_api.pages.rows import (
     BOUNTY,
@@ -33,6 +33,7 @@ from service_api.pages.rows import (
     VerdictRow,
     read_bounties,
     read_bounties_by_id,
+    read_lost,
     read_replacements,
     read_rows,
 )
@@ -53,11 +54,6 @@ class Feed:
     title: str
     path: str
     entries: tuple[Entry, ...]
-
-    @property
-    def address(self) -> str:
-        """Its own path."""
-        return f"{self.path.rstrip('/')}/feed.atom"
 
 
 @routes.get("/feed.atom")
@@ -159,7 +155,7 @@ def _entries(deps: PageSources, connection: Connection, found: Happened) -> tupl
             *map(made.judged, found.judged),
             *map(made.replaced, replaced),
             *map(made.claimed, found.claimed),
-            *(made.decided(row, row.settled_at) for row in known.values() if row.settled_at is not None),
+            *(made.decided(row) for row in known.values() if row.settled_at is not None),
         )
     )
 
@@ -184,7 +180,7 @@ def _atom(feed: Feed, origin: str) -> str:
         title=f"{feed.title} – Bounty Escrow",
         link=origin + feed.path,
         description="",
-        feed_url=origin + feed.address,
+        feed_url=f"{origin}{feed.path.rstrip('/')}/feed.atom",
         feed_guid=origin + feed.path,
         language=current_texts().language,
     )

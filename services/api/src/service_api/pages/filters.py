@@ -103,20 +103,25 @@ def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
     sort = _chosen(BountySort, values.get("sort"), BountySort.NEWEST, "sort", problems)
     read: dict[str, int | str] = {}
     for name, text in texts.items():
+        reader, problem = _READERS[name]
         try:
-            read[name] = _READERS[name](text, token)
-        except ValueError as error:
-            problems[name] = str(error)
+            read[name] = reader(text, token)
+        except ValueError:
+            problems[name] = gettext(problem, text=readable_line(text[:50]), count=MAX_SEARCH)
     problems |= {
         upper: gettext(problem)
         for lower, upper, problem in _RANGES
         if lower in read and upper in read and int(read[lower]) > int(read[upper])
     }
-    cursor = values.get("cursor") or None
-    if cursor is not None and not _continues(cursor, sort):
-        problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
-        cursor = None
-    place = None if cursor is None else PageCursor(parse_cursor(cursor))
+    cursor, place = values.get("cursor") or None, None
+    if cursor is not None:
+        try:
+            place = PageCursor(parse_cursor(cursor))
+        except ValueError:
+            place = None
+        if place is None or place.sort is not sort:
+            problems["cursor"] = gettext("This address does not continue the list. It is shown from its first page.")
+            cursor = place = None
     query = replace(_EVERYTHING, **FILTERS[chosen].query, **_asked(read), sort=sort, cursor=place)
     return Search(chosen, sort, cursor, texts, problems, query)
 
@@ -141,27 +146,10 @@ def _asked(read: Mapping[str, int | str]) -> dict[str, Any]:
     return found
 
 
-def _continues(cursor: str, sort: BountySort) -> bool:
-    try:
-        return parse_cursor(cursor).sort is sort
-    except ValueError:
-        return False
-
-
 def _search(text: str, _: TokenDescription) -> str:
     if len(text) > MAX_SEARCH or not text.isprintable():
-        raise ValueError(
-            gettext("Search for at most %(count)s letters, without line breaks or controls.", count=MAX_SEARCH)
-        )
+        raise ValueError
     return text
-
-
-def _tag(text: str, _: TokenDescription) -> str:
-    try:
-        return parse_tag(text.lower())
-    except ValueError:
-        problem = gettext("“%(text)s” is not a tag: letters a-z, digits and hyphens.", text=readable_line(text[:40]))
-        raise ValueError(problem) from None
 
 
 def _award(text: str, token: TokenDescription) -> int:
@@ -171,43 +159,38 @@ def _award(text: str, token: TokenDescription) -> int:
     part = "" if found is None else (found[2] or "").rstrip("0")
     amount = None if found is None else int(found[1] + part.ljust(decimals, "0"))
     if amount is None or len(part) > decimals or amount > MAX_UINT256:
-        shown = gettext("“%(text)s” is not an amount. Write it like 25 or 1200.5.", text=readable_line(text[:40]))
-        raise ValueError(shown)
+        raise ValueError
     return amount
 
 
 def _date(text: str, _: TokenDescription) -> int:
-    try:
-        if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None:
-            raise ValueError
-        return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
-    except ValueError:
-        problem = gettext("“%(text)s” is not a date. Write it like 2030-01-31.", text=readable_line(text[:40]))
-        raise ValueError(problem) from None
+    if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None:
+        raise ValueError
+    return max(0, int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()))
 
 
-def _account(text: str, _: TokenDescription) -> str:
-    try:
-        return parse_address(text)
-    except ValueError:
-        problem = gettext(
-            "“%(text)s” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55).",
-            text=readable_line(text[:50]),
-        )
-        raise ValueError(problem) from None
-
-
-_READERS: Final[Mapping[str, Callable[[str, TokenDescription], int | str]]] = {
-    "search": _search,
-    "tag": _tag,
-    "min_award": _award,
-    "max_award": _award,
-    "from": _date,
-    "until": _date,
-    "poster": _account,
-    "solver": _account,
-    "guardian": _account,
+Reader = tuple[Callable[[str, TokenDescription], int | str], str]
+_AN_AWARD: Final[Reader] = (_award, marked("“%(text)s” is not an amount. Write it like 25 or 1200.5."))
+_A_DATE: Final[Reader] = (_date, marked("“%(text)s” is not a date. Write it like 2030-01-31."))
+_AN_ACCOUNT: Final[Reader] = (
+    lambda text, _: parse_address(text),
+    marked("“%(text)s” is not an address: 0x and 40 hexadecimal digits, exactly as copied (EIP-55)."),
+)
+_READERS: Final[Mapping[str, Reader]] = {
+    "search": (_search, marked("Search for at most %(count)s letters, without line breaks or controls.")),
+    "tag": (
+        lambda text, _: parse_tag(text.lower()),
+        marked("“%(text)s” is not a tag: letters a-z, digits and hyphens."),
+    ),
+    "min_award": _AN_AWARD,
+    "max_award": _AN_AWARD,
+    "from": _A_DATE,
+    "until": _A_DATE,
+    "poster": _AN_ACCOUNT,
+    "solver": _AN_ACCOUNT,
+    "guardian": _AN_ACCOUNT,
 }
+"""How each field is read, and what is said of a text that it cannot be."""
 _RANGES: Final = (
     ("min_award", "max_award", marked("The highest award is lower than the lowest one.")),
     ("from", "until", marked("The last day is before the first one.")),

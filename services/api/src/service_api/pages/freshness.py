@@ -8,12 +8,9 @@ from bounty_protocol.domain.lifecycle import BountyStatus
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import BountyDetail
 from bounty_protocol.wire.values import Finality
-from service_common.db.engine import reading
-from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import read_head, read_seconds_since_look
+from service_common.db.hub_reads import Head
 
 from service_api.pages.formatting import counted, moment, span
-from service_api.pages.sources import PageSources
 from service_api.pages.texts import gettext, marked
 
 _FINAL_TERMS: Final = marked(
@@ -40,41 +37,26 @@ class Notice:
     text: str
 
 
-def notices(deps: PageSources, now: UnixSeconds) -> tuple[Notice, ...]:
+def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
     """Return the present faults. Of a chain that makes no block the index is not late."""
-    try:
-        with reading(deps.engine) as connection:
-            head = read_head(connection, deps.config.chain.chain_id)
-            since_look = read_seconds_since_look(connection, deps.config.chain.chain_id)
-    except DatabaseUnavailable:
+    if head is None:
         lacking = gettext("Parts of this page are lacking. Reload in a minute.")
         return (Notice(gettext("The index cannot be read at the moment"), lacking),)
-    if head is None:
-        return ()
-    if head.halted is not None:
-        text = gettext(
-            "The chain contradicts what was final. Rely on the chain itself until the operator has found out why."
-        )
-        return (Notice(gettext("The index has stopped"), text),)
     at, age = head.block_time, now - head.block_time
     if age <= STANDS_STILL_SECONDS:
         return ()
-    if head.shows_tip(since_look):
-        return (_of_a_chain_that_stands_still(at, age),)
+    if head.shows_tip:
+        text = gettext(
+            "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a "
+            "deadline that passes until then has passed: a Submission or a Verdict comes too late if the next block is "
+            "later than its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
+            "by way of the settlement layer, as docs/client.md of this project explains.",
+            time=moment(at),
+            span=span(age),
+        )
+        return (Notice(gettext("The chain makes no new block"), text),)
     text = gettext("What you see is the state of %(time)s, %(span)s ago.", time=moment(at), span=span(age))
     return (Notice(gettext("The index is behind the chain"), text),)
-
-
-def _of_a_chain_that_stands_still(at: UnixSeconds, age: int) -> Notice:
-    text = gettext(
-        "Its newest block is of %(time)s, %(span)s ago. What you send now counts only in a later block, and a deadline "
-        "that passes until then has passed: a Submission or a Verdict comes too late if the next block is later than "
-        "its deadline. Claims have no deadline, and wait. If your deadline is near, send your call "
-        "by way of the settlement layer, as docs/client.md of this project explains.",
-        time=moment(at),
-        span=span(age),
-    )
-    return Notice(gettext("The chain makes no new block"), text)
 
 
 def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at: int) -> int:

@@ -8,7 +8,7 @@ from typing import Final
 from bounty_protocol.domain.lifecycle import SettlementReason
 from bounty_protocol.domain.roster import Roster, RosterMember
 from bounty_protocol.types import Address, BountyId, UnixSeconds
-from service_common.db.hub_reads import read_current_roster
+from service_common.db.hub_reads import Head, read_current_roster
 from sqlalchemy import Connection
 
 from service_api.pages.rows import (
@@ -60,6 +60,7 @@ class PublishedRoster:
 class GuardiansPage:
     """Everything on the page. ``is_cut``: there are more decided bounties than were counted."""
 
+    head: Head
     roster: Roster | None
     guardians: tuple[Guardian, ...]
     versions: tuple[PublishedRoster, ...]
@@ -85,7 +86,7 @@ def guardians_page(deps: PageSources) -> GuardiansPage:
         for each in (roster.members if roster else ())
     )
     ordered = tuple(sorted(guardians, key=_by_conduct))
-    return GuardiansPage(roster, ordered, versions, len(counted), is_cut, now)
+    return GuardiansPage(facts.head, roster, ordered, versions, len(counted), is_cut, now)
 
 
 def _read_versions(connection: Connection) -> tuple[PublishedRoster, ...]:

@@ -11,7 +11,7 @@ from bounty_protocol.wire.accounts import AccountRecord
 from bounty_protocol.wire.deployment import TokenDescription
 from service_common.db import hub_index as t
 from service_common.db.hub_reads import Head, read_current_roster, read_fee_policy
-from sqlalchemy import ColumnElement, Connection, exists, or_, select
+from sqlalchemy import Connection, exists, or_, select
 
 from service_api.bounties.show_account import account_record
 from service_api.pages.rows import (
@@ -26,6 +26,7 @@ from service_api.pages.rows import (
     VerdictRow,
     read_bounties,
     read_bounties_by_id,
+    read_lost,
     read_rows,
 )
 from service_api.pages.sources import PageSources
@@ -35,7 +36,6 @@ from service_api.pages.titles import NO_TITLE, Title
 
 MOST_OF_PERSON: Final = 500
 """Rows of each kind of an account that are read, the newest."""
-MOST_LOST: Final = 100
 MOST_BEGUN: Final = 500
 MOST_COMING: Final = 100
 """Bounties that a Guardian can judge now, and soon, of which its page tells."""
@@ -85,6 +85,7 @@ class ToJudge:
 class PersonPage:
     """Everything on the page. ``total`` counts at most 500 of a kind."""
 
+    head: Head
     account: Address
     token: TokenDescription
     rows: PersonRows
@@ -120,6 +121,7 @@ def person_page(deps: PageSources, account: Address) -> PersonPage:
     waiting = (*_to_put_back(lost), *waiting_for(account, found, bounties, stages, judging))
     kinds = (found.posted, found.submitted, found.judged, found.claimed)
     return PersonPage(
+        head=head,
         account=account,
         token=deps.constants.token(),
         rows=PersonRows(found.posted[:SHOWN], found.submitted[:SHOWN], found.judged[:SHOWN], found.claimed[:SHOWN]),
@@ -142,11 +144,6 @@ def read_person(connection: Connection, account: Address) -> PersonRows:
         read_rows(connection, VerdictRow, VERDICT.guardian_address == account, most=most),
         read_rows(connection, ClaimRow, CLAIM.recipient == account, most=most),
     )
-
-
-def read_lost(connection: Connection, of: ColumnElement[bool]) -> tuple[SubmissionRow, ...]:
-    """Return the Submissions of a bounty or a Solver whose sealed bytes the storage has no longer."""
-    return read_rows(connection, SubmissionRow, of, SUBMISSION.lost_since.is_not(None), most=MOST_LOST)
 
 
 def _read_to_judge(connection: Connection, guardian: Address, now: UnixSeconds) -> ToJudge:
@@ -207,7 +204,7 @@ def waiting_for(
         what = (
             gettext("Judge the Submissions")
             if each in to_judge.begun
-            else gettext("Judging starts at the reveal point")
+            else gettext("Judge the Submissions once they can be opened")
         )
         waiting.append(WaitingAct(each, gettext("Guardian"), what, bounties[each].judging_deadline))
     for each, row in bounties.items():

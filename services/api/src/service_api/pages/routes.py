@@ -8,12 +8,12 @@ from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
-from bounty_protocol.wire.deployment import TokenDescription
+from bounty_protocol.wire.deployment import DeploymentTotals, TokenDescription
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
-from service_common.db.errors import DatabaseUnavailable
-from service_common.db.hub_reads import read_delivery_keys, read_fee_policy
+from service_common.db.hub_facts import unreadable
+from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, Version, text_version
@@ -23,7 +23,7 @@ from werkzeug.wrappers import Response as PlainResponse
 from service_api.bounties.rendering import fees_of
 from service_api.bounties.show_bounty import show_bounty
 from service_api.deployment.show_deployment import show_deployment
-from service_api.deployment.show_status import show_status
+from service_api.deployment.show_status import read_deployment_totals, show_status
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
@@ -35,6 +35,8 @@ from service_api.pages.titles import read_challenge
 routes = Blueprint("pages", __name__, template_folder="templates")
 
 SHOWN_WITHHELD: Final = 100
+Made = tuple[Head | None, dict[str, object]]
+"""How far the index was, and what a template shows."""
 
 
 @routes.get("/")
@@ -50,11 +52,12 @@ def get_list() -> PlainResponse:
     if not all(values.values()):
         return redirect(search.address(cursor=search.cursor), 303)
 
-    def make() -> dict[str, object]:
-        figures = status.figures_of(show_status(deps.facts))
+    def make() -> Made:
         found = listing.list_page(deps, search)
-        values = {"list": found, "search": search, "form": filters, "token": token, "figures": figures}
-        return values | tallies_of(figures)
+        with deps.facts.open() as facts:
+            totals = read_deployment_totals(facts.connection, facts.head.block_time)
+        values = {"list": found, "search": search, "form": filters, "token": token, "totals": totals}
+        return found.head, values | _figures(totals)
 
     return page("list.html", make)
 
@@ -98,9 +101,9 @@ def get_bounty(bounty_id: str) -> Response:
     read_query(allowed=frozenset())
     number, deps = parsed_bounty_id(bounty_id), provided(PageSources)
 
-    def make() -> dict[str, object]:
+    def make() -> Made:
         found = bounty.bounty_page(deps, number)
-        return {
+        return found.head, {
             "page": found,
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
@@ -137,7 +140,12 @@ def get_person(account: str) -> Response | PlainResponse:
     address = parsed_account(account)
     if account != address:
         return redirect(f"/people/{address}", 301)
-    return page("person.html", lambda: {"page": person.person_page(provided(PageSources), address)})
+
+    def make() -> Made:
+        found = person.person_page(provided(PageSources), address)
+        return found.head, {"page": found}
+
+    return page("person.html", make)
 
 
 @routes.get("/guardians")
@@ -146,9 +154,10 @@ def get_guardians() -> Response:
     """The roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
     read_query(allowed=frozenset())
 
-    def make() -> dict[str, object]:
+    def make() -> Made:
         deps = provided(PageSources)
-        return {"page": guardians.guardians_page(deps), "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
+        found = guardians.guardians_page(deps)
+        return found.head, {"page": found, "wallet": _wallet(deps, wallets.Actions.GUARDIANS)}
 
     return page("guardians.html", make, acting=True, has_amounts=False)
 
@@ -159,9 +168,10 @@ def get_publish() -> Response:
     """Where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
 
-    def make() -> dict[str, object]:
+    def make() -> Made:
         deps = provided(PageSources)
-        return {"wallet": _wallet(deps, wallets.Actions.PUBLISH, terms=_stated(deps))}
+        head, terms = _stated(deps)
+        return head, {"wallet": _wallet(deps, wallets.Actions.PUBLISH, terms=terms)}
 
     return page("publish.html", make, acting=True, has_amounts=False)
 
@@ -172,17 +182,17 @@ def get_deployment() -> Response:
     """State, totals, versions, Hub, token, fees, limits and keys."""
     read_query(allowed=frozenset())
 
-    def make() -> dict[str, object]:
+    def make() -> Made:
         deps = provided(PageSources)
         stated = show_status(deps.facts)
+        if stated.totals is None:
+            raise unreadable()
         with deps.constants.reading_once("hub", "beacon"):
             found = show_deployment(deps.facts, deps.constants, deps.config.web.public_host)
         with deps.facts.open() as facts:
             key = read_delivery_keys(facts.connection, facts.head.block_time).current
-        health, figures = status.health_of(stated), status.figures_of(stated)
-        return {
-            "key": key, "found": found, "now": deps.clock.now(), "status": stated, "health": health, "figures": figures,
-        }  # fmt: skip
+        values = {"key": key, "found": found, "now": deps.clock.now(), "status": stated, "totals": stated.totals}
+        return facts.head, values | {"health": status.health_of(stated)} | _figures(stated.totals)
 
     return page("deployment.html", make)
 
@@ -195,12 +205,12 @@ def get_withheld() -> Response:
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
 
-    def make() -> dict[str, object]:
+    def make() -> Made:
         deps, after = provided(PageSources), int(given)
         with deps.facts.open() as facts:
             query = WithheldQuery(after, SHOWN_WITHHELD)
             found = list_withheld(facts.connection, query, deps.config.report_address)
-        return {"found": found, "after": after}
+        return facts.head, {"found": found, "after": after}
 
     return page("withheld.html", make, has_amounts=False)
 
@@ -221,13 +231,8 @@ def get_glossary() -> Response:
     return static_page("glossary.html")
 
 
-def tallies_of(figures: status.Figures | None) -> dict[str, object]:
-    """Return how many bounties each filter of the list has; nothing where that is not known."""
-    if figures is None:
-        return {}
-    counts = (figures.open, figures.judging, figures.decided)
-    names = (filters.Filter.OPEN, filters.Filter.JUDGING, filters.Filter.DECIDED)
-    return {"tallies": dict(zip(names, counts, strict=True)) | {filters.Filter.ALL: sum(counts)}}
+def _figures(totals: DeploymentTotals) -> dict[str, object]:
+    return {"tallies": status.tallies_of(totals), "paid": status.paid_of(totals)}
 
 
 def _wallet(
@@ -241,15 +246,17 @@ def _wallet(
     return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail, token, terms)
 
 
-def _stated(deps: PageSources) -> wallets.StatedTerms | None:
-    """Return the terms for the form of a page; None while they cannot be read: a wallet reads them, too."""
+def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]:
+    """Return the terms for the form of a page, each None while it cannot be read: a wallet reads them, too."""
+    head = None
     try:
-        token = deps.constants.token()
         with deps.facts.open() as facts:
-            fees = read_fee_policy(facts.connection)
-    except (ServiceError, ChainUnavailable, RpcRefused, DatabaseUnavailable):
-        return None
-    return None if fees is None else wallets.StatedTerms(token, fees_of(fees), int(deps.constants.hub.reveal_delay))
+            head, fees = facts.head, read_fee_policy(facts.connection)
+        token = deps.constants.token()
+    except (ServiceError, ChainUnavailable, RpcRefused):
+        return head, None
+    delay = int(deps.constants.hub.reveal_delay)
+    return head, None if fees is None else wallets.StatedTerms(token, fees_of(fees), delay)
 
 
 def parsed_bounty_id(text: str) -> BountyId:

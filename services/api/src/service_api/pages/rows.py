@@ -30,6 +30,7 @@ from service_api.pages.titles import Title, stated_title
 from service_api.subgraph.entities import ENTITIES
 
 T = TypeVar("T")
+MOST_LOST: Final = 100
 MOST_ROWS: Final = 1_000
 """Rows of a list that a page counts or a feed reads."""
 Condition = ColumnElement[bool]
@@ -172,6 +173,11 @@ def read_rows(
     """Return the rows of a shape, the newest first or in another order, at most ``most``."""
     found = select(*(_ROWS[shape].c[name] for name in _readers(shape)))
     return tuple(_made(shape, row) for row in connection.execute(_ordered(shape, found, conditions, order, most)))
+
+
+def read_lost(connection: Connection, of: Condition) -> tuple[SubmissionRow, ...]:
+    """Return the Submissions of a bounty or a Solver whose sealed bytes the storage has no longer."""
+    return read_rows(connection, SubmissionRow, of, SUBMISSION.lost_since.is_not(None), most=MOST_LOST)
 
 
 def read_bounties(

@@ -5,11 +5,13 @@ The chain decides by the time of its blocks; a page may be some seconds ahead of
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, Protocol
+from typing import Final
 
 from bounty_protocol.domain.lifecycle import BountyStatus, Outcome, Schedule
 from bounty_protocol.types import UnixSeconds
+from bounty_protocol.wire.bounties import Facts
 
+from service_api.pages.rows import BountyRow
 from service_api.pages.texts import gettext, marked
 
 
@@ -42,21 +44,6 @@ MEANINGS: Final = {
 }
 
 
-class HasTerms(Protocol):
-    """A bounty's times and ending, as an answer or a row has them."""
-
-    @property
-    def status(self) -> BountyStatus: ...
-    @property
-    def submission_deadline(self) -> UnixSeconds: ...
-    @property
-    def reveal_at(self) -> UnixSeconds: ...
-    @property
-    def judging_deadline(self) -> UnixSeconds: ...
-    @property
-    def outcome(self) -> Outcome | None: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Deadline:
     """The next moment at which something changes."""
@@ -67,7 +54,7 @@ class Deadline:
     """The same before a time in a list: "closes"."""
 
 
-def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
+def stage_of(terms: Facts | BountyRow, now: int, *, has_submissions: bool) -> Stage:
     """The stage at a time."""
     if terms.status is BountyStatus.FINAL:
         return Stage.AWARDED if terms.outcome is Outcome.AWARDED else Stage.REJECTED
@@ -79,7 +66,7 @@ def stage_of(terms: HasTerms, now: int, *, has_submissions: bool) -> Stage:
     return Stage.JUDGING if schedule.judgeable(terms.status, now) else Stage.SEALED
 
 
-def next_deadline(terms: HasTerms, stage: Stage) -> Deadline | None:
+def next_deadline(terms: Facts | BountyRow, stage: Stage) -> Deadline | None:
     """The next event by the clock; none once time is up."""
     if stage is Stage.ACCEPTING:
         return Deadline(gettext("Submissions close"), terms.submission_deadline, gettext("closes"))

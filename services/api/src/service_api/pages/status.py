@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.types import TokenAmount
 from bounty_protocol.wire.deployment import DeploymentStatus, DeploymentTotals
 from bounty_protocol.wire.values import IndexState
 
+from service_api.pages.filters import Filter
 from service_api.pages.texts import marked
 
 
@@ -18,51 +18,27 @@ class Health:
     stage: str
 
 
+FOLLOWING: Final = Health(marked("Everything answers"), "accepting")
+BEHIND: Final = Health(marked("The index is behind"), "judging")
 STILL: Final = Health(marked("The chain makes no new block"), "judging")
-HEALTH: Final = {
-    IndexState.FOLLOWING: Health(marked("Everything answers"), "accepting"),
-    IndexState.BEHIND: Health(marked("The index is behind"), "judging"),
-    IndexState.HALTED: Health(marked("The index has stopped"), "due"),
-    IndexState.STARTING: Health(marked("The index is being made"), "judging"),
-    IndexState.UNAVAILABLE: Health(marked("The API cannot read its index"), "due"),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Totals of all bounties. The first counts are those of the list's filters."""
-
-    held: TokenAmount
-    paid: TokenAmount
-    open: int
-    judging: int
-    decided: int
-    awarded: int
-    unawarded: int
-    totals: DeploymentTotals
 
 
 def health_of(status: DeploymentStatus) -> Health:
-    """Return the state of the index, or of a chain that makes no new block."""
-    is_running = status.state in {IndexState.FOLLOWING, IndexState.BEHIND}
-    if is_running and status.chain_head is not None and status.chain_head.stands_still:
+    """Return the state of an index that can be read, or of a chain that makes no new block."""
+    if status.chain_head is not None and status.chain_head.stands_still:
         return STILL
-    return HEALTH[status.state]
+    return BEHIND if status.state is IndexState.BEHIND else FOLLOWING
 
 
-def figures_of(status: DeploymentStatus) -> Figures | None:
-    """Return the totals; None while there is no index."""
-    found = status.totals
-    if found is None:
-        return None
-    paid = found.awards_paid + found.refunds_paid + found.guardian_fees_paid + found.protocol_fees_paid
-    return Figures(
-        held=found.escrow_held,
-        paid=TokenAmount(paid),
-        open=found.accepting_count,
-        judging=found.open_count - found.accepting_count,
-        decided=found.awarded_count + found.unawarded_count,
-        awarded=found.awarded_count,
-        unawarded=found.unawarded_count,
-        totals=found,
-    )
+def paid_of(totals: DeploymentTotals) -> int:
+    """Return what was paid to all parties together."""
+    return totals.awards_paid + totals.refunds_paid + totals.guardian_fees_paid + totals.protocol_fees_paid
+
+
+def tallies_of(totals: DeploymentTotals) -> dict[Filter, int]:
+    """Return how many bounties each filter of the list has."""
+    decided = totals.awarded_count + totals.unawarded_count
+    judging = totals.open_count - totals.accepting_count
+    open_for_work = totals.accepting_count
+    everything = totals.bounty_count
+    return {Filter.OPEN: open_for_work, Filter.JUDGING: judging, Filter.DECIDED: decided, Filter.ALL: everything}

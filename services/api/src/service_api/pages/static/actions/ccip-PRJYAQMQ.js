@@ -1,1 +1,0 @@
-import{va as a,wa as b,xa as c,ya as d}from"./chunk-BR3MWHAH.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
