@@ -30,13 +30,14 @@ from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.domain.locator import parse_locator, storage_locator
 from bounty_protocol.domain.reveal import round_at
 from bounty_protocol.domain.roster import Roster
-from bounty_protocol.domain.terms import Terms
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32
+from bounty_protocol.wire.reading import read
 
 from tests.vectors import build_documents, build_sealing
 from tests.vectors.files import HERE
+from tests.vectors.samples import terms_of
 
 
 def _load(name: str) -> Any:
@@ -68,12 +69,12 @@ def test_commitments__each_text__its_value() -> None:
 
 def test_abi_hashes_are_the_vectors() -> None:
     value = _load("abi_hashes.json")
-    roster = Roster.from_json(value["guardian_roster"])
+    roster = read(Roster, value["guardian_roster"])
     roster.verify(value["chain_id"], value["hub_address"])
     assert roster.recipients_commitment == value["recipients_commitment"]
     authorization = value["authorization"]
     assert "0x" + keccak256(authorization["type"].encode()).hex() == authorization["type_hash"]
-    terms = Terms.from_args(authorization["terms"])
+    terms = terms_of(authorization["terms"])
     found = authorization_nonce(value["chain_id"], value["hub_address"], authorization["poster_address"], terms)
     assert found == authorization["nonce"]
     salts = value["funding_salt"]
