@@ -426,10 +426,12 @@ CREATE SCHEMA settler;
 
 CREATE TABLE settler.settlements (
     bounty_id bigint PRIMARY KEY,
+    account text NOT NULL,
     nonce bigint NOT NULL,
+    max_fee numeric(78, 0) NOT NULL,
+    tip numeric(78, 0) NOT NULL,
     raw_transaction text NOT NULL,
     tx_hash text NOT NULL,
-    max_fee_per_gas numeric(78, 0) NOT NULL,
     attempts integer NOT NULL,
     sent_at timestamptz NOT NULL DEFAULT now()
 );
