@@ -11,6 +11,7 @@ from bounty_protocol.wire.reading import read
 
 from tests.vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, word
 
+
 def test_roster_reads_back_with_its_liveness() -> None:
     first = replace(ROSTER.members[0], last_active_at=UnixSeconds(5))
     roster = replace(ROSTER, members=(first, *ROSTER.members[1:]))

@@ -93,14 +93,13 @@ class Reviews:
             refusal = "Too many publications are waiting for their review."
             with place_at(self._places, ServiceError("service_overloaded", refusal, retry_after=10)):
                 known = self._started_or_joined(identifier, asked)
-        result, issues = known
-        if result is not ReviewResult.READY:
+        if known:
             refusal = "The readiness review found what has to be clearer."
-            raise ServiceError("bounty_challenge_not_ready", refusal, issues=issues)
+            raise ServiceError("bounty_challenge_not_ready", refusal, issues=known)
         return ReviewReference(identifier, rubric.version, rubric.hash)
 
-    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> tuple[ReviewResult, list[Issue]]:
-        """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
+    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> list[Issue]:
+        """The issues of a review that is started or joined; an attempt that came to nothing is taken back."""
         charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
         try:
             self._enqueue(identifier, asked, charged.under_way)
@@ -120,13 +119,12 @@ class Reviews:
             confirm(self._engine, identifier, asked.poster)
         return known
 
-    def _result(self, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
-        c = reviews.c
+    def _result(self, identifier: str) -> list[Issue] | None:
+        """The issues that were found, none of a ready page; None while there is no judgement."""
+        found = select(reviews.c.issues).where(reviews.c.review_id == identifier)
         with reading(self._engine) as connection:
-            row = connection.execute(select(c.result, c.issues).where(c.review_id == identifier)).first()
-        if row is None:
-            return None
-        return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
+            issues = connection.execute(found).scalar()
+        return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
     def _enqueue(self, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
         """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
@@ -144,7 +142,7 @@ class Reviews:
         )
         enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
 
-    def _wait(self, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
+    def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
         """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
         meanwhile."""
         ends = time.monotonic() + self._config.review_wait_seconds
