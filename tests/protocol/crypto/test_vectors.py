@@ -55,6 +55,7 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+@pytest.mark.spec(35, 51, 66)
 def test_commitments__each_text__its_value() -> None:
     value = _load("commitments.json")
     for case in value["commitments"]:
@@ -117,11 +118,13 @@ def test_envelope__accepted__hashes_to_its_commitment(case: Any) -> None:
     assert parse_envelope(data).commitment() == case["submission_commitment"] == "0x" + keccak256(data).hex()
 
 
+@pytest.mark.spec(34, 35, 39, 54, 87, 90)
 @pytest.mark.parametrize("case", _cases("envelope.json", "rejected"))
 def test_envelope__rejected__for_the_paths_it_says(case: Any) -> None:
     assert build_documents.issue_paths(parse_envelope, case["envelope"].encode()) == case["paths"]
 
 
+@pytest.mark.spec(36, 37, 65, 71, 72, 88, 123, 167)
 @pytest.mark.parametrize(("kind", "parse"), [("challenge_pages", parse_challenge), ("written_verdicts", parse_verdict)])
 def test_document__accepted_and_rejected__as_said(kind: str, parse: Any) -> None:
     value = _load("documents.json")[kind]

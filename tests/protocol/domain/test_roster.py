@@ -9,7 +9,7 @@ from bounty_protocol.shapes import to_json
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.reading import read
 
-from tests.vectors.samples import CHAIN_ID, GUARDIANS, HUB, POSTER, ROSTER, word
+from tests.vectors.samples import CHAIN_ID, HUB, ROSTER, word
 
 
 def test_roster_reads_back_with_its_liveness() -> None:
@@ -40,8 +40,3 @@ def test_roster_that_is_not_pinned_is_refused() -> None:
     with pytest.raises(ServiceError) as refusal:
         ROSTER.verify(CHAIN_ID, HUB, word("pinned"))
     assert refusal.value.code == "guardian_roster_mismatch"
-
-
-def test_member__on_the_roster_or_not__found_or_none() -> None:
-    assert ROSTER.member(GUARDIANS[1]) is ROSTER.members[1]
-    assert ROSTER.member(POSTER) is None
