@@ -34,7 +34,7 @@ from tests.api.conftest import Service, answered, error_of, failed, used_by
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
 from tests.api.test_submissions import open_bounty
-from tests.clocks import HandClock, StandingClock
+from tests.clocks import StandingClock
 from tests.protocol.auth.signing import new_key
 
 ONE, TWO, THREE = (Address("0x" + digit * 40) for digit in "123")
@@ -191,17 +191,6 @@ def test_query_counts_by_its_processor_time(service: Service, busy: list[float])
         busy[0] = 0.1001
         answers = [client.post("/subgraph", json=query, headers=from_(HOME)) for _ in range(3)]
     assert [each.status_code for each in answers] == [200, 200, 429]
-
-
-def test_windows_that_meet_hold_twice_the_budget() -> None:
-    clock, budget = HandClock(), Budget("reads", 100, 60)
-    budgets = Budgets(clock)
-    budgets.take(budget, HOME)
-    clock.time = 59.9
-    late = sum(budgets.take(budget, HOME).granted for _ in range(200))
-    clock.time = 60.1
-    early = sum(budgets.take(budget, HOME).granted for _ in range(200))
-    assert (late, early) == (99, 100)
 
 
 @pytest.mark.usefixtures("redis")

@@ -296,6 +296,3 @@ def test_forged_rounds_are_named_and_not_kept() -> None:
             client.round(9)
         assert refusal.value.failure is Failure.BEACON_INVALID
     assert len(http.asked) == 2
-
-
-# --- the local beacon's chain
