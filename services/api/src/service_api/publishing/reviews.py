@@ -6,7 +6,6 @@ end in a judgement is not charged, whichever request was waiting for it. Losing 
 
 import time
 from dataclasses import dataclass
-from threading import BoundedSemaphore
 from typing import Final
 
 from bounty_protocol.errors import Issue, ServiceError
@@ -19,6 +18,7 @@ from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
 from service_common.log import get_logger
+from service_common.places import Places
 from service_common.reviews import (
     DONE,
     Circumstances,
@@ -33,7 +33,6 @@ from sqlalchemy import Engine, select
 
 from service_api.config import ApiConfig
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.places import place_at
 from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
 
 REVIEW: Final = JobKind(
@@ -71,7 +70,7 @@ class Reviews:
 
     def __init__(self, engine: Engine, redis: Redis, callers: Callers, config: ApiConfig) -> None:
         self._engine, self._redis, self._callers, self._config = engine, redis, callers, config
-        self._places = BoundedSemaphore(MAX_WAITING)
+        self._places = Places()
 
     def require_ready(self, asked: ReviewRequest) -> ReviewReference:
         """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and
@@ -90,8 +89,9 @@ class Reviews:
         identifier = review_id(asked.poster, asked.commitment, rubric.hash)
         known = self._result(identifier)
         if known is None:
-            refusal = "Too many publications are waiting for their review."
-            with place_at(self._places, ServiceError("service_overloaded", refusal, retry_after=10)):
+            words = "Too many publications are waiting for their review."
+            full = ServiceError("service_overloaded", words, retry_after=10)
+            with self._places.hold("waiting", MAX_WAITING, refusal=full):
                 known = self._started_or_joined(identifier, asked)
         if known:
             refusal = "The readiness review found what has to be clearer."
