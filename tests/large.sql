@@ -55,8 +55,8 @@ INSERT INTO hub_index.totals
     (bounties, awarded, unawarded, escrowed, awards_paid, refunds_paid, guardian_fees_paid, protocol_fees_paid,
      block_number, block_hash, log_index, tx_hash, time)
     SELECT n, n, 0, n, n, 0, 0, 0, block + 3, hash, 0, hash, time + 180 FROM many;
-INSERT INTO app.challenge_pages (spec_commitment, content)
-    SELECT pg_temp.hash(n), decode(repeat('61', 400), 'hex') FROM many;
+INSERT INTO app.challenge_pages (spec_commitment, content, submission_deadline)
+    SELECT pg_temp.hash(n), decode(repeat('61', 400), 'hex'), 1 FROM many;
 INSERT INTO app.challenge_summaries (spec_commitment, title, summary, folded, grams)
     SELECT pg_temp.hash(n), 'A bounty for number ' || n, 'What is asked of word' || lpad((n % 977)::text, 3, '0') || ' here', '', '{}' FROM many;
 INSERT INTO app.submission_envelopes (bounty_id, solver, submission_commitment, content, storage_locator)

@@ -12,13 +12,14 @@ from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import Bytes32, UnixSeconds
+from bounty_protocol.wire.reading import read
 
 
 def seal_for(
     binding: Binding, detail: Mapping[str, Any], directory: Path, file: Path, beacon: BeaconInfo
 ) -> tuple[SealedArtifact, Envelope]:
     """Seal a folder into ``file`` for the bounty of ``detail``, the answer of ``GET /api/bounties/{bounty_id}``."""
-    identity, facts, roster = Identity.generate(), detail["facts"], Roster.from_json(detail["guardian_roster"])
+    identity, facts, roster = Identity.generate(), detail["facts"], read(Roster, detail["guardian_roster"])
     sealed = seal_directory(directory, identity.public_key, binding, file)
     policy = beacon.reveal_policy(UnixSeconds(facts["reveal_at"]))
     envelope = build_envelope(

@@ -110,8 +110,10 @@ def equal_start(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(scope="session")
 def running_api(service: Service) -> RunningApi:
-    """The api as the images run it: its own process, the real WSGI server in front; it ends with the session."""
-    return start_api(service.runtime, service.variables)
+    """The api as the images run it, at every address of IPv4 and IPv6, behind one proxy: its own process, the real WSGI
+    server in front; it ends with the session."""
+    settings = {"SERVICE_HOST": "::", "SERVICE_INTERNAL_HOST": "::", "SERVICE_FORWARDED_HOPS": "1"}
+    return start_api(service.runtime, {**service.variables, **settings})
 
 
 @pytest.fixture(scope="session")
@@ -153,6 +155,26 @@ def running_service() -> Iterator[Service]:
             yield Service(world, checked_client(make_app(resources)), resources, storage, drand, runtime, variables)
             resources.close()
         database.close()
+
+
+@contextmanager
+def another_chain(service: Service) -> Iterator[Service]:
+    """The same servers with a chain and a database of their own, for what would disturb others or counts everything."""
+    database = DatabaseServer(service.world.database.server, service.world.database.passwords).new()
+    with anvil.start(mining="automine") as node, make_world(node, database) as world:
+        world.finalize_at(world.time() + AHEAD_SECONDS)
+        variables = {
+            **service.variables,
+            "SERVICE_CHAIN_ID": str(world.chain_id),
+            "SERVICE_HUB_ADDRESS": world.hub_address,
+            "SERVICE_RPC_URLS": node.url,
+            "SERVICE_DATABASE_URL": database.url("service_api"),
+        }
+        resources = replace(make_resources(read_config(variables)), clock=ChainClock(world.rpc))
+        client = checked_client(make_app(resources))
+        yield replace(service, world=world, client=client, resources=resources, variables=variables)
+        resources.close()
+    database.close()
 
 
 def api_variables(

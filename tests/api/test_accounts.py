@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Service, running_service
+from tests.api.conftest import Service, another_chain
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
+def service(service: Service) -> Iterator[Service]:
     """Of its own: every count is of this module's bounties."""
-    with running_service() as started:
+    with another_chain(service) as started:
         lived(started)
         yield started
 

@@ -11,14 +11,14 @@ from service_common.db import hub_index as t
 from service_common.db.engine import make_engine
 from sqlalchemy import Connection, delete, insert, select, update
 
-from tests.api.conftest import Service, running_service
+from tests.api.conftest import Service, another_chain
 from tests.api.contract import checked_client
 from tests.world import ESCROW
 
 
 @pytest.fixture(scope="module")
-def service() -> Iterator[Service]:
-    with running_service() as started:
+def service(service: Service) -> Iterator[Service]:
+    with another_chain(service) as started:
         yield started
 
 

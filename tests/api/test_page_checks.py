@@ -187,7 +187,7 @@ def redis(service: Service) -> Iterator[Redis]:
 
 
 @pytest.mark.usefixtures("redis")
-def test_thousand_checks_keep_to_the_budget(checking: Checking) -> None:
+def test_checks_of_a_network_keep_to_the_budget(checking: Checking) -> None:
     web = replace(checking.service.resources.config.web, forwarded_hops=1)
     with answering(200, b"{}") as url:
         client = checking.client(url, budgets=USUAL, web=web)
@@ -196,6 +196,6 @@ def test_thousand_checks_keep_to_the_budget(checking: Checking) -> None:
             headers = {"Content-Type": "text/markdown", "X-Forwarded-For": address}
             return client.post(PATH, data=b"no page", headers=headers).status_code
 
-        asked = [check("203.0.113.7") for _ in range(1_000)]
+        asked = [check("203.0.113.7") for _ in range(USUAL.page_checks.amount + 20)]
         assert check("198.51.100.1") == 200, "nobody else pays"
-    assert (asked.count(200), asked.count(429)) == (USUAL.page_checks.amount, 1_000 - USUAL.page_checks.amount)
+    assert (asked.count(200), asked.count(429)) == (USUAL.page_checks.amount, 20)

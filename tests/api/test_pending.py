@@ -11,6 +11,7 @@ from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.types import bytes32, parse_address
+from bounty_protocol.wire.reading import read
 from local_stack.contract import Wallet
 from service_api.app import make_app
 from service_api.deployment.constants import Constants
@@ -40,7 +41,7 @@ def another(sealed: Sealed) -> Envelope:
     binding = Binding(world.chain_id, world.hub_address, sealed.bounty_id, parse_address(sealed.solver.address))
     detail = service.get(f"/api/bounties/{sealed.bounty_id}").json
     assert detail is not None
-    keys = Roster.from_json(detail["guardian_roster"]).encryption_public_keys
+    keys = read(Roster, detail["guardian_roster"]).encryption_public_keys
     round_ = sealed.envelope.reveal_policy.round
     capsule = seal_capsule(Identity.generate(), binding, keys, round_, used_by(service.client, Constants).beacon)
     return replace(sealed.envelope, key_capsule=capsule, key_capsule_sha256=bytes32(hashlib.sha256(capsule).digest()))

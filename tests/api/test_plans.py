@@ -153,8 +153,8 @@ OPEN, FINAL = BountyId(BOUNTIES), BountyId(10)
 CROWDED = "word013"
 """In the texts of a few bounties, and of many pages that nobody funded."""
 UNFUNDED = f"""
-    INSERT INTO app.challenge_pages (spec_commitment, content)
-        SELECT '0xee' || lpad(n::text, 62, '0'), '' FROM generate_series(1, 1500) AS n;
+    INSERT INTO app.challenge_pages (spec_commitment, content, submission_deadline)
+        SELECT '0xee' || lpad(n::text, 62, '0'), '', 1 FROM generate_series(1, 1500) AS n;
     INSERT INTO app.challenge_summaries (spec_commitment, title, summary, folded, grams)
         SELECT spec_commitment, '{CROWDED}', '', '{CROWDED}', ARRAY{grams(CROWDED)}
         FROM app.challenge_pages WHERE content = '';

@@ -10,26 +10,19 @@ from local_stack.ports import HOST
 from local_stack.process import Child, minimal_environment
 
 from tests.api.conftest import Service
-from tests.api.running import RunningApi, start_api
+from tests.api.running import RunningApi
 
 REPOSITORY = Path(__file__).parents[2]
 JSON = ("Content-Type", "application/json")
 QUERY = b'{"query":"{ _meta { block { number } } }"}'
 SLOW = b"POST /subgraph HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\n{"
-HTTP2 = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00"
 
 
 @pytest.fixture(scope="module")
-def behind(service: Service) -> RunningApi:
-    """An api that counts on one proxy before its own."""
-    return start_api(service.runtime, {**service.variables, "SERVICE_FORWARDED_HOPS": "1"})
-
-
-@pytest.fixture(scope="module")
-def door(service: Service, behind: RunningApi) -> RunningApi:
+def door(service: Service, running_api: RunningApi) -> RunningApi:
     """The api behind the proxy of its pod, at a port of this machine, with a body's time cut to three seconds."""
     text = (REPOSITORY / "deploy/k8s/base/door/Caddyfile").read_text(encoding="utf-8")
-    for usual, here in (("127.0.0.1:8080", f"{HOST}:{behind.port}"), ("read_body 15s", "read_body 3s")):
+    for usual, here in (("127.0.0.1:8080", f"{HOST}:{running_api.port}"), ("read_body 15s", "read_body 3s")):
         assert text.count(usual) == 1
         text = text.replace(usual, here)
 
@@ -50,7 +43,7 @@ def door(service: Service, behind: RunningApi) -> RunningApi:
             return False
 
     child, port = service.runtime.start_listening(spawn, answers, 30.0)
-    return RunningApi(port, behind.internal_port, child)
+    return RunningApi(port, running_api.internal_port, child)
 
 
 def test_slow_connections_keep_nobody_out(door: RunningApi) -> None:
@@ -94,15 +87,9 @@ def test_proxy_adds_nothing_to_who_called(door: RunningApi, service: Service) ->
     assert b"203.0.113.99" in counted
 
 
-def test_answers_pass_as_they_are(door: RunningApi, behind: RunningApi) -> None:
+def test_answers_pass_as_they_are(door: RunningApi, running_api: RunningApi) -> None:
     for path in ("/api/readiness-rubric", "/api/deployment", "/api/bounties", "/api/nothing", "/api/bounties/0"):
-        direct, through = behind.request("GET", path), door.request("GET", path)
+        direct, through = running_api.request("GET", path), door.request("GET", path)
         stated = door.request("HEAD", path)
         assert (through.status, through.body) == (direct.status, direct.body), path
         assert (stated.status, stated.headers.get("content-length")) == (direct.status, str(len(direct.body))), path
-
-
-def test_http2_preface_is_refused(door: RunningApi) -> None:
-    with door.connect() as connection:
-        connection.sendall(HTTP2)
-        assert not connection.recv(64).startswith(b"HTTP/1.1 200")

@@ -7,7 +7,6 @@ import pytest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.domain.abi_hashes import authorization_nonce
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.domain.terms import Terms
 from bounty_protocol.types import parse_address
 from service_api.app import make_app
 from service_common.db import app as t
@@ -16,6 +15,7 @@ from sqlalchemy import func, select
 from tests.api.conftest import Service, error_of
 from tests.api.contract import checked_client
 from tests.api.pages import page_for
+from tests.vectors.samples import terms_of
 
 
 @pytest.mark.spec(1, 13, 50, 51, 122, 126, 127, 128)
@@ -25,7 +25,7 @@ def test_ready_page_has_terms_bound_to_its_bytes(service: Service) -> None:
     assert answer is not None
     assert answer["spec_commitment"] == spec_commitment(page)
     assert answer["byte_length"] == len(page)
-    terms = Terms.from_args(answer["create_bounty"]["args"][0])
+    terms = terms_of(answer["create_bounty"]["args"][0])
     assert terms.spec_commitment == spec_commitment(page)
     assert terms.escrow_amount == 25_000_000
     assert terms.max_protocol_fee == 250_000

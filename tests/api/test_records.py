@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import pytest
@@ -39,9 +40,23 @@ class Late:
         raise AssertionError("no test waits")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def world(service: Service) -> Iterator[World]:
-    """A chain of the test's own, which it may break."""
+    """A chain whose facts these tests change and put back."""
+    with chain_beside(service) as made:
+        yield made
+
+
+@pytest.fixture
+def doomed(service: Service) -> Iterator[World]:
+    """A chain that the test breaks."""
+    with chain_beside(service) as made:
+        yield made
+
+
+@contextmanager
+def chain_beside(service: Service) -> Iterator[World]:
+    """Another chain and its index, on the same database server."""
     database = DatabaseServer(service.world.database.server, service.world.database.passwords).new()
     with anvil.start(mining="automine") as node, make_world(node, database) as made:
         yield made
@@ -76,9 +91,10 @@ def awarded(world: World) -> BountyId:
     return bounty_id
 
 
-def kept(world: World) -> list[tuple[bytes, str]]:
+def kept(world: World, bounty_id: BountyId) -> list[tuple[bytes, str]]:
+    c = t.verification_records.c
     with world.engine("service_api").connect() as connection:
-        rows = connection.execute(select(t.verification_records.c.content, t.verification_records.c.block_hash)).all()
+        rows = connection.execute(select(c.content, c.block_hash).where(c.bounty_id == bounty_id)).all()
     return [(bytes(row.content), row.block_hash) for row in rows]
 
 
@@ -87,16 +103,16 @@ def test_record_is_the_same_bytes_once_final(world: World) -> None:
     bounty_id = awarded(world)
     assert error(detail(world, bounty_id)) == "not_finalized"
     assert error(detail(world, bounty_id, late=True)) == "index_behind"
-    assert kept(world) == []
+    assert kept(world, bounty_id) == []
     world.finalize()
     first = detail(world, bounty_id)["verification_record"]
-    ((content, _),) = kept(world)
+    ((content, _),) = kept(world, bounty_id)
     assert content == canonical_bytes(first)
     world.contract.transact(world.solver(1), "claim", bounty_id, b"", b"")
     world.contract.transact(world.guardian(1), "claimGuardianFee", bounty_id)
     world.finalize()
     assert detail(world, bounty_id)["verification_record"] == first
-    assert kept(world)[0][0] == content
+    assert kept(world, bounty_id)[0][0] == content
 
 
 def test_record_of_facts_that_do_not_agree(world: World) -> None:
@@ -116,7 +132,7 @@ def test_record_of_facts_that_do_not_agree(world: World) -> None:
             rows = [dict(row) for row in connection.execute(select(change.table)).mappings()]
             connection.execute(change)
         assert error(detail(world, bounty_id)) == "derivation_failed", str(change)
-        assert kept(world) == []
+        assert kept(world, bounty_id) == []
         with world.engine("service_indexer").begin() as connection:
             connection.execute(delete(change.table))
             connection.execute(insert(change.table), rows)
@@ -135,11 +151,11 @@ def test_record_kept_but_damaged(world: World) -> None:
 
 
 @pytest.mark.spec(22)
-def test_record_of_a_gone_block_is_derived_anew(world: World) -> None:
-    bounty_id = awarded(world)
+def test_record_of_a_gone_block_is_derived_anew(doomed: World) -> None:
+    world, bounty_id = doomed, awarded(doomed)
     world.finalize()
     detail(world, bounty_id)
-    before = kept(world)
+    before = kept(world, bounty_id)
     world.node.mine(2)
     world.index()
     world.rpc.call("anvil_reorg", 6, [])
@@ -149,7 +165,7 @@ def test_record_of_a_gone_block_is_derived_anew(world: World) -> None:
     with pytest.raises(ServiceError) as refused:  # nothing is said of any bounty until the copy is rebuilt
         detail(world, bounty_id)
     assert refused.value.code == "bounty_projection_unavailable"
-    assert kept(world) == before
+    assert kept(world, bounty_id) == before
     stale, other = b'{"version": 1}', "0x" + "11" * 32
     with world.engine("service_api").begin() as connection:
         connection.execute(update(t.verification_records).values(content=stale))
@@ -157,10 +173,10 @@ def test_record_of_a_gone_block_is_derived_anew(world: World) -> None:
         connection.execute(update(hub_index.head).values(halted=None))
         connection.execute(update(hub_index.finalizations).values(block_hash=other, reason=3))
     assert error(detail(world, bounty_id)) == "derivation_failed"  # it contradicts itself
-    assert kept(world) == [(stale, before[0][1])]
+    assert kept(world, bounty_id) == [(stale, before[0][1])]
     with world.engine("service_indexer").begin() as connection:
         connection.execute(update(hub_index.finalizations).values(reason=1))
     served = detail(world, bounty_id)["verification_record"]
-    assert kept(world) == [(canonical_bytes(served), other)]
+    assert kept(world, bounty_id) == [(canonical_bytes(served), other)]
     assert served != json.loads(stale)
     assert detail(world, bounty_id)["verification_record"] == served

@@ -14,7 +14,7 @@ from service_common.db.engine import reading
 from sqlalchemy import func, select
 
 from tests.api.conftest import Service
-from tests.api.running import Answer, RunningApi, start_api
+from tests.api.running import Answer, RunningApi
 from tests.scraping import rises_of
 from tests.waiting import wait_until
 
@@ -166,13 +166,9 @@ def test_stopped_worker_is_sent_no_requests(running_api: RunningApi) -> None:
     wait_until(lambda: serving() == 200)
 
 
-def test_service_listens_in_ipv6(service: Service) -> None:
-    api = start_api(service.runtime, {**service.variables, "SERVICE_HOST": "::", "SERVICE_INTERNAL_HOST": "::"})
-    try:
-        urls = [f"http://[::1]:{api.port}/api/bounties", f"http://[::1]:{api.internal_port}/serving"]
-        assert [urllib3.request("GET", url, timeout=10, retries=False).status for url in urls] == [200, 200]
-    finally:
-        service.runtime.family.end([api.child])
+def test_service_listens_in_ipv6(running_api: RunningApi) -> None:
+    urls = [f"http://[::1]:{running_api.port}/api/bounties", f"http://[::1]:{running_api.internal_port}/serving"]
+    assert [urllib3.request("GET", url, timeout=10, retries=False).status for url in urls] == [200, 200]
 
 
 HTTP2_WITHOUT_AN_END = (

@@ -114,8 +114,7 @@ FALSE: dict[str, Callable[[str, list[Any], Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize("place", [0, 1, 2])
-@pytest.mark.parametrize("says", FALSE)
+@pytest.mark.parametrize(("says", "place"), list(zip(FALSE, (0, 1, 2, 0), strict=True)))
 def test_one_of_three_is_outvoted(
     world: World, database_server: DatabaseServer, endpoints: list[Endpoint], says: str, place: int
 ) -> None:

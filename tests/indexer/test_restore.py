@@ -75,7 +75,7 @@ def test_backup_restored_onto_an_empty_database(world: World, database_server: D
     bounty_id = world.create(page, seconds=100_000)
     world.submit(bounty_id, world.solver(1))
     world.finalize()
-    statement = text("INSERT INTO app.challenge_pages (spec_commitment, content) VALUES (:commitment, :content)")
+    statement = text("INSERT INTO app.challenge_pages VALUES (:commitment, :content, 1)")
     with world.engine("service_api").begin() as connection:
         connection.execute(statement, {"commitment": spec_commitment(page), "content": page})
     before = contents(world.engine("service_indexer"))

@@ -1,6 +1,6 @@
 """A storm of reorgs: after each one, the copy is what a fresh replay of the chain would be.
 
-150 by default, 10,000 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
+60 by default, 10,000 in a campaign; SERVICE_CAMPAIGN_SEED repeats one.
 """
 
 import random
@@ -18,7 +18,7 @@ from tests.campaign import FULL, SEED
 from tests.fakes.chain import HUB, FakeChain, Storm
 from tests.servers import Database
 
-REORGS = 10_000 if FULL else 150
+REORGS = 10_000 if FULL else 60
 CHAIN_ID = ChainId(31337)
 ORIGIN = ("block_number", "block_hash", "log_index", "tx_hash", "time")
 

@@ -243,7 +243,8 @@ class Ledger:
             yield from _rows_of(bounty, places)
         yield h.totals, {**self._totals(), **origin(BLOCK, next(places), NOW)}
         for commitment, content in {each.commitment: each.kept or each.page for each in self._published()}.items():
-            yield a.challenge_pages, {"spec_commitment": commitment, "content": content}
+            kept_page = {"spec_commitment": commitment, "content": content, "submission_deadline": NOW}
+            yield a.challenge_pages, kept_page
         for commitment, page in {each.commitment: each.page for each in self._published()}.items():
             try:
                 shown = shown_of(parse_challenge(page))

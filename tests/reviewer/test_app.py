@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
+from bounty_protocol.errors import Issue
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
 from demo.examples import EXAMPLES
 from flask.testing import FlaskClient
 from service_reviewer import app as judging
 from service_reviewer.app import PageJudge, make_app
-from service_reviewer.judgement import Judgement
 from service_reviewer.rules import judge_by_rules
 from werkzeug.test import TestResponse
 
@@ -65,7 +65,7 @@ def test_too_many_pages_wait_and_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(judging, "PATIENCE_SECONDS", 0.01)
     started, released = threading.Semaphore(0), threading.Event()
 
-    def judge(material: Material, seconds: float) -> Judgement:
+    def judge(material: Material, seconds: float) -> list[Issue]:
         started.release()
         released.wait(30)
         return judge_by_rules(material, seconds)

@@ -46,6 +46,21 @@ def identity(label: str) -> Identity:
     return Identity(hashlib.sha256(f"identity {label}".encode()).digest())
 
 
+def terms_of(args: list[str]) -> Terms:
+    """The terms that ``to_args`` printed."""
+    escrow, deadline, window, protocol_fee, guardian_fee = map(int, args[2:7])
+    return Terms(
+        Bytes32(args[0]),
+        Bytes32(args[1]),
+        TokenAmount(escrow),
+        UnixSeconds(deadline),
+        window,
+        TokenAmount(protocol_fee),
+        TokenAmount(guardian_fee),
+        Bytes32(args[7]),
+    )
+
+
 CHAIN_ID: Final = ChainId(31337)
 HUB: Final = account("hub")
 POSTER: Final = account("poster")

@@ -20,9 +20,9 @@ from sqlalchemy.exc import InternalError
 from structlog.testing import capture_logs
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def server() -> Iterator[PostgresServer]:
-    """One of its own: a stopped server would hold up every other test."""
+    """One of these tests' own: a stopped server would hold up every other one."""
     with postgres.start() as server:
         yield server
 
@@ -75,16 +75,16 @@ def test_read_only_database_is_left_for_another(
 def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> None:
     """As a provider does it: the name leads to a standby for a while, then to the one that was promoted."""
     with psycopg.connect(server.url(), autocommit=True) as administrator:
-        administrator.execute("CREATE TABLE kept (number int)")
+        administrator.execute("CREATE TABLE copied (number int)")
     standby = server.standby()
     server.wait_for_standby(standby)
     engine = make_engine(standby.url(), application="test", pool_size=2)
     for begun in (writing, single, writing):
         with reading(engine) as connection:  # public reads go on
-            assert connection.execute(text("SELECT count(*) FROM kept")).scalar_one() == 0
+            assert connection.execute(text("SELECT count(*) FROM copied")).scalar_one() == 0
             reader = connection.execute(text("SELECT pg_backend_pid()")).scalar_one()
         with pytest.raises(DatabaseUnavailable), begun(engine) as connection:
-            connection.execute(text("INSERT INTO kept VALUES (1)"))
+            connection.execute(text("INSERT INTO copied VALUES (1)"))
         with reading(engine) as connection:
             assert connection.execute(text("SELECT pg_backend_pid()")).scalar_one() != reader  # the pool was emptied
     with pytest.raises(DatabaseUnavailable, match="standby"):
@@ -92,7 +92,7 @@ def test_failover__to_a_standby_behind_the_same_name(server: PostgresServer) -> 
     standby.promote()
     check_database(engine)
     with writing(engine) as connection:
-        connection.execute(text("INSERT INTO kept VALUES (2)"))
+        connection.execute(text("INSERT INTO copied VALUES (2)"))
     engine.dispose()
 
 

@@ -29,7 +29,7 @@ def test_tables_are_read_as_the_database_has_them(database: Database) -> None:
 
 def test_creation_again_changes_nothing(database: Database) -> None:
     with database.engine().begin() as connection:
-        connection.execute(text("INSERT INTO app.challenge_pages (spec_commitment, content) VALUES ('0x01', '')"))
+        connection.execute(text("INSERT INTO app.challenge_pages VALUES ('0x01', '', 1)"))
     create_schema(database.url())
     with database.engine().connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM app.challenge_pages")).scalar() == 1

@@ -7,8 +7,7 @@ import traceback
 import pytest
 from bounty_protocol.auth.secp256k1 import BINDING, CurveLibrary, installed
 from eth_keys.backends.native.main import NativeECCBackend
-from eth_keys.datatypes import PrivateKey, Signature
-from eth_keys.exceptions import BadSignature
+from eth_keys.datatypes import PrivateKey
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -103,23 +102,6 @@ def test_signing_with_no_key_shows_no_bytes(binding: CurveLibrary, key: bytes) -
     with pytest.raises(ValueError, match="a private key is 32 bytes") as refused:
         binding.sign(DIGEST, key)
     assert not key or key.hex() not in "".join(traceback.format_exception(refused.value))
-
-
-@bindings
-@settings(max_examples=50)
-@given(
-    digest=st.binary(min_size=32, max_size=32), r=st.integers(0, 2**256 - 1), s=st.integers(0, 2**256 - 1),
-    number=st.sampled_from([0, 1]),
-)  # fmt: skip
-def test_recover__of_any_numbers__is_as_in_pure_python(
-    binding: CurveLibrary, digest: bytes, r: int, s: int, number: int
-) -> None:
-    try:
-        expected = Signature(vrs=(number, r, s), backend=NativeECCBackend()).recover_public_key_from_msg_hash(digest)
-    except BadSignature:
-        assert binding.recover(digest, word(r) + word(s), number) is None
-    else:
-        assert binding.recover(digest, word(r) + word(s), number) == expected.to_bytes()
 
 
 REFUSED = {

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 
-import pytest
 from bounty_protocol.chain.endpoints import FIRST_REST_SECONDS, LONGEST_REST_SECONDS, Endpoints
 
 SECRET = "https://rpc.example/v3/secret-key"
@@ -24,27 +23,6 @@ def three(ticks: Ticks) -> Endpoints:
 
 def places(endpoints: Endpoints) -> list[int]:
     return [each.place for each in endpoints.in_order()]
-
-
-def test_first_order_is_the_configured_one() -> None:
-    assert places(three(Ticks())) == [1, 2, 3]
-
-
-def test_order_starts_with_who_answered() -> None:
-    endpoints = three(Ticks())
-    endpoints.succeeded(endpoints.all[2], prefer=True)
-    assert places(endpoints) == [3, 1, 2]
-    endpoints.succeeded(endpoints.all[1], prefer=False)
-    assert places(endpoints) == [3, 1, 2]
-
-
-def test_failed_endpoint_rests_and_is_asked_last() -> None:
-    ticks = Ticks()
-    endpoints = three(ticks)
-    endpoints.failed(endpoints.all[0])
-    assert places(endpoints) == [2, 3, 1]
-    ticks.now += FIRST_REST_SECONDS * 1.01
-    assert places(endpoints)[0] == 1, "nobody else was preferred meanwhile"
 
 
 def test_resting_endpoints_wake_if_others_are_few() -> None:
@@ -87,17 +65,5 @@ def test_rest_doubles_up_to_a_limit() -> None:
     assert endpoints.all[0].rests_until - ticks.now == FIRST_REST_SECONDS
 
 
-def test_endpoints_that_all_rest_are_asked() -> None:
-    endpoints = three(Ticks())
-    for each in endpoints.all:
-        endpoints.contradicted(each)
-    assert sorted(places(endpoints)) == [1, 2, 3]
-
-
 def test_endpoint__in_words__does_not_show_its_address() -> None:
     assert "secret-key" not in repr(three(Ticks()).all)
-
-
-def test_endpoints__none_given__are_refused() -> None:
-    with pytest.raises(ValueError, match="no RPC endpoint"):
-        Endpoints([])

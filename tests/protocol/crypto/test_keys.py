@@ -29,13 +29,6 @@ def test_identity_is_what_age_reads(secret: bytes) -> None:
     assert parse_recipient(str(theirs.to_public())) == ours.public_key
 
 
-def test_identity__made_by_age__read_the_same() -> None:
-    theirs = pyrage.x25519.Identity.generate()
-    ours = Identity.from_text(str(theirs))
-    assert ours.to_text() == str(theirs)
-    assert recipient_text(ours.public_key) == str(theirs.to_public())
-
-
 def test_identity__shown__never_its_secret() -> None:
     shown = repr(ONE) + str(ONE)
     assert ONE.public_key in shown
@@ -82,11 +75,6 @@ def test_bad_identity_text_is_not_repeated(text: str) -> None:
 def test_recipient__any_other_text__refused(text: str) -> None:
     with pytest.raises(SealedDataError):
         parse_recipient(text)
-
-
-def test_shared_secret__both_sides__equal() -> None:
-    two = identity("two")
-    assert ONE.shared_secret(two.public_key) == two.shared_secret(ONE.public_key)
 
 
 @pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x01" + "00" * 31, "0x" + "ff" * 32])

@@ -25,10 +25,6 @@ def test_wrap__is_a_plain_sealed_box_over_the_scalar() -> None:
     assert SealedBox(PrivateKey(DELIVERY.secret)).decrypt(sealed) == CONTENT.secret
 
 
-def test_wrap__made_twice__differs() -> None:
-    assert wrap(CONTENT, DELIVERY.public_key) != WRAPPED
-
-
 @pytest.mark.parametrize("key", ["0x" + "00" * 32, "0x01" + "00" * 31, "0x" + "ff" * 32])
 def test_wrap__to_a_key_everybody_knows__refused(key: str) -> None:
     with pytest.raises(SealedDataError):

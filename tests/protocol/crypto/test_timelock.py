@@ -6,7 +6,6 @@ import pytest
 from bounty_protocol.crypto import age, timelock
 from bounty_protocol.crypto.age_header import Stanza
 from bounty_protocol.crypto.beacon import Beacon
-from bounty_protocol.crypto.beacon_info import QUICKNET
 from bounty_protocol.crypto.failures import Failure, SealedDataError
 from bounty_protocol.crypto.timelock import read_timelock, timelock_decrypt, timelock_encrypt
 from hypothesis import given, settings
@@ -47,12 +46,6 @@ def test_file_opens_with_its_rounds_signature(data: bytes, number: int) -> None:
     assert (lock.round, lock.chain_hash) == (number, INFO.chain_hash)
 
 
-def test_file__for_quicknet__is_made_with_its_key() -> None:
-    lock = read_timelock(timelock_encrypt(b"data", 123, QUICKNET))
-    assert lock.chain_hash == QUICKNET.chain_hash
-    assert len(lock.body) == 128
-
-
 def test_signature_of_another_round_is_refused() -> None:
     assert _failure(SEALED, Beacon(8, BEACON.signature(8))) is Failure.TIMELOCK_WRONG_ROUND
     assert _failure(SEALED, Beacon(9, BEACON.signature(8))) is Failure.BEACON_INVALID
@@ -84,20 +77,6 @@ def test_file__of_another_chain__refused() -> None:
 def test_file__stanza_in_another_form__malformed(stanzas: list[Stanza]) -> None:
     assert timelock_decrypt(_file(Stanza("x-grease", (), b""), STANZA), NINE, INFO) == b"data"
     assert _failure(_file(*stanzas)) is Failure.TIMELOCK_MALFORMED
-
-
-@pytest.mark.parametrize(
-    "u",
-    [
-        b"\xc0" + bytes(95),
-        b"\xe0" + bytes(95),
-        bytes(96),
-        b"\xff" * 96,
-        b"\xc0" + bytes(94) + b"\x01",
-    ],
-)
-def test_u_in_another_encoding_is_malformed(u: bytes) -> None:
-    assert _failure(_file(Stanza("tlock", ("9", CHAIN), u + BODY[96:]))) is Failure.TIMELOCK_MALFORMED
 
 
 def test_file__another_point_as_u__tampered() -> None:

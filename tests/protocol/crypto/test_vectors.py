@@ -30,13 +30,14 @@ from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.domain.locator import parse_locator, storage_locator
 from bounty_protocol.domain.reveal import round_at
 from bounty_protocol.domain.roster import Roster
-from bounty_protocol.domain.terms import Terms
 from bounty_protocol.domain.verdict import parse_verdict
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32
+from bounty_protocol.wire.reading import read
 
 from tests.vectors import build_documents, build_sealing
 from tests.vectors.files import HERE
+from tests.vectors.samples import terms_of
 
 
 def _load(name: str) -> Any:
@@ -54,6 +55,7 @@ def _bytes(text: str) -> bytes:
     return base64.b64decode(text, validate=True)
 
 
+@pytest.mark.spec(35, 51, 66)
 def test_commitments__each_text__its_value() -> None:
     value = _load("commitments.json")
     for case in value["commitments"]:
@@ -68,12 +70,12 @@ def test_commitments__each_text__its_value() -> None:
 
 def test_abi_hashes_are_the_vectors() -> None:
     value = _load("abi_hashes.json")
-    roster = Roster.from_json(value["guardian_roster"])
+    roster = read(Roster, value["guardian_roster"])
     roster.verify(value["chain_id"], value["hub_address"])
     assert roster.recipients_commitment == value["recipients_commitment"]
     authorization = value["authorization"]
     assert "0x" + keccak256(authorization["type"].encode()).hex() == authorization["type_hash"]
-    terms = Terms.from_args(authorization["terms"])
+    terms = terms_of(authorization["terms"])
     found = authorization_nonce(value["chain_id"], value["hub_address"], authorization["poster_address"], terms)
     assert found == authorization["nonce"]
     salts = value["funding_salt"]
@@ -116,11 +118,13 @@ def test_envelope__accepted__hashes_to_its_commitment(case: Any) -> None:
     assert parse_envelope(data).commitment() == case["submission_commitment"] == "0x" + keccak256(data).hex()
 
 
+@pytest.mark.spec(34, 35, 39, 54, 87, 90)
 @pytest.mark.parametrize("case", _cases("envelope.json", "rejected"))
 def test_envelope__rejected__for_the_paths_it_says(case: Any) -> None:
     assert build_documents.issue_paths(parse_envelope, case["envelope"].encode()) == case["paths"]
 
 
+@pytest.mark.spec(36, 37, 65, 71, 72, 88, 123, 167)
 @pytest.mark.parametrize(("kind", "parse"), [("challenge_pages", parse_challenge), ("written_verdicts", parse_verdict)])
 def test_document__accepted_and_rejected__as_said(kind: str, parse: Any) -> None:
     value = _load("documents.json")[kind]

@@ -13,8 +13,6 @@ from bounty_protocol.types import ZERO_BYTES32, RosterVersion, TokenAmount, Unix
 
 from tests.vectors.samples import COMPLETE_PAGE, PAGE, POSTER
 
-DELIVERABLES = b"deliverables:\n  - The tool that writes the tiles, with its source.\n"
-
 
 def _issues(page: bytes) -> dict[str, str]:
     with pytest.raises(ServiceError) as refusal:
@@ -54,59 +52,6 @@ def test_page__complete__every_field_read() -> None:
 def test_page__without_the_optional_fields__accepted() -> None:
     page = parse_challenge(_with(b"language: en\ncontact: tiles@example.org\n", b""))
     assert (page.language, page.contact) == (None, None)
-
-
-@pytest.mark.spec(36, 37, 88, 123)
-@pytest.mark.parametrize(
-    ("old", "new", "path"),
-    [
-        (b"version: 1", b"version: 2", "version"),
-        (b"version: 1", b"version: 1.0", "version"),
-        (b"version: 1\n", b"", "version"),
-        (b"title: Halve", b"titel: Halve", "titel"),
-        (b"title: Halve the size of our tile set", b"title: ''", "title"),
-        (b"title: Halve", b"title: " + b"x" * 200, "title"),
-        (b"title: Halve the size of our tile set", b'title: "two\\nlines"', "title"),
-        (b"title: Halve the size of our tile set", b"title: [a]", "title"),
-        (b"summary: The", b"summary: " + b"y" * 2_000, "summary"),
-        (b'"250000000"', b"2.5e8", "escrow_amount"),
-        (b'"250000000"', b"250_000_000", "escrow_amount"),
-        (b'"250000000"', b"-1", "escrow_amount"),
-        (b'"250000000"', b"0", "escrow_amount"),
-        (b'"250000000"', b"0250", "escrow_amount"),
-        (b'"250000000"', b"1" + b"0" * 78, "escrow_amount"),
-        (b"1900000000", b"2030-03-17T17:46:40Z", "submission_deadline"),
-        (b"1900000000", str(2**63).encode(), "submission_deadline"),
-        (b"259200", b"3 days", "judging_window_seconds"),
-        (b"259200", b"0", "judging_window_seconds"),
-        (
-            DELIVERABLES,
-            b"deliverables: []\n",
-            "deliverables",
-        ),
-        (
-            DELIVERABLES,
-            b"deliverables: x\n",
-            "deliverables",
-        ),
-        (b"  - The set is at most half as large.", b"  - ''", "acceptance_criteria[1]"),
-        (b"  - The set is at most half as large.", b"  - {a: b}", "acceptance_criteria[1]"),
-        (b"language: en", b"language: English please", "language"),
-        (b"language: en", b"tags:\n  - Parser", "tags[0]"),
-        (b"language: en", b"tags:\n  - -csv", "tags[0]"),
-        (b"language: en", b"tags:\n  - a b", "tags[0]"),
-        (b"language: en", b"tags:\n  - " + b"a" * 31, "tags[0]"),
-        (b"language: en", b"tags:\n  - \xd0\xb0bc", "tags[0]"),
-        (b"language: en", b"tags:\n  - csv\n  - csv", "tags"),
-        (b"language: en", b"tags: []", "tags"),
-        (b"language: en", b"tags: csv", "tags"),
-        (b"language: en", b"tags:\n  - a\n  - b\n  - c\n  - d\n  - e\n  - f", "tags"),
-        (b"contact: tiles@example.org", b"contact: ''", "contact"),
-        (b"contact: tiles@example.org", b"extra: x", "extra"),
-    ],
-)
-def test_page__one_field_wrong__that_field_named(old: bytes, new: bytes, path: str) -> None:
-    assert path in _issues(_with(old, new))
 
 
 def test_faults_of_yaml_and_fields_come_together() -> None:

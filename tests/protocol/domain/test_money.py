@@ -57,11 +57,6 @@ def test_every_unit_is_owed_exactly_once(
     assert (figures.award > 0) is (outcome is AWARDED)
 
 
-@pytest.mark.parametrize(("bps", "fee"), [(0, 0), (1, 0), (100, 1), (199, 1), (200, 2), (1000, 10)])
-def test_fee__of_a_hundred_units__rounded_down(bps: int, fee: int) -> None:
-    assert fee_amount(100, bps) == fee
-
-
 @pytest.mark.parametrize(
     "changes",
     [{"verdict_count": 4}, {"verdict_count": -1}, {"roster_size": 0}, {"protocol_fee": 900}, {"guardian_fee": -1}],

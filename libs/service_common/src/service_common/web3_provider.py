@@ -16,23 +16,17 @@ _limit = sys.getrecursionlimit()
 
 from eth_account import Account  # noqa: E402  # the limit is read before and restored after these imports
 from eth_account.signers.local import LocalAccount  # noqa: E402
-from eth_account.typed_transactions.typed_transaction import TypedTransaction  # noqa: E402
-from hexbytes import HexBytes  # noqa: E402
 from web3 import Web3  # noqa: E402
-from web3.contract import Contract  # noqa: E402
 from web3.exceptions import Web3Exception  # noqa: E402
 from web3.providers.base import JSONBaseProvider  # noqa: E402
 from web3.types import RPCEndpoint, RPCResponse  # noqa: E402
 
 sys.setrecursionlimit(_limit)
 
-from bounty_protocol.chain.abi import hub_abi_text  # noqa: E402
 from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused  # noqa: E402
-from bounty_protocol.types import Address  # noqa: E402
 
 __all__ = [
-    "Account", "Contract", "LocalAccount", "Web3", "Web3Provider",
-    "hub_contract", "make_web3", "signed_fields", "usable_answers",
+    "Account", "LocalAccount", "Web3", "Web3Provider", "make_web3", "usable_answers",
 ]  # fmt: skip
 
 Ask = Callable[[Sequence[Call]], Sequence[object]]
@@ -60,17 +54,6 @@ class Web3Provider(JSONBaseProvider):
 def make_web3(ask: Ask) -> Web3:
     """web3 over the endpoints behind ``ask``, without its middleware, which resolves names and repeats checks."""
     return Web3(Web3Provider(ask), middleware=())
-
-
-def signed_fields(raw: str) -> dict[str, Any]:
-    """The fields of a signed transaction of EIP-1559, from its bytes in hexadecimal digits."""
-    fields: dict[str, Any] = TypedTransaction.from_bytes(HexBytes(raw)).as_dict()
-    return fields
-
-
-def hub_contract(w3: Web3, address: Address) -> Contract:
-    """The Hub."""
-    return w3.eth.contract(Web3.to_checksum_address(address), abi=hub_abi_text())
 
 
 @contextmanager

@@ -54,7 +54,7 @@ def sweep_orphans(_received: Message) -> int:
 def sweep_rows(_received: Message) -> int:
     """Delete rows that are no longer needed; how many."""
     with _resources() as resources:
-        return delete_expired(resources.facts, resources.constants().hub.max_submission_window)
+        return delete_expired(resources.facts)
 
 
 @left_to_the_next

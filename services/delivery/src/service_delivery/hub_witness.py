@@ -4,20 +4,14 @@ The index is a copy in a database, and anyone who can write there could put an a
 """
 
 from dataclasses import dataclass
-from typing import Final
 
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.rpc import OneEndpoint, Rpc, RpcRefused
 from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber
-from prometheus_client import Counter
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
 from service_common.log import get_logger
-
-CONTRADICTED: Final = Counter(
-    "service_index_contradicted_total", "Requests refused since the index has something else than the Hub"
-)
 
 log = get_logger(__name__)
 
@@ -49,6 +43,5 @@ class HubWitness:
             or (seen.outcome, seen.winner, seen.winning_submission) != ended
         ):
             log.error("the index contradicts the Hub", bounty_id=bounty.bounty_id)
-            CONTRADICTED.inc()
             text = "The indexed Hub state of this bounty is not what the Hub says; it is being looked into."
             raise ServiceError(INDEX_UNAVAILABLE, text)

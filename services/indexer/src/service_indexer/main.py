@@ -23,6 +23,8 @@ from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted
 from service_indexer.metrics import IndexCollector
 from service_indexer.rebuild import Behind, rebuild_copy
+from service_indexer.settler import SettlerCollector
+from service_indexer.settling import settle, settle_when_due
 from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
 from service_indexer.status import status_lines
 from service_indexer.writer import AnotherWriter, NoCopy
@@ -53,9 +55,6 @@ def _worker(environment: Environment) -> None:
 
 
 def _settler(environment: Environment) -> None:
-    from service_indexer.settler import SettlerCollector  # for the settler alone: it loads web3
-    from service_indexer.settling import settle, settle_when_due
-
     config = _configured(environment)
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)

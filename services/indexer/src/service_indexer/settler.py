@@ -16,12 +16,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import count
-from typing import Any, Final, cast
+from typing import Any, Final
 
+from bounty_protocol.auth.signature import account_of_key
+from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, MAX_FEE_WEI, MAX_TIP_WEI, reasonable_tip
 from bounty_protocol.chain.reverts import explain
-from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, quantity
-from bounty_protocol.types import Address, BountyId, ChainId
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, Rpc, RpcRefused, mapping, quantity
+from bounty_protocol.chain.transaction import UnsignedTransaction
+from bounty_protocol.keccak import keccak256
+from bounty_protocol.types import Address, BountyId, ChainId, Wei
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 from service_common.counters import counter_by
@@ -29,19 +33,7 @@ from service_common.db import hub_index
 from service_common.db.engine import reading, writing
 from service_common.db.hub_reads import Head, read_head
 from service_common.log import get_logger
-from service_common.web3_provider import (
-    Account,
-    Contract,
-    LocalAccount,
-    Web3,
-    hub_contract,
-    make_web3,
-    signed_fields,
-    usable_answers,
-)
 from sqlalchemy import Connection, Engine, Row, delete, exists, func, insert, or_, select, true, update
-from web3.contract.contract import ContractFunction
-from web3.types import Nonce, TxParams, Wei
 
 from service_indexer.due import read_due
 from service_indexer.settler_tables import settlements
@@ -111,12 +103,6 @@ class GasFees:
         """These, or as much of them as may be spent."""
         return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_TIP_WEI))
 
-    @classmethod
-    def of(cls, raw_transaction: str) -> "GasFees":
-        """Those of a signed transaction."""
-        fields = signed_fields(raw_transaction)
-        return cls(fields["maxFeePerGas"], fields["maxPriorityFeePerGas"])
-
     def raised(self) -> "GasFees":
         """High enough that nodes accept it as a replacement: an eighth more than before, rounded up."""
         return self.capped(self.max_fee + self.max_fee // 8 + 1, self.tip + self.tip // 8 + 1)
@@ -129,8 +115,9 @@ class Settler:
     engine: Engine
     rpc: Rpc
     chain_id: ChainId
-    hub: Contract
-    account: LocalAccount = field(repr=False)
+    hub: Address
+    account: Address
+    key: bytes = field(repr=False)
 
     def settle_due(self) -> int:
         """Send what is due and not sent yet, resend what is stuck; how many transactions were sent."""
@@ -138,7 +125,7 @@ class Settler:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
                 return 0
-            if head.hub_address != str(self.hub.address).lower():  # the same numbers are other bounties there
+            if head.hub_address != self.hub:  # the same numbers are other bounties there
                 log.warning("cannot settle", reason="the index in this database is of another Hub")
                 return 0
             due = read_due(connection, head)
@@ -195,11 +182,11 @@ class Settler:
         """
         fees = self._current_fees(head)
         if row.attempts:  # else no node has one that would have to be outbid
-            raised = GasFees.of(row.raw_transaction).raised()
+            raised = GasFees(int(row.max_fee), int(row.tip)).raised()
             fees = GasFees.capped(max(raised.max_fee, fees.max_fee), max(raised.tip, fees.tip))
-        return self._attempted(connection, row, min(Nonce(row.nonce), self._next_nonce(connection)), fees)
+        return self._attempted(connection, row, min(row.nonce, self._next_nonce(connection)), fees)
 
-    def _attempted(self, connection: Connection, row: Row[Any], nonce: Nonce, fees: GasFees) -> str:
+    def _attempted(self, connection: Connection, row: Row[Any], nonce: int, fees: GasFees) -> str:
         """A further attempt in the place of the row's; its bytes."""
         signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(
@@ -209,23 +196,20 @@ class Settler:
         )
         return str(signed["raw_transaction"])
 
-    def _signed(self, bounty_id: BountyId, nonce: Nonce, fees: GasFees) -> dict[str, object]:
+    def _signed(self, bounty_id: BountyId, nonce: int, fees: GasFees) -> dict[str, object]:
         """A signed call, as the columns that hold it."""
-        transaction: TxParams = {
-            "chainId": self.chain_id,
-            "nonce": nonce,
-            "value": Wei(0),
-            "gas": SETTLE_GAS,
-            "maxFeePerGas": Wei(fees.max_fee),
-            "maxPriorityFeePerGas": Wei(fees.tip),
-        }
-        whole = self._call(bounty_id).build_transaction(transaction)
-        signed = self.account.sign_transaction(cast("dict[str, Any]", whole))
+        call = hub_abi().functions["settle"].encode(bounty_id)
+        unsigned = UnsignedTransaction(
+            self.chain_id, nonce, Wei(fees.tip), Wei(fees.max_fee), SETTLE_GAS, self.hub, call
+        )
+        raw = unsigned.signed(self.key)
         return {
+            "account": self.account,
             "nonce": nonce,
-            "raw_transaction": signed.raw_transaction.to_0x_hex(),
-            "tx_hash": signed.hash.to_0x_hex(),
-            "max_fee_per_gas": fees.max_fee,
+            "max_fee": fees.max_fee,
+            "tip": fees.tip,
+            "raw_transaction": f"0x{raw.hex()}",
+            "tx_hash": f"0x{keccak256(raw).hex()}",
         }
 
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
@@ -236,13 +220,11 @@ class Settler:
         is_sent = len(refusals) < len(answers)
         reasons = [each.message[:200] for each in refusals if "already" not in each.message.lower()]
         if reasons:
-            account = self.account.address
-            log.warning(
-                "settlement not accepted", bounty_id=bounty_id, account=account, reason=reasons[0], by=len(reasons)
-            )
+            named = {"bounty_id": bounty_id, "account": self.account}
+            log.warning("settlement not accepted", **named, reason=reasons[0], by=len(reasons))
         if is_sent:
             SETTLEMENTS.labels(event).inc()
-            log.info("settlement sent", bounty_id=bounty_id, tx_hash=Web3.keccak(hexstr=raw).to_0x_hex())
+            log.info("settlement sent", bounty_id=bounty_id, tx_hash=f"0x{keccak256(bytes.fromhex(raw[2:])).hex()}")
         elif reasons:
             SETTLEMENTS.labels("not_accepted").inc()
             if all(any(words in each.message.lower() for words in _LACKS_ETHER) for each in refusals):
@@ -252,8 +234,8 @@ class Settler:
         return is_sent
 
     def _would_succeed(self, bounty_id: BountyId) -> bool:
-        data = self.hub.encode_abi("settle", [bounty_id])
-        call = {"from": self.account.address, "to": self.hub.address, "data": data, "gas": hex(SETTLE_GAS)}
+        data = "0x" + hub_abi().functions["settle"].encode(bounty_id).hex()
+        call = {"from": self.account, "to": self.hub, "data": data, "gas": hex(SETTLE_GAS)}
         try:
             self.rpc.call("eth_call", call, "latest")
         except RpcRefused as refusal:
@@ -262,35 +244,35 @@ class Settler:
             return False
         return True
 
-    def _next_nonce(self, connection: Connection) -> Nonce:
+    def _next_nonce(self, connection: Connection) -> int:
         """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
-        return next(Nonce(nonce) for nonce in count(self._used()) if nonce not in kept)
+        return next(nonce for nonce in count(self._used()) if nonce not in kept)
 
     def _used(self) -> int:
         """How many nonces of this account are used."""
-        return quantity(self.rpc.call("eth_getTransactionCount", self.account.address, "latest"))
+        return quantity(self.rpc.call("eth_getTransactionCount", self.account, "latest"))
 
     def _current_fees(self, head: Head) -> GasFees:
         """Fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
         blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
         calls: list[Call] = [("eth_maxPriorityFeePerGas", []), ("eth_feeHistory", [hex(blocks), "latest", [50]])]
-        with usable_answers():
-            suggested, history = cast("list[Any]", self.rpc.batch(calls))
-            recent = [quantity(row[0]) for row in history.get("reward") or () if row]
-            tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
-            return GasFees.capped(2 * quantity(history["baseFeePerGas"][-1]) + tip, tip)  # the next block's base fee
+        suggested, answer = self.rpc.batch(calls)
+        history = mapping(answer)
+        base, rewards = history.get("baseFeePerGas"), history.get("reward") or []
+        if not (isinstance(base, list) and base and isinstance(rewards, list)):
+            raise ChainUnavailable("an RPC endpoint answered no fees of recent blocks")
+        recent = [quantity(row[0]) for row in rewards if isinstance(row, list) and row]
+        tip = min(reasonable_tip(quantity(suggested), recent), _FIRST_TIP_WEI)
+        return GasFees.capped(2 * quantity(base[-1]) + tip, tip)  # the next block's base fee
 
     def _forget_other_keys(self) -> None:
         """Rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them may
         still be mined, which costs this one at most a transaction that fails."""
-        c, account = settlements.c, self.account.address
         with writing(self.engine) as connection:
-            rows = connection.execute(select(c.bounty_id, c.raw_transaction))
-            others = [row.bounty_id for row in rows if Account.recover_transaction(row.raw_transaction) != account]
-            if others:
-                connection.execute(delete(settlements).where(c.bounty_id.in_(others)))
-                log.info("settlements that another key signed are signed anew", account=account, bounties=len(others))
+            others = delete(settlements).where(settlements.c.account != self.account)
+            if count := connection.execute(others).rowcount:
+                log.info("settlements that another key signed are signed anew", account=self.account, bounties=count)
 
     def _forget_final(self, head: Head) -> None:
         """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
@@ -302,14 +284,10 @@ class Settler:
             confirmed = connection.execute(delete(settlements).where(final, needless)).rowcount
         SETTLEMENTS.labels("confirmed").inc(confirmed)
 
-    def _call(self, bounty_id: BountyId) -> ContractFunction:
-        function: ContractFunction = self.hub.functions.settle(bounty_id)
-        return function
-
 
 def make_settler(engine: Engine, rpc: Rpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
     """The settler of one Hub with a gas key."""
-    return Settler(engine, rpc, chain_id, hub_contract(make_web3(rpc.batch), hub), Account.from_key(key))
+    return Settler(engine, rpc, chain_id, hub, account_of_key(key), key)
 
 
 def _read_sent(connection: Connection) -> dict[BountyId, int]:

@@ -6,7 +6,7 @@ everyone, within its callers' budgets, and operators. A few pages are judged at 
 that ends; of more, each waits for a moment and is then refused. Nothing of a page is kept, logged or charged for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from threading import BoundedSemaphore
 from time import time
@@ -30,7 +30,6 @@ from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provide, provided
 
-from service_reviewer.judgement import Judgement
 from service_reviewer.rules import RulesFailed, judge_by_rules
 
 JUDGE_SECONDS: Final = 8.0
@@ -60,7 +59,7 @@ class FindingsQuery:
 class PageJudge:
     """Judges pages for those who ask now. Thread-safe."""
 
-    def __init__(self, judge: Callable[[Material, float], Judgement] = judge_by_rules) -> None:
+    def __init__(self, judge: Callable[[Material, float], Sequence[Issue]] = judge_by_rules) -> None:
         self._judge, self._places = judge, BoundedSemaphore(AT_ONCE)
 
     def issues(self, material: Material) -> list[Issue]:
@@ -68,7 +67,7 @@ class PageJudge:
         if not self._places.acquire(timeout=PATIENCE_SECONDS):
             raise ServiceError("service_overloaded", "Too many pages are being checked at the moment.")
         try:
-            return list(self._judge(material, JUDGE_SECONDS).issues)
+            return list(self._judge(material, JUDGE_SECONDS))
         except RulesFailed as failure:
             log.error("no findings", at=str(failure), byte_length=len(material.content))  # noqa: TRY400
             raise ServiceError("service_overloaded", "This page could not be checked in time.") from None

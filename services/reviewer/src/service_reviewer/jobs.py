@@ -7,29 +7,44 @@ its outcome is not billed.
 """
 
 import os
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 from bounty_protocol.clock import SystemClock
 from bounty_protocol.domain.challenge import parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
-from bounty_protocol.errors import ServiceError
+from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Bytes32, parse_address
 from service_common.counters import counter_by
-from service_common.db.engine import engine_of_job
+from service_common.db.engine import engine_of_job, reading, writing
+from service_common.db.expiry import delete_where
+from service_common.db.review import reviews
 from service_common.jobs import JobKind, Message, Periodic, QueueName, left_to_the_next
 from service_common.log import get_logger
-from service_common.reviews import DONE, OUTCOMES, Circumstances, ReviewEnding, outcome_of, review_id, unpack_page
-from sqlalchemy import Engine
+from service_common.reviews import (
+    DONE,
+    OUTCOMES,
+    Circumstances,
+    ReviewEnding,
+    ReviewResult,
+    outcome_of,
+    review_id,
+    unpack_page,
+)
+from sqlalchemy import Engine, exists, func, select
+from sqlalchemy.dialects.postgresql import insert
 
 from service_reviewer.config import ReviewerConfig, read_config
-from service_reviewer.judgement import Judgement, NoJudgement
+from service_reviewer.judgement import NoJudgement
 from service_reviewer.model import judge_by_model
 from service_reviewer.paid_calls import forget_old_calls, give_back_call, take_call
-from service_reviewer.records import RequestedReview, forget_old_records, has_record, keep_record, result_of
 from service_reviewer.rules import judge_by_rules
 
+RECORD_DAYS: Final = 30
+"""For how long a record is kept; nobody joins such a review any more."""
 PERIODIC: Final = (
     Periodic(JobKind(QueueName.REVIEWS, "service_reviewer.jobs.sweep", run_seconds=600), every_seconds=3_600),
 )
@@ -41,13 +56,14 @@ log = get_logger(__name__)
 @left_to_the_next
 def sweep(_received: Message) -> int:
     """Delete records and counted calls that have served their time; how many."""
+    old = reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS)
     with engine_of_job(read_config(os.environ).database_url, application="reviewer") as engine:
-        return forget_old_calls(engine) + forget_old_records(engine)
+        return forget_old_calls(engine) + delete_where(engine, reviews, old)
 
 
 def review(received: Message) -> dict[str, str | int | None]:
     """Judge one page; how that ended, as ``ReviewEnding``."""
-    ending = _review(read_config(os.environ), _request(received))
+    ending = _review(read_config(os.environ), received)
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()
     return ending.to_json()
@@ -56,49 +72,48 @@ def review(received: Message) -> dict[str, str | int | None]:
 JOBS: Final = (review, sweep)
 
 
-def _request(received: Message) -> RequestedReview:
-    circumstances = Circumstances.from_fields(received)
+def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
+    circumstances, page = Circumstances.from_fields(received), unpack_page(str(received["page"]))
     if circumstances is None:
         raise ValueError("a review without its circumstances")
-    return RequestedReview(
-        Bytes32(str(received["review_id"])),
-        parse_address(str(received["poster"])),
-        unpack_page(str(received["page"])),
-        circumstances,
-        has_bounty=received["has_bounty"] is True,
-    )
-
-
-def _review(config: ReviewerConfig, asked: RequestedReview) -> ReviewEnding:
-    if asked.review_id != review_id(asked.poster, spec_commitment(asked.page), current_rubric().hash):
-        log.error("a review of a rubric that this worker does not know", review_id=asked.review_id)
+    identifier, poster = Bytes32(str(received["review_id"])), parse_address(str(received["poster"]))
+    if identifier != review_id(poster, spec_commitment(page), current_rubric().hash):
+        log.error("a review of a rubric that this worker does not know", review_id=identifier)
         return ReviewEnding("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
-        if has_record(engine, asked.review_id):
-            return ReviewEnding()
+        with reading(engine) as connection:
+            if connection.execute(select(exists().where(reviews.c.review_id == identifier))).scalar_one():
+                return ReviewEnding()
         try:
-            judgement = _judge(config, engine, asked)
-            keep_record(engine, asked, judgement)
-            REVIEWS.labels(result_of(judgement)).inc()
+            has_bounty = received["has_bounty"] is True
+            issues = _judge(config, engine, page, circumstances, (identifier, has_bounty))
         except NoJudgement as reason:
-            log.warning("review without judgement", code=reason.ending.code, review_id=asked.review_id)
+            log.warning("review without judgement", code=reason.ending.code, review_id=identifier)
             return reason.ending
+        row = {"review_id": identifier, "issues": [{"path": each.path, "message": each.message} for each in issues]}
+        with writing(engine) as connection:  # unless another job did in the meantime
+            connection.execute(insert(reviews).values(row).on_conflict_do_nothing())
+    REVIEWS.labels(ReviewResult.NOT_READY if issues else ReviewResult.READY).inc()
     return ReviewEnding()
 
 
-def _judge(config: ReviewerConfig, engine: Engine, asked: RequestedReview) -> Judgement:
-    """The judgement of the rules, or of the configured model where these find nothing."""
+def _judge(
+    config: ReviewerConfig, engine: Engine, page: bytes, circumstances: Circumstances, paid_for: tuple[Bytes32, bool]
+) -> Sequence[Issue]:
+    """The judgement of the rules, or of the configured model where these find nothing; ``paid_for`` is the review, and
+    whether its Poster has a bounty on chain."""
     if config.provider is None:
         raise NoJudgement("orchestrator_unconfigured")
     try:
-        challenge = parse_challenge(asked.page)
+        challenge = parse_challenge(page)
     except ServiceError as error:
         raise NoJudgement("invalid_orchestrator_output") from error
-    material = Material(challenge, asked.page, **asked.circumstances.to_fields())  # type: ignore[arg-type]
-    judgement = judge_by_rules(material)
-    if judgement.issues or config.model is None:
-        return judgement
-    call = take_call(engine, config.daily_cap, asked.review_id, has_bounty=asked.has_bounty)
+    material = Material(challenge, page, **circumstances.to_fields())  # type: ignore[arg-type]
+    issues = judge_by_rules(material)
+    if issues or config.model is None:
+        return issues
+    identifier, has_bounty = paid_for
+    call = take_call(engine, config.daily_cap, identifier, has_bounty=has_bounty)
     try:
         return judge_by_model(config.model, material, SystemClock())
     except NoJudgement as reason:

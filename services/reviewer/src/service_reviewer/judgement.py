@@ -1,20 +1,7 @@
-"""What a review of a page comes to: a judgement, or the reason why there is none."""
+"""Why a review of a page comes to no judgement."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from bounty_protocol.errors import Issue
 from bounty_protocol.types import UnixSeconds
 from service_common.reviews import ReviewEnding
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What was found. No issue means ready."""
-
-    issues: Sequence[Issue]
-    provider: str
-    model: str
 
 
 class NoJudgement(Exception):

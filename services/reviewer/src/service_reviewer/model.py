@@ -30,7 +30,7 @@ from service_common.log import get_logger
 from service_common.web.parsing import load_json
 
 from service_reviewer.config import ModelSettings
-from service_reviewer.judgement import Judgement, NoJudgement
+from service_reviewer.judgement import NoJudgement
 
 MAX_ANSWER_BYTES: Final = 1024 * 1024
 MAX_ISSUES: Final = 20
@@ -115,7 +115,6 @@ class Completion:
     """The members of a chat completion that are looked at."""
 
     choices: tuple[Choice, ...]
-    model: str = ""
 
 
 class _Unusable(Exception):
@@ -126,8 +125,8 @@ class _Unusable(Exception):
         self.problem, self.answer = problem, answer
 
 
-def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) -> Judgement:
-    """One request, and one more where its answer cannot be used."""
+def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) -> list[Issue]:
+    """What the model finds: one request, and one more where its answer cannot be used."""
     first, ends = messages(material), clock.monotonic() + settings.timeout_seconds
     completion = _ask(settings, first, ends - clock.monotonic(), spent=False)
     try:
@@ -143,8 +142,7 @@ def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) ->
         except _Unusable as again:
             log.warning("the model's repaired answer cannot be used", problem=again.problem)
             raise NoJudgement("invalid_orchestrator_output", spent=True) from None
-    model = "".join(c for c in completion.model[:200] if c.isprintable()) or settings.model
-    return Judgement(issues, "openai", model)
+    return issues
 
 
 def messages(material: Material) -> Messages:

@@ -20,12 +20,9 @@ from threading import Lock
 from typing import Final, NoReturn
 
 from bounty_protocol.errors import Issue
-from bounty_protocol.readiness import VERSION
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.readiness.review import review
 from service_common.log import get_logger
-
-from service_reviewer.judgement import Judgement
 
 CPU_SECONDS: Final = 15
 """Several times what the worst page of the largest size takes."""
@@ -64,8 +61,8 @@ _FORKING: Final = _Forking()
 
 def judge_by_rules(
     material: Material, seconds: float | None = None, rules: Callable[[Material], Sequence[Issue]] = review
-) -> Judgement:
-    """The rules' judgement, or that of a parked page. Thread-safe."""
+) -> list[Issue]:
+    """What the rules find, or the issue of a parked page. Thread-safe."""
     seconds = SECONDS if seconds is None else seconds
     with _FORKING.lock, warnings.catch_warnings():
         # The child runs the rules and ends: it needs nothing that another thread might hold.
@@ -88,9 +85,9 @@ def judge_by_rules(
         raise RulesFailed(said[1:].decode())
     if said[:1] == _JUDGED:
         with suppress(ValueError):  # killed while it wrote
-            return Judgement([Issue(*each) for each in json.loads(said[1:])], "rules", VERSION)
+            return [Issue(*each) for each in json.loads(said[1:])]
     log.warning("a page was parked", status=status, byte_length=len(material.content))
-    return Judgement([_PARKED], "rules", VERSION)
+    return [_PARKED]
 
 
 def _judge_in_child(rules: Callable[[Material], Sequence[Issue]], material: Material, writing: int) -> NoReturn:

@@ -136,12 +136,7 @@ class Abi:
 @cache
 def hub_abi() -> Abi:
     """The Hub's ABI."""
-    return parse_abi(hub_abi_text())
-
-
-def hub_abi_text() -> str:
-    """The same as the contract build wrote it, for a library that reads it itself."""
-    return (files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8")
+    return parse_abi((files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8"))
 
 
 def parse_abi(text: str) -> Abi:

@@ -108,11 +108,6 @@ def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> 
     return bounded.agreed(lambda one: read_hub_constants(one, hub_address, chain_id), rpc.pair)
 
 
-def constant_calls(hub: Hub, token: Address) -> list[Call]:
-    """The calls of ``read_hub_constants``, for a request of several, where the Hub's token is this one."""
-    return [("eth_chainId", []), *map(hub.call, _CONSTANTS), *token_calls(token)]
-
-
 def read_publication_delay(hub: Hub) -> int:
     """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub that has none."""
     try:

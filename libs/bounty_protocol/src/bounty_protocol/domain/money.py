@@ -13,8 +13,6 @@ from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.types import Address, TokenAmount
 
 BASIS_POINTS: Final = 10_000
-MAX_PROTOCOL_FEE_BPS: Final = 1_000
-MAX_GUARDIAN_FEE_BPS: Final = 2_000
 
 
 class AmountKind(StrEnum):

@@ -52,21 +52,15 @@ class FieldReader:
         self._lacks(name, "a whole number")
         return minimum
 
-    def optional_integer(self, name: str, minimum: int, maximum: int) -> int | None:
-        """A whole number or null; the key itself is required."""
-        if name in self._source and self._source[name] is None:
-            self._seen.add(name)
-            return None
-        return self.integer(name, minimum, maximum)
-
     def texts(
         self, name: str, parse: Callable[[str], T], maximum: int, *, is_required: bool = True, is_set: bool = False
     ) -> tuple[T, ...]:
         """A list of strings that is not empty; one that need not be there is empty where it is not."""
         if not is_required and name not in self._source:
             return ()
-        items = self.items(name)
-        if items is None:
+        items = self._take(name)
+        if not isinstance(items, list):
+            self._lacks(name, "a list")
             return ()
         if not 1 <= len(items) <= maximum:
             self.problem(name, f"must have 1 to {maximum} entries")
@@ -76,14 +70,6 @@ class FieldReader:
             return ()
         entries = [self._entry(f"{name}[{index}]", parse, item) for index, item in enumerate(items)]
         return tuple(entry for entry in entries if entry is not None)
-
-    def items(self, name: str) -> list[object] | None:
-        """A required list, not looked into."""
-        value = self._take(name)
-        if isinstance(value, list):
-            return value
-        self._lacks(name, "a list")
-        return None
 
     def section(self, name: str) -> "FieldReader":
         """A required JSON object, read by a reader of its own that shares this one's issues."""

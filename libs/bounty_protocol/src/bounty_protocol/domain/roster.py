@@ -1,20 +1,16 @@
 """The Guardian roster pinned to a bounty (``guardian_roster`` of the API, rosters of the Hub).
 
-``verify`` recomputes the hash from the members, so an accepted roster is the one that the chain pinned. Rosters of
-wrong shape are ``guardian_roster_invalid``; rosters whose members do not hash to the value they carry, or to the pinned
-one, are ``guardian_roster_mismatch``.
+``verify`` recomputes the hash from the members, so an accepted roster is the one that the chain pinned. Rosters whose
+members do not hash to the value they carry, or to the pinned one, are ``guardian_roster_mismatch``.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
 from bounty_protocol.domain.abi_hashes import guardian_roster_hash, recipients_commitment
-from bounty_protocol.domain.public_keys import parse_public_key
-from bounty_protocol.domain.reading import FieldReader
-from bounty_protocol.errors import Issue, ServiceError
+from bounty_protocol.errors import ServiceError
 from bounty_protocol.shapes import Note
-from bounty_protocol.types import MAX_INT64, Address, Bytes32, UnixSeconds, parse_address, parse_bytes32
+from bounty_protocol.types import Address, Bytes32, UnixSeconds
 
 MAX_MEMBERS: Final = 15
 _LYING = "Do not use this roster: take the members from the Hub's getRoster and compare."
@@ -77,33 +73,3 @@ class Roster:
         if pinned is not None and computed != pinned:
             message = "the roster is not the one that the bounty pinned on chain"
             raise ServiceError("guardian_roster_mismatch", message, next_action=_LYING)
-
-    @staticmethod
-    def from_json(value: object) -> "Roster":
-        """Read the API's ``guardian_roster`` object; the hash is not checked before ``verify``."""
-        if not isinstance(value, Mapping):
-            raise ServiceError("guardian_roster_invalid", "a guardian roster is an object", next_action=_LYING)
-        reader = FieldReader(value)
-        version = reader.integer("version", 1, MAX_INT64)
-        roster_hash = reader.text("guardian_roster_hash", parse_bytes32)
-        quorum = reader.integer("quorum", 1, MAX_MEMBERS)
-        members = tuple(_member(item, index, reader.issues) for index, item in enumerate(reader.items("members") or ()))
-        issues = reader.finish()
-        if not issues and not 1 <= len(members) <= MAX_MEMBERS:
-            reader.problem("members", f"must have 1 to {MAX_MEMBERS} entries")
-        if issues:
-            message = "the guardian roster does not have the shape of one"
-            raise ServiceError("guardian_roster_invalid", message, issues=issues, next_action=_LYING)
-        return Roster(version, roster_hash, quorum, members)
-
-
-def _member(value: object, index: int, issues: list[Issue]) -> RosterMember:
-    reader = FieldReader(value if isinstance(value, Mapping) else {}, f"members[{index}].", issues)
-    last_active_at = reader.optional_integer("last_active_at", 0, MAX_INT64)
-    member = RosterMember(
-        reader.text("guardian_address", parse_address),
-        reader.text("encryption_public_key", parse_public_key),
-        None if last_active_at is None else UnixSeconds(last_active_at),
-    )
-    reader.finish()
-    return member

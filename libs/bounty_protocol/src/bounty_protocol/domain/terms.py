@@ -1,23 +1,12 @@
 """The terms a Poster funds, exactly as the Hub takes them (``struct Terms`` of the Hub's interface).
 
-Field order is ABI order, so ``as_tuple`` encodes and ``to_args`` prints without another mapping. Arguments that are not
-the eight canonical values raise ``ValueError``.
+Field order is ABI order, so ``as_tuple`` encodes and ``to_args`` prints without another mapping.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bounty_protocol.types import (
-    Bytes32,
-    TokenAmount,
-    UnixSeconds,
-    parse_amount,
-    parse_bytes32,
-    parse_decimal,
-    parse_unix_seconds,
-    to_bytes,
-)
+from bounty_protocol.types import Bytes32, TokenAmount, UnixSeconds, to_bytes
 
 TERMS_TYPES: Final = ("bytes32", "bytes32", "uint256", "uint256", "uint256", "uint256", "uint256", "bytes32")
 
@@ -60,20 +49,3 @@ class Terms:
             str(self.max_guardian_fee),
             self.salt,
         ]
-
-    @staticmethod
-    def from_args(args: Sequence[object]) -> "Terms":
-        """Read what ``to_args`` wrote; ``ValueError`` names what is wrong."""
-        texts = [text for text in args if isinstance(text, str)]
-        if len(texts) != len(args) or len(texts) != len(TERMS_TYPES):
-            raise ValueError("terms are eight strings in the order of the Hub's struct")
-        return Terms(
-            spec_commitment=parse_bytes32(texts[0]),
-            expected_roster_hash=parse_bytes32(texts[1]),
-            escrow_amount=parse_amount(texts[2]),
-            submission_deadline=parse_unix_seconds(texts[3]),
-            judging_window=parse_decimal(texts[4]),
-            max_protocol_fee=parse_amount(texts[5]),
-            max_guardian_fee=parse_amount(texts[6]),
-            salt=parse_bytes32(texts[7]),
-        )

@@ -17,7 +17,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from threading import Semaphore
 from typing import Final
 
 from bounty_protocol.auth.verify import WalletAnswer, WalletView
@@ -27,6 +26,7 @@ from bounty_protocol.types import Address, BlockNumber, to_bytes
 
 from service_common.budgets import Budget, Budgets, Network
 from service_common.log import get_logger
+from service_common.places import Places
 
 FACTORY_GAS: Final = 6_000_000
 ACCOUNT_GAS: Final = 3_000_000
@@ -59,7 +59,7 @@ class ContractWallets:
     def __init__(self, rpc: Rpc, head: Callable[[], BlockNumber], budgets: Budgets) -> None:
         self._rpc = rpc.bounded(seconds=CALL_SECONDS, max_answer_bytes=MAX_ANSWER_BYTES)
         self._head, self._budgets = head, budgets
-        self._places, self._of_strangers = Semaphore(MAX_AT_A_TIME), Semaphore(STRANGERS_AT_A_TIME)
+        self._places = Places()
 
     def of_network(self, network: Network | None) -> WalletView:
         """Return the view of one network's requests; None is for requests from inside the deployment, which nobody
@@ -100,10 +100,10 @@ class ContractWallets:
         """
         with ExitStack() as held:
             if is_stranger:
-                _hold(self._of_strangers, held, is_failure=False)
+                held.enter_context(self._places.hold("strangers", STRANGERS_AT_A_TIME))
                 if not self._budgets.take(OF_STRANGERS, "all").granted:
                     raise _overloaded(is_failure=False)
-            _hold(self._places, held, is_failure=True)
+            held.enter_context(self._places.hold("all", MAX_AT_A_TIME, refusal=_overloaded(is_failure=True)))
             yield
 
     def _first_answer(self, call: dict[str, str], head: BlockNumber) -> WalletAnswer:
@@ -158,12 +158,6 @@ class _OfNetwork:
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
         return self.wallets.ask(account, digest, signature, self.network)
-
-
-def _hold(places: Semaphore, held: ExitStack, *, is_failure: bool) -> None:
-    if not places.acquire(blocking=False):
-        raise _overloaded(is_failure=is_failure)
-    held.callback(places.release)
 
 
 def _accepted(account: Address, network: Network | None) -> str:

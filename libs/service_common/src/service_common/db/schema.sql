@@ -11,8 +11,7 @@ CREATE SCHEMA app;
 CREATE TABLE app.challenge_pages (
     spec_commitment text PRIMARY KEY,
     content bytea NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
-    submission_deadline bigint,
+    submission_deadline bigint NOT NULL,
     pending_bytes integer
 );
 CREATE INDEX challenge_pages_pending ON app.challenge_pages (pending_bytes) WHERE pending_bytes IS NOT NULL;
@@ -40,7 +39,6 @@ CREATE TABLE app.defects (
 
 CREATE TABLE app.processed_approvals (
     approval_digest text PRIMARY KEY,
-    poster text NOT NULL,
     created_at timestamptz NOT NULL DEFAULT now(),
     block_number bigint NOT NULL
 );
@@ -59,7 +57,6 @@ CREATE TABLE app.submission_envelopes (
     submission_commitment text NOT NULL,
     content bytea NOT NULL,
     storage_locator text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
     pending_bytes integer,
     PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
@@ -69,8 +66,7 @@ CREATE INDEX submission_envelopes_pending ON app.submission_envelopes (pending_b
 CREATE TABLE app.verification_records (
     bounty_id bigint PRIMARY KEY,
     content bytea NOT NULL,
-    block_hash text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
+    block_hash text NOT NULL
 );
 
 CREATE TABLE app.verified_objects (
@@ -99,8 +95,7 @@ CREATE TABLE app.written_verdicts (
     report_commitment text PRIMARY KEY,
     content bytea NOT NULL,
     bounty_id bigint NOT NULL,
-    guardian text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now()
+    guardian text NOT NULL
 );
 CREATE INDEX written_verdicts_guardian ON app.written_verdicts (bounty_id, guardian);
 
@@ -113,7 +108,6 @@ CREATE TABLE delivery.wraps (
     submission_commitment text NOT NULL,
     wrapped_key bytea NOT NULL,
     key_id text NOT NULL,
-    created_at timestamptz NOT NULL DEFAULT now(),
     PRIMARY KEY (bounty_id, solver, submission_commitment)
 );
 
@@ -411,12 +405,6 @@ CREATE INDEX paid_calls_called_at ON review.paid_calls (called_at);
 
 CREATE TABLE review.reviews (
     review_id text PRIMARY KEY,
-    poster text NOT NULL,
-    spec_commitment text NOT NULL,
-    rubric_version text NOT NULL,
-    provider text NOT NULL,
-    model text NOT NULL,
-    result text NOT NULL,
     issues jsonb NOT NULL,
     finished_at timestamptz NOT NULL DEFAULT now()
 );
@@ -426,10 +414,12 @@ CREATE SCHEMA settler;
 
 CREATE TABLE settler.settlements (
     bounty_id bigint PRIMARY KEY,
+    account text NOT NULL,
     nonce bigint NOT NULL,
+    max_fee numeric(78, 0) NOT NULL,
+    tip numeric(78, 0) NOT NULL,
     raw_transaction text NOT NULL,
     tx_hash text NOT NULL,
-    max_fee_per_gas numeric(78, 0) NOT NULL,
     attempts integer NOT NULL,
     sent_at timestamptz NOT NULL DEFAULT now()
 );

@@ -17,7 +17,7 @@ from bounty_protocol.types import Address
 from flask import request
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
-from service_common.web.in_flight import InFlight
+from service_common.places import Places
 from service_common.web.settings import client_address
 
 READ_SECONDS: Final = 0.005
@@ -50,7 +50,7 @@ class Callers:
     def __init__(self, budgets: Budgets, limits: CallerBudgets, hops: int, at_once: int = AT_ONCE) -> None:
         self.budgets = budgets
         self._limits, self._hops, self._at_once = limits, hops, at_once
-        self._in_flight = InFlight()
+        self._in_flight = Places()
 
     def network(self) -> Network | None:
         """Where this request comes from; None: from inside the deployment."""
@@ -67,7 +67,7 @@ class Callers:
     def enter(self, environ: WSGIEnvironment) -> AbstractContextManager[None]:
         """Have one of the places in flight of a request's network; 503 where it has too many."""
         network = self.network_of(environ)
-        return nullcontext() if network is None else self._in_flight.place(network.widest, self._at_once)
+        return nullcontext() if network is None else self._in_flight.hold(network.widest, self._at_once)
 
     def place(self, kind: str, most: int, patience: float = 0) -> AbstractContextManager[None]:
         """Be one of at most ``most`` requests of a kind that this request's network has answered at a time.
@@ -77,7 +77,7 @@ class Callers:
         network = self.network()
         if network is None:
             return nullcontext()
-        return self._in_flight.place((kind, network.widest), most, patience=patience)
+        return self._in_flight.hold((kind, network.widest), most, patience=patience)
 
     def read(self) -> AbstractContextManager[None]:
         """Charge for a public read by what it costs."""

@@ -26,8 +26,8 @@ from bounty_protocol.errors import DEFAULT_RETRY_AFTER_SECONDS, ServiceError
 from prometheus_client import Counter, Histogram
 
 from service_common.log import correlation_id, get_logger
+from service_common.places import MAX_IN_FLIGHT, Places
 from service_common.web.callers import Callers
-from service_common.web.in_flight import MAX_IN_FLIGHT, InFlight
 from service_common.web.outcomes import count_outcome, excuse
 from service_common.web.problems import envelope
 
@@ -69,7 +69,7 @@ class Edge:
 
     def __init__(self, inner: WSGIApplication, callers: Callers | None = None) -> None:
         self._inner, self._callers = inner, callers
-        self._in_flight = InFlight()
+        self._in_flight = Places()
         self.kept: Callable[[WSGIEnvironment], Answer | None] = lambda _: None
         self.always: tuple[tuple[str, str], ...] = ()
         """Headers of every answer of this app, refusals included."""
@@ -108,8 +108,9 @@ class Edge:
         environ[_HAS_NO_PLACE] = True
         if self._callers is not None:
             places.enter_context(self._callers.enter(environ))
+        refusal = ServiceError("service_overloaded", "Too many requests are being answered at the moment.")
         try:
-            places.enter_context(self._in_flight.place("all", MAX_IN_FLIGHT, is_failure=True))
+            places.enter_context(self._in_flight.hold("all", MAX_IN_FLIGHT, refusal=refusal))
         except ServiceError:
             SHED.inc()
             raise
@@ -155,7 +156,7 @@ def _method(environ: WSGIEnvironment) -> str:
 
 @cache
 def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
-    """The series of one kind of answer; routes, methods and statuses are few."""
+    """The series of one kind of answer, kept: to find it takes some 4 µs, a kept read 60 (``api.public_detail``)."""
     return REQUESTS.labels(route, method, status), SECONDS.labels(route, method)
 
 

@@ -5,11 +5,8 @@ the service, anybody could wake whoever is on call; were they successes, anybody
 count as neither, and so does an answer for which nothing was attempted: a kept read, or a refusal.
 """
 
-from functools import cache
 from typing import Final
 from wsgiref.types import WSGIEnvironment
-
-from prometheus_client import Counter
 
 from service_common.counters import counter_by
 
@@ -38,11 +35,6 @@ def count_outcome(environ: WSGIEnvironment, status: str, *, is_routed: bool) -> 
     if _IS_EXCUSED in environ:
         return
     if status >= "500":
-        _counter("failed").inc()
+        OUTCOMES.labels("failed").inc()
     elif is_routed and status not in REFUSED and environ["REQUEST_METHOD"] != "OPTIONS":
-        _counter("answered").inc()
-
-
-@cache
-def _counter(result: str) -> Counter:
-    return OUTCOMES.labels(result)
+        OUTCOMES.labels("answered").inc()

@@ -23,7 +23,7 @@ from granian.http import HTTP1Settings
 
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
-from service_common.web.in_flight import MAX_IN_FLIGHT
+from service_common.places import MAX_IN_FLIGHT
 
 BLOCKING_THREADS: Final = MAX_IN_FLIGHT + 80
 """Enough for all that the edge lets in, and for refusing what is too much. Each is made when it is needed, and takes

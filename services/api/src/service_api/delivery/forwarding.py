@@ -5,7 +5,6 @@ id. The inner service verifies the request itself and trusts nothing that the fo
 its status, and counts as an outcome there; no answer is 503 ``delivery_unavailable``.
 """
 
-from threading import BoundedSemaphore
 from typing import Final
 
 import urllib3
@@ -13,10 +12,9 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.timely import AnswerRefused, TimelyHttp
 from flask import Request, Response
 from service_common.log import correlation_id, get_logger
+from service_common.places import Places
 from service_common.web.callers import Callers
 from service_common.web.outcomes import excuse
-
-from service_api.places import place_at
 
 MAX_READS: Final = 8
 """Public reads that one process has answered at a time: a thread waits for each."""
@@ -33,13 +31,16 @@ class Forwarder:
 
     def __init__(self, http: TimelyHttp, origin: str, callers: Callers) -> None:
         self._http, self._origin, self._callers = http, origin, callers
-        self._places = BoundedSemaphore(MAX_READS)
+        self._places = Places()
 
     def read(self, request: Request) -> Response:
         """The answer to a public read: an inner service that is slow holds up so many of those who ask it, and nobody
         else."""
         refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
-        with self._callers.place("forwarded-reads", MAX_READS_OF_NETWORK, 1.0), place_at(self._places, refusal):
+        with (
+            self._callers.place("forwarded-reads", MAX_READS_OF_NETWORK, 1.0),
+            self._places.hold("reads", MAX_READS, refusal=refusal),
+        ):
             return self.forward(request, b"")
 
     def forward(self, request: Request, body: bytes) -> Response:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from threading import BoundedSemaphore
 
 from bounty_protocol.chain.beacons import beacon_info
 from bounty_protocol.chain.deployment import BeaconRecord
@@ -15,8 +14,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.wire.deployment import TokenDescription
 from service_common.chain.settings import ChainSettings
-
-from service_api.places import place_at
+from service_common.places import Places
 
 
 class Constants:
@@ -24,7 +22,7 @@ class Constants:
 
     def __init__(self, rpc: Rpc, chain: ChainSettings, beacon: BeaconRecord, relays: HttpGet) -> None:
         self._rpc, self._chain, self._record, self._relays = rpc, chain, beacon, relays
-        self._place = BoundedSemaphore(1)
+        self._places = Places()
 
     @cached_property
     def hub(self) -> HubConstants:
@@ -54,5 +52,6 @@ class Constants:
             yield
             return
         message = "The chain or the beacon has not described itself yet."
-        with place_at(self._place, ServiceError("bounty_chain_state_unavailable", message, retry_after=2), 1.0):
+        refusal = ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
+        with self._places.hold("reading", 1, patience=1.0, refusal=refusal):
             yield

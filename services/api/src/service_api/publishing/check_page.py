@@ -6,7 +6,6 @@ wrong goes no further than here. Nothing of a page reaches a log, a queue or a r
 
 import json
 from dataclasses import replace
-from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import urlencode
 
@@ -22,9 +21,9 @@ from bounty_protocol.wire.publication import PageFindings
 from bounty_protocol.wire.reading import read
 from service_common.db.hub_facts import FactSource
 from service_common.log import correlation_id, get_logger
+from service_common.places import Places
 
 from service_api.deployment.constants import Constants
-from service_api.places import place_at
 from service_api.publishing.publish_challenge import shown_time
 
 MAX_CHECKING: Final = 16
@@ -43,7 +42,7 @@ class PageChecks:
 
     def __init__(self, source: FactSource, constants: Constants, http: TimelyHttp, reviewer_url: str) -> None:
         self._source, self._constants, self._http, self._url = source, constants, http, reviewer_url
-        self._places = BoundedSemaphore(MAX_CHECKING)
+        self._places = Places()
 
     def check(self, page: bytes) -> PageFindings:
         """The answer of ``check``: all that is found, at most as many issues as any answer shows."""
@@ -55,7 +54,7 @@ class PageChecks:
         with self._source.open() as facts:
             now = facts.head.block_time  # as a publication has it: the chain decides about deadlines
         hub = self._constants.hub
-        with place_at(self._places, _busy()):
+        with self._places.hold("checks", MAX_CHECKING, refusal=_busy()):
             found = self._findings(page, hub, now)
         issues = dict.fromkeys((*term_issues(challenge, hub, now, shown_time), *found.issues))
         return replace(found, issues=tuple(shown_issues(list(issues))))

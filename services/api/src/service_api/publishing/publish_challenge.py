@@ -134,14 +134,10 @@ class Publishing:
 
 def _process_once(engine: Engine, request: VerifiedRequest) -> None:
     """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
-    values = {
-        "approval_digest": request.approval_digest,
-        "poster": request.signer,
-        "block_number": request.block_number,
-    }
+    values = {"approval_digest": request.approval_digest, "block_number": request.block_number}
+    row = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
     with writing(engine) as connection:
-        statement = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
-        first = connection.execute(statement.returning(t.processed_approvals.c.poster)).first()
+        first = connection.execute(row.returning(t.processed_approvals.c.block_number)).first()
     if first is None:
         raise ServiceError("publication_review_unavailable", "This exact signed request was already processed.")
 

@@ -6,7 +6,6 @@ end in a judgement is not charged, whichever request was waiting for it. Losing 
 
 import time
 from dataclasses import dataclass
-from threading import BoundedSemaphore
 from typing import Final
 
 from bounty_protocol.errors import Issue, ServiceError
@@ -19,6 +18,7 @@ from service_common.db.engine import reading
 from service_common.db.review import reviews
 from service_common.jobs import JobKind, QueueName, enqueue, is_pending, message, wait_for_result
 from service_common.log import get_logger
+from service_common.places import Places
 from service_common.reviews import (
     DONE,
     Circumstances,
@@ -33,7 +33,6 @@ from sqlalchemy import Engine, select
 
 from service_api.config import ApiConfig
 from service_api.metrics import PUBLICATION_SECONDS, PUBLICATIONS
-from service_api.places import place_at
 from service_api.publishing.review_charges import PENDING, charge, confirm, database_time, limit_reached, refund
 
 REVIEW: Final = JobKind(
@@ -71,7 +70,7 @@ class Reviews:
 
     def __init__(self, engine: Engine, redis: Redis, callers: Callers, config: ApiConfig) -> None:
         self._engine, self._redis, self._callers, self._config = engine, redis, callers, config
-        self._places = BoundedSemaphore(MAX_WAITING)
+        self._places = Places()
 
     def require_ready(self, asked: ReviewRequest) -> ReviewReference:
         """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and
@@ -90,17 +89,17 @@ class Reviews:
         identifier = review_id(asked.poster, asked.commitment, rubric.hash)
         known = self._result(identifier)
         if known is None:
-            refusal = "Too many publications are waiting for their review."
-            with place_at(self._places, ServiceError("service_overloaded", refusal, retry_after=10)):
+            words = "Too many publications are waiting for their review."
+            full = ServiceError("service_overloaded", words, retry_after=10)
+            with self._places.hold("waiting", MAX_WAITING, refusal=full):
                 known = self._started_or_joined(identifier, asked)
-        result, issues = known
-        if result is not ReviewResult.READY:
+        if known:
             refusal = "The readiness review found what has to be clearer."
-            raise ServiceError("bounty_challenge_not_ready", refusal, issues=issues)
+            raise ServiceError("bounty_challenge_not_ready", refusal, issues=known)
         return ReviewReference(identifier, rubric.version, rubric.hash)
 
-    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> tuple[ReviewResult, list[Issue]]:
-        """The result of a review that is started or joined; an attempt that came to nothing is taken back."""
+    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> list[Issue]:
+        """The issues of a review that is started or joined; an attempt that came to nothing is taken back."""
         charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
         try:
             self._enqueue(identifier, asked, charged.under_way)
@@ -120,13 +119,12 @@ class Reviews:
             confirm(self._engine, identifier, asked.poster)
         return known
 
-    def _result(self, identifier: str) -> tuple[ReviewResult, list[Issue]] | None:
-        c = reviews.c
+    def _result(self, identifier: str) -> list[Issue] | None:
+        """The issues that were found, none of a ready page; None while there is no judgement."""
+        found = select(reviews.c.issues).where(reviews.c.review_id == identifier)
         with reading(self._engine) as connection:
-            row = connection.execute(select(c.result, c.issues).where(c.review_id == identifier)).first()
-        if row is None:
-            return None
-        return ReviewResult(row.result), [Issue(issue["path"], issue["message"]) for issue in row.issues]
+            issues = connection.execute(found).scalar()
+        return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
     def _enqueue(self, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
         """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
@@ -144,7 +142,7 @@ class Reviews:
         )
         enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
 
-    def _wait(self, identifier: Bytes32) -> tuple[ReviewResult, list[Issue]] | ReviewEnding:
+    def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
         """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
         meanwhile."""
         ends = time.monotonic() + self._config.review_wait_seconds

@@ -6,7 +6,7 @@ from bounty_protocol.domain.challenge import ChallengePage
 from bounty_protocol.types import Bytes32
 from service_common.db import app as t
 from service_common.db.engine import reading, writing
-from sqlalchemy import Connection, Engine, exists, select
+from sqlalchemy import Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.searching import folded_page
@@ -22,25 +22,16 @@ def is_kept(engine: Engine, commitment: Bytes32) -> bool:
 
 
 def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: ChallengePage) -> None:
-    """Content-addressed: a repeat writes the same bytes, and heals bytes that were altered since."""
+    """Keep a page under its commitment, and what lists show of it."""
     stored = {"content": page, "submission_deadline": challenge.submission_deadline}
-    statement = insert(t.challenge_pages).values(
-        spec_commitment=commitment, pending_bytes=ROW_BYTES + len(page), **stored
-    )
-    healed = statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=stored)
+    row = insert(t.challenge_pages).values(spec_commitment=commitment, pending_bytes=ROW_BYTES + len(page), **stored)
+    summary = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown_of(challenge))
     with writing(engine) as connection:
-        connection.execute(healed)
-        summarize(connection, commitment, challenge)
+        for statement in (row, summary):
+            connection.execute(statement.on_conflict_do_nothing())
 
 
 def shown_of(challenge: ChallengePage) -> dict[str, Any]:
     """What lists show of a page, and find it by, by the name of its column."""
     found = folded_page(challenge.title, challenge.summary)._asdict()
     return {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}
-
-
-def summarize(connection: Connection, commitment: Bytes32, challenge: ChallengePage) -> None:
-    """Write what lists show of a page."""
-    shown = shown_of(challenge)
-    statement = insert(t.challenge_summaries).values(spec_commitment=commitment, **shown)
-    connection.execute(statement.on_conflict_do_update(index_elements=["spec_commitment"], set_=shown))

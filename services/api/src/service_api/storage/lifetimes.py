@@ -16,7 +16,7 @@ from service_common.db.expiry import delete_where
 from service_common.db.hub_facts import FactSource
 from service_common.db.hub_reads import Head
 from service_common.log import get_logger
-from sqlalchemy import ColumnElement, exists, func, or_
+from sqlalchemy import ColumnElement, exists, func
 
 from service_api.publishing.review_charges import QUOTA_WINDOW
 from service_api.storage.pending import is_recorded
@@ -37,14 +37,14 @@ index."""
 log = get_logger(__name__)
 
 
-def delete_expired(source: FactSource, longest_window: int) -> int:
-    """How many rows were deleted. ``longest_window`` is the Hub's longest submission window in seconds."""
+def delete_expired(source: FactSource) -> int:
+    """How many rows were deleted."""
     with source.open() as facts:
         head = facts.head
     ended = {
         t.processed_approvals: _approvals(head),
         t.review_charges: t.review_charges.c.charged_at < func.now() - 2 * QUOTA_WINDOW,
-        t.challenge_pages: _pages(head, longest_window),
+        t.challenge_pages: _pages(head),
         t.submission_envelopes: _envelopes(head),
         t.verified_objects: _verified(),
         t.written_verdicts: _verdicts(head),
@@ -61,15 +61,10 @@ def _approvals(head: Head) -> ColumnElement[bool]:
     return _older(c.created_at, APPROVAL_DAYS) & is_stale & (c.block_number < head.finalized_number)
 
 
-def _pages(head: Head, longest_window: int) -> ColumnElement[bool]:
+def _pages(head: Head) -> ColumnElement[bool]:
     c = t.challenge_pages.c
-    longest = longest_window + PAGE_GRACE_DAYS * DAY_SECONDS
-    over = or_(
-        c.submission_deadline < head.finalized_time - PAGE_GRACE_DAYS * DAY_SECONDS,
-        c.submission_deadline.is_(None) & (c.created_at < func.now() - timedelta(seconds=longest)),
-    )
     is_funded = exists().where(h.bounties.c.spec_commitment == c.spec_commitment)
-    return over & ~is_funded
+    return (c.submission_deadline < head.finalized_time - PAGE_GRACE_DAYS * DAY_SECONDS) & ~is_funded
 
 
 def _envelopes(head: Head) -> ColumnElement[bool]:

@@ -1,6 +1,5 @@
 """``POST /subgraph``: GraphQL over the indexed Hub log."""
 
-from threading import BoundedSemaphore
 from typing import Final
 
 import orjson
@@ -15,6 +14,7 @@ from bounty_protocol.wire.subgraph import (
 from flask import Response
 from graphql import GraphQLError, execute_sync, print_schema
 from service_common.db.hub_facts import FactSource
+from service_common.places import Places
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
 from service_common.web.operations import Routes, described
@@ -23,7 +23,6 @@ from service_common.web.provided import provided
 from service_common.web.versions import index_headers
 
 from service_api.config import ApiConfig
-from service_api.places import place_at
 from service_api.read_answer import ReadAnswer
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
 from service_api.subgraph.rows import Reads, overloaded, resolve
@@ -36,7 +35,7 @@ QUERY_SECONDS: Final = 0.02
 AT_A_TIME: Final = 4
 """Requests of one process, so that their rows fit its memory."""
 WAIT_SECONDS: Final = 2.0
-_places = BoundedSemaphore(AT_A_TIME)
+_places = Places()
 
 routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
 
@@ -78,7 +77,8 @@ def get_subgraph_schema() -> Response:
 
 def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer]:
     """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
-    with place_at(_places, overloaded("Too many GraphQL requests run at the moment."), WAIT_SECONDS):
+    refusal = overloaded("Too many GraphQL requests run at the moment.")
+    with _places.hold("queries", AT_A_TIME, patience=WAIT_SECONDS, refusal=refusal):
         document, request = read_request(body)
         with source.open() as facts:
             result = execute_sync(

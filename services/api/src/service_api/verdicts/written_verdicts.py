@@ -59,19 +59,17 @@ class Verdicts:
 
 
 def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> bool:
-    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
-    w, place = t.written_verdicts, f"{document.bounty_id}/{document.guardian_address}"
-    key = {"report_commitment": report_commitment(content)}
+    """Whether the row is new."""
+    place, commitment = f"{document.bounty_id}/{document.guardian_address}", report_commitment(content)
     of = {"bounty_id": document.bounty_id, "guardian": document.guardian_address}
-    statement = insert(w).values(key | of | {"content": content})
+    statement = insert(t.written_verdicts).values(of | {"report_commitment": commitment, "content": content})
     with writing(engine) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(hashtextextended(:place, 9))"), {"place": place})
-        kept = connection.execute(statement.on_conflict_do_nothing().returning(w.c.bounty_id)).first()
-        if kept is None:
-            connection.execute(statement.on_conflict_do_update(index_elements=[*key], set_=of | {"content": content}))
-        else:
-            _require_few(connection, document, key["report_commitment"])
-    return kept is not None
+        row = statement.on_conflict_do_nothing().returning(t.written_verdicts.c.bounty_id)
+        is_new = connection.execute(row).first() is not None
+        if is_new:
+            _require_few(connection, document, commitment)
+    return is_new
 
 
 def _require_few(connection: Connection, document: WrittenVerdict, commitment: Bytes32) -> None:

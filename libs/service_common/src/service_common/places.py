@@ -1,4 +1,4 @@
-"""Requests in flight, bounded for all and for each network; also those of one kind that take long. Thread-safe."""
+"""Places for what a process does at a time: what waits on another service holds a thread that others need."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterator
@@ -12,8 +12,8 @@ MAX_IN_FLIGHT: Final = 240
 """Of a process: well above the hundred publications that may wait for their review at a time."""
 
 
-class InFlight:
-    """What a process is doing, counted by key."""
+class Places:
+    """Those that are taken, counted by key. Thread-safe."""
 
     def __init__(self) -> None:
         self._freed = Condition()
@@ -21,15 +21,17 @@ class InFlight:
         self._waiting = 0
 
     @contextmanager
-    def place(self, key: Hashable, most: int, *, patience: float = 0, is_failure: bool = False) -> Iterator[None]:
-        """Be one of at most ``most`` of ``key``; where there is no place within ``patience`` seconds, raise 503.
+    def hold(
+        self, key: Hashable, most: int, *, patience: float = 0, refusal: ServiceError | None = None
+    ) -> Iterator[None]:
+        """Hold one of ``most`` places of ``key``; where none is free within ``patience`` seconds, raise ``refusal``.
 
-        ``is_failure`` is whether that is a failure of the service, not of a caller who sends too much.
+        Unless one is given that is 503 for a caller who sends too much, and no failure of the service.
         """
         with self._freed:
             if self._counts[key] >= most and not (patience and self._wait(key, most, patience)):
                 message = "Too many such requests, of your network or of all, are being answered at the moment."
-                raise ServiceError("service_overloaded", message, is_failure=is_failure)
+                raise refusal or ServiceError("service_overloaded", message, is_failure=False)
             self._counts[key] += 1
         try:
             yield
