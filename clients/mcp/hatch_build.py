@@ -45,6 +45,6 @@ class PrivateCopies(BuildHookInterface):
 
     @staticmethod
     def _source(root: Path, name: str, place: str) -> Path:
-        """Where an sdist holds it, else as it is in the repository."""
+        """Return where an sdist holds it, else if the repository does."""
         bundled = root / "bundled" / name
         return bundled if bundled.is_dir() else root.parents[1] / place

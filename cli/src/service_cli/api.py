@@ -44,7 +44,7 @@ _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 
 
 def audience_of(url: str) -> str:
-    """The URL's host, lowercased, with the port where it is not the scheme's default."""
+    """Return the URL's host, lowercased, with the port unless it is the scheme's default."""
     parts = urlsplit(url)
     host = (parts.hostname or "").lower()
     host = f"[{host}]" if ":" in host else host
@@ -55,7 +55,7 @@ MAX_ANSWER_BYTES: Final = 4 * 1024 * 1024
 PATIENCE_SECONDS: Final = 180.0
 MAX_UNAUTHORIZED: Final = 3
 MAX_WAIT_SECONDS: Final = 600
-"""Of what Retry-After may name."""
+"""Seconds that Retry-After may name."""
 ANSWER_SECONDS: Final = 90.0
 TIMEOUT: Final = urllib3.Timeout(connect=10.0, read=60.0)
 READ_SECONDS: Final = 15.0
@@ -84,11 +84,11 @@ class Peer:
         return f"{self.named[:1].lower()}{self.named[1:]}"
 
     def malformed(self, problem: str) -> CommandFailed:
-        """An answer of another shape than the route's; ``problem`` goes on after the name."""
+        """Return the failure for an answer of another shape than the route's; ``problem`` goes on after the name."""
         return CommandFailed(MALFORMED, f"{self.named}{problem}", next_action=f"Check {self.setting}.")
 
     def read(self, shape: type[T], value: object) -> T:
-        """A part of its answer as the interface defines it."""
+        """Read a part of its answer as the interface defines it."""
         try:
             return read(shape, value)
         except ValueError as error:
@@ -130,14 +130,14 @@ class Answer:
     peer: Peer = API
 
     def json(self) -> dict[str, object]:
-        """The body as a JSON object."""
+        """Parse the body as a JSON object."""
         try:
             return read_object(self.body)
         except ValueError as error:
             raise self.peer.malformed(f" answered {self.status} without a JSON object.") from error
 
     def read(self, shape: type[T]) -> T:
-        """The body as the interface defines it."""
+        """Parse the body as the interface defines it."""
         return self.peer.read(shape, self.json())
 
 
@@ -169,19 +169,19 @@ class ApiClient:
         return audience_of(self.base_url)
 
     def now(self) -> int:
-        """The time by the ``Date`` of the latest answer; this machine's before there is any."""
+        """Return the time by the ``Date`` of the latest answer; this machine's before there is any."""
         return int(time.time()) + self._ahead
 
     def get(self, path: str, query: Mapping[str, str] | None = None, *, patient: bool = True) -> Answer:
-        """A public read; unless ``patient``, an API that is not ready is not asked again."""
+        """Send a public read; unless ``patient``, do not retry an API that is not ready."""
         return self._read(lambda: self._request("GET", path, query or {}, b"", {}, reads=True), patient)
 
     def post_json(self, path: str, body: object, *, patient: bool = True) -> Answer:
-        """A public query with a JSON body; ``patient`` as in ``get``."""
+        """Send a public query with a JSON body; ``patient`` as in ``get``."""
         return self.post(path, json.dumps(body).encode(), "application/json", patient=patient)
 
     def post(self, path: str, body: bytes, media_type: str, *, patient: bool = True) -> Answer:
-        """A public query with another body; ``patient`` as in ``get``."""
+        """Send a public query with another body; ``patient`` as in ``get``."""
         headers = {"Content-Type": media_type}
         return self._read(lambda: self._request("POST", path, {}, body, headers, reads=True), patient)
 
@@ -200,7 +200,7 @@ class ApiClient:
         summary: str,
         retry: tuple[int, ...] = (503,),
     ) -> Answer:
-        """A protected request; signed again for every attempt, over another block each time."""
+        """Send a protected request; sign it again for every attempt, over another block each time."""
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
         used: set[BlockNumber] = set()
         patience = _Patience(PATIENCE_SECONDS)
@@ -237,7 +237,7 @@ class ApiClient:
         *,
         reads: bool = False,
     ) -> HttpAnswer:
-        """One exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
+        """Make one exchange; one that ``reads`` does not wait as long for the next bytes as one that has work done."""
         url = self.base_url + path + (f"?{urlencode(query)}" if query else "")
         timeout = urllib3.Timeout(connect=10.0, read=READ_SECONDS) if reads else None
         try:
@@ -278,13 +278,13 @@ class ApiClient:
 
 
 def api_of(settings: Settings, chain: ChainClient | None = None, *, is_needed: bool = True) -> ApiClient:
-    """The deployment's API; messages name the option where it was chosen by that."""
+    """Return the client of the deployment's API; messages name the option that chose it."""
     peer = API if settings.api_override is None else Peer(API.name, "--api-base-url")
     return ApiClient(settings.api_base_url(), chain, peer, is_needed=is_needed, hub=_hub_of(settings))
 
 
 def subgraph_of(settings: Settings) -> tuple[ApiClient, str]:
-    """The subgraph's endpoint as a client of its host, and the path to ask."""
+    """Return a client of the subgraph's host, and the path to ask."""
     parts = urlsplit(settings.subgraph_endpoint())
     peer = Peer("The subgraph", "SERVICE_SUBGRAPH_ENDPOINT", "subgraph")
     return ApiClient(f"{parts.scheme}://{parts.netloc}", None, peer, hub=_hub_of(settings)), parts.path
@@ -295,12 +295,12 @@ def _hub_of(settings: Settings) -> str | None:
 
 
 def bounty_detail(api: ApiClient, bounty_id: BountyId) -> Answer:
-    """The public read of one bounty, once."""
+    """Read one bounty from the API, once."""
     return api.get(f"/api/bounties/{bounty_id}")
 
 
 def is_delivered(api: ApiClient, bounty_id: str, commitment: str, *, patient: bool = True) -> bool:
-    """Whether the API says that a key of this Submission was delivered; nothing but the API knows."""
+    """Return whether the API says that a key of this Submission was delivered; nothing but the API knows."""
     path, query = f"/api/bounties/{bounty_id}/delivery/status", {"submission_commitment": commitment}
     answer = api.get(path, query, patient=patient)
     return answer.read(DeliveryStatus).exists
@@ -312,7 +312,7 @@ def pause(seconds: float) -> None:
 
 
 def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFailed:
-    """The API's own error envelope; anything else is an answer this client does not know."""
+    """Return the API's own error; anything else is an answer this client does not know."""
     try:
         answer = read_object(data)
         body = answer.get("error")

@@ -116,7 +116,7 @@ class Client:
     # --- what anybody can read
 
     def deployment(self) -> Deployment:
-        """The API's own description, refused where it is another deployment than this one."""
+        """Read the API's own description; refuse another deployment's."""
         with self._at_work(_API) as settings:
             return deployment(settings, self._api(settings))
 
@@ -138,7 +138,7 @@ class Client:
         sort: Sort = "newest",
         limit: int = 20,
     ) -> tuple[BountyItem, ...]:
-        """The first ``limit`` bounties of the API's list that match all of it.
+        """List the first ``limit`` bounties of the API's list that match every filter.
 
         ``accepting`` and ``judgeable`` are as of the newest block that is indexed; ``search`` looks in titles and
         summaries; an award is what a winner gets, after fees.
@@ -164,40 +164,41 @@ class Client:
             return tuple(api.peer.read(BountyItem, item) for item in listed(api, filters, limit))
 
     def bounty(self, bounty_id: BountyId) -> BountyDetail:
-        """One bounty by the API: its facts, roster, active Submissions, page and record."""
+        """Read one bounty from the API: its facts, roster, active Submissions, page and record."""
         with self._at_work(_HUB_AND_API) as settings:
             return read(BountyDetail, show_bounty(settings, bounty_id).more)
 
     def verdicts(self, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
-        """Each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
+        """Read each Guardian's last Verdict by the Hub's log, with the reasons that hash to it."""
         with self._at_work(CHAIN_AND_API) as settings:
             return show_verdicts(settings, bounty_id)
 
     def changes(self, after: int = 0, limit: int = 100) -> ChangeList:
-        """Every event of the Hub after change number ``after``, in order, and what a reorg took back; ask with
-        ``next_after`` for more. At most 500 at once."""
+        """List every event of the Hub after change number ``after``, in order, and what a reorg took back; ask with
+        ``next_after`` for more. At most 500 at once.
+        """
         with self._at_work(_API) as settings:
             query = {"after": str(after), "limit": str(limit)}
             return self._checked_api(settings).get("/api/changes", query).read(ChangeList)
 
     def taking_part_cost(self) -> Wei:
-        """The most that recording a Submission and claiming its award may cost for gas now, in wei."""
+        """Return the most that recording a Submission and claiming its award may cost for gas now, in wei."""
         with self._at_work(CHAIN) as settings:
             return most_cost(ChainClient.checked(settings), ("submit", "claim"))
 
     def rubric(self) -> str:
-        """What a readiness review of a page looks at, as Markdown."""
+        """Read what a readiness review of a page looks at, as Markdown."""
         with self._at_work(_API) as settings:
             return self._api(settings).get("/api/readiness-rubric").read(RubricDocument).text
 
     def account(self, role: Role) -> Address | None:
-        """The account of a role's key; None where the role has no key here."""
+        """Return the account of a role's key; None if the role has no key here."""
         with self._at_work(None) as settings:
             has_key = settings.environment.source(KEYS[role]) is not None
             return account_of(settings, KEYS[role]) if has_key else None
 
     def is_final(self, block_number: BlockNumber) -> bool:
-        """Whether the chain has finalized a block."""
+        """Return whether the chain has finalized a block."""
         with self._at_work(CHAIN) as settings:
             return ChainClient.checked(settings).finalized().number >= block_number
 
@@ -207,21 +208,26 @@ class Client:
             return watch_bounty(settings, bounty_id)
 
     def status(self, accounts: Sequence[Address] = (), *, most_bounties: int = 200) -> AccountsAtWork:
-        """Of each account whose key is here, and of ``accounts``: what it holds and what waits for it, of at most
-        ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked at."""
+        """Report, for each account whose key is here and for ``accounts``, what it holds and what waits for it, of at
+        most ``most_bounties`` in each role; ``cut`` names those that have more, ``unknown`` what could not be looked
+        at.
+        """
         with self._at_work(CHAIN_AND_API) as settings:
             return show_status(settings, tuple(accounts), most_bounties=most_bounties)
 
     # --- the Poster
 
     def check_page(self, page: bytes, *, offline: bool = False) -> tuple[PageIssue, ...]:
-        """What the rules have against a page, and unless ``offline`` the bounds of a Hub that is known; nothing is sent
-        to the API."""
+        """Check a page by the rules, and unless ``offline`` by the bounds of a Hub that is known; send nothing to the
+        API.
+        """
         with self._at_work(None) as settings:
             return review_page(settings, page, offline=offline).findings
 
     def preview_funding(self, page: bytes, poster: Address | None = None) -> FundingPreview:
-        """What funding this page would fix and cost; refused as ``fund`` would refuse what can be known before."""
+        """Preview what funding this page would fix and cost; refuse as ``fund`` would refuse what can be
+        known before.
+        """
         with self._at_work(CHAIN) as settings:
             return check_page(settings, page, poster)
 
@@ -236,7 +242,7 @@ class Client:
     def open_winning_work(
         self, bounty_id: BountyId, directory: Path | None = None, *, original_names: bool = False
     ) -> OpenedWinningWork:
-        """The winner's files, below a new or empty directory."""
+        """Open the winner's files, below a new or empty directory."""
         with self._at_work(CHAIN_AND_API) as settings:
             return open_winning_submission(settings, bounty_id, directory, original_names=original_names)
 
@@ -245,7 +251,7 @@ class Client:
     def preview_submission(
         self, bounty_id: BountyId, directory: Path, *, wallet: Address | None = None
     ) -> SubmissionPreview:
-        """The files that would be sealed, counted, and what recording them costs; nothing is sealed, signed or sent."""
+        """List the files that would be sealed, and what recording them costs; seal, sign and send nothing."""
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             signer = local_signer(settings, SOLVER_KEY) if wallet is None else ExternalSigner(wallet)
             return check_submission(settings, signer, bounty_id, directory, SubmitOptions())
@@ -275,19 +281,19 @@ class Client:
     # --- the Guardian
 
     def judgeable(self, guardian: Address | None = None) -> Judgeable:
-        """What waits for a Guardian; without ``guardian`` for the account of the key."""
+        """List what waits for a Guardian; without ``guardian`` for the account of the key."""
         with self._at_work((*_HUB_AND_API, "SERVICE_SUBGRAPH_ENDPOINT")) as settings:
             return list_judgeable(settings, account_of(settings, GUARDIAN_KEY) if guardian is None else guardian)
 
     def open_submissions(self, bounty_id: BountyId, directory: Path, *, original_names: bool = False) -> OpenedBounty:
-        """Every Submission of a bounty, each in a directory of its own below ``directory``."""
+        """Open every Submission of a bounty, each in a directory of its own below ``directory``."""
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_submissions(settings, bounty_id, directory, original_names=original_names)
 
     def open_submission(
         self, bounty_id: BountyId, submission: str, directory: Path, *, original_names: bool = False
     ) -> OpenedSubmission:
-        """The Submission whose commitment begins so, with 16 digits or more."""
+        """Open the Submission whose commitment begins so, with 16 digits or more."""
         choice = CommitmentBeginning.parse(submission)
         with self._at_work((*CHAIN_AND_API, *BEACON)) as settings:
             return open_one(settings, bounty_id, choice, directory, None, original_names=original_names)
@@ -301,8 +307,9 @@ class Client:
         replace: bool = False,
         unopened: bool = False,
     ) -> AnchoredVerdict:
-        """Publish the reasons and record an award to ``winner``, a Solver with a commitment, or how that of opened
-        work begins; with None, that no Submission is valid. The options are those of ``guardian:verdict``."""
+        """Publish the reasons and record an award to ``winner``, a Solver with a commitment, or the beginning of an
+        opened one; with None, that no Submission is valid. The options are those of ``guardian:verdict``.
+        """
         options = VerdictOptions(replace, unopened)
         with self._at_work(CHAIN_AND_API) as settings:
             return record_verdict(settings, bounty_id, _choice(winner), reasons.encode(), options)
@@ -310,8 +317,9 @@ class Client:
     def preview_verdict(
         self, bounty_id: BountyId, reasons: str, winner: Named, guardian: Address | None = None
     ) -> VerdictPreview:
-        """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what it
-        costs; refused as that would refuse it."""
+        """Preview the Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key, and what
+        it costs; refuse as that would refuse it.
+        """
         with self._at_work(CHAIN_AND_API) as settings:
             return preview_verdict(settings, bounty_id, _choice(winner), reasons.encode(), guardian)
 
@@ -321,7 +329,7 @@ class Client:
             return deliver_key(settings, bounty_id, None)
 
     def claim_fee(self, bounty_id: BountyId) -> ClaimedFee:
-        """The Guardian's share of a bounty that ended."""
+        """Claim the Guardian's share of a bounty that ended."""
         with self._at_work(CHAIN) as settings:
             return _done(claim_fee(settings, bounty_id), ClaimedFee)
 
@@ -333,28 +341,30 @@ class Client:
     # --- whoever is owed something
 
     def preview_claim(self, bounty_id: BountyId, account: Address | None = None) -> ClaimPreview:
-        """The award or refund that the Hub owes ``account``, without it the account of the key; nothing is signed."""
+        """Preview the award or refund that the Hub owes ``account``, without it the account of the key;
+        sign nothing.
+        """
         with self._at_work(CHAIN) as settings:
             return preview_claim(settings, bounty_id, account or claimant(settings).address)
 
     def claim(self, bounty_id: BountyId, *, account: Address | None = None) -> PaidClaim:
-        """The award or the refund of one bounty, with the key of ``account`` and no other."""
+        """Claim the award or the refund of one bounty, with the key of ``account`` and no other."""
         with self._at_work(CHAIN) as settings:
             return _done(claim(settings, bounty_id, claimant(settings, account)), PaidClaim)
 
     def claim_all(self) -> ClaimTotal:
-        """Every amount that the account can pull now."""
+        """Claim every amount that the account can pull now."""
         with self._at_work(CHAIN) as settings:
             return claim_all(settings, claimant(settings))
 
     def _api(self, settings: Settings) -> ApiClient:
-        """For public reads: its connections stay open between calls."""
+        """Return the API for public reads: its connections stay open between calls."""
         if self._reading is None:
             self._reading = api_of(settings)
         return self._reading
 
     def _checked_api(self, settings: Settings) -> ApiClient:
-        """The same, once it has been found to serve this deployment."""
+        """Return the API, once it has been found to serve this deployment."""
         api = self._api(settings)
         if not self._is_checked:
             require_deployment(settings, api)
@@ -363,7 +373,7 @@ class Client:
 
     @contextmanager
     def _at_work(self, needs: Sequence[str] | None) -> Iterator[Settings]:
-        """The settings of one call, in which nothing is printed, and whose refusals are all the client's."""
+        """Open the settings of one call, in which nothing is printed, and whose refusals are all the client's."""
         with ExitStack() as stack:
             stack.enter_context(redirected(self._sink))
             if self._state is not None:
@@ -373,12 +383,12 @@ class Client:
                 yield replace(found, before_signing=self._before_signing)
             except (Refused, Failed):
                 raise
-            except ServiceError as error:  # of a page, an envelope or sealed data: final for these bytes
+            except ServiceError as error:  # a page, an envelope or sealed data was refused: final for these bytes
                 raise Refused(error.code, error.message, issues=error.issues, next_action=error.next_action) from error
 
 
 def _done(found: object, kind: type[R]) -> R:
-    """What an act gives the kind of signer that it was given."""
+    """Return what an act gives the kind of signer that it was given."""
     if not isinstance(found, kind):
         raise TypeError("an act answered another signer")
     return found

@@ -36,23 +36,24 @@ def sync_folder(folder: Path) -> None:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file, to be read; ``OSError`` for anything else, at once: opening a pipe would wait for its writer."""
+    """Open a regular file to be read; ``OSError`` for anything else, at once: opening a pipe would wait for
+    its writer.
+    """
     return open(path, "rb", opener=_regular)
 
 
 def open_private(path: Path, mode: str) -> IO[str]:
-    """A regular file of mode 0600 of this client's own, to be written as text; ``OSError`` for anything else."""
+    """Open a regular file of mode 0600 of this client's own, to be written as text; ``OSError`` for anything else."""
     return open(path, mode, encoding="utf-8", opener=_regular)
 
 
 def open_private_data(path: Path) -> FileIO:
-    """The same for bytes, read from anywhere and written at the end, each as it is given."""
+    """Open the same for bytes, read from anywhere and written at the end, each as it is given."""
     return open(path, "a+b", buffering=0, opener=_regular)
 
 
 def replace_private(path: Path, text: str) -> None:
-    """Put a file of this client's own in the place of the one before, whole and on disk under its name, or not at all.
-    Its writers take turns."""
+    """Replace a file of this client's own, whole and on disk under its name, or not at all. Writers take turns."""
     draft = path.with_name(f"{path.name}.new")
     try:
         with open_private(draft, "w") as file:
@@ -80,7 +81,7 @@ _STATE: Final[ContextVar[Path | None]] = ContextVar("state", default=None)
 
 @contextmanager
 def state_below(directory: Path) -> Iterator[None]:
-    """Remember everything of what is called inside in this directory."""
+    """Remember in this directory everything that is called inside."""
     token = _STATE.set(directory.absolute())
     try:
         yield
@@ -89,7 +90,7 @@ def state_below(directory: Path) -> Iterator[None]:
 
 
 def state_directory() -> Path:
-    """``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
+    """Return ``$XDG_STATE_HOME/service-cli``, else ``~/.local/state/service-cli``.
 
     A relative one, or no home, is refused and not passed over: what was signed would be remembered in another place for
     each directory, and money could be sent twice. A program may name another one (``state_below``).
@@ -106,7 +107,9 @@ def state_directory() -> Path:
 
 
 def private_file(folder: Path, name: str) -> IO[str]:
-    """A file of mode 0600, to be appended to, in a folder that with everything made above it is the owner's alone."""
+    """Open a file of mode 0600, to be appended to, in a folder that with everything made above it is the
+    owner's alone.
+    """
     try:
         private_folder(folder)
         return open_private(folder / name, "a")

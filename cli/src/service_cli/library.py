@@ -34,7 +34,7 @@ def sign_request(
     private_key: bytes | str | None = None,
     wallet: tuple[str, SignTypedData] | None = None,
 ) -> dict[str, str]:
-    """The ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
+    """Return the ``Authorization`` header for exactly this request, signed by a key or by a wallet of your own.
 
     ``private_key``: 32 bytes, or their hexadecimal digits with 0x or without. ``wallet``: an address and a function
     that signs typed data (a hardware wallet, the owners of a contract wallet). Raises ``ValueError``, which never
@@ -66,7 +66,7 @@ def _web_address(url: str, what: str) -> SplitResult:
 
 
 def _recent_block(rpc: Rpc) -> tuple[ChainId, BlockNumber, Bytes32]:
-    """The chain, and a block a little behind its tip."""
+    """Read the chain, and a block a little behind its tip."""
     try:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))
         block = block_to_sign(rpc)

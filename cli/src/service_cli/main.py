@@ -99,7 +99,9 @@ class LazyGroup(Program, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if len(args) > 1 and (joined := f"{args[0]}:{args[1]}") in COMMANDS:  # as in other programs: bounty list
+        if (
+            len(args) > 1 and (joined := f"{args[0]}:{args[1]}") in COMMANDS
+        ):  # "bounty list" works, as in other programs
             args = [joined, *args[2:]]
         known = args and (args[0] in COMMANDS or args[0] == "help" or args[0].startswith("-"))
         if args and not known and not ctx.resilient_parsing:

@@ -45,7 +45,7 @@ class Due:
 
 
 def find_due(chain: ChainClient, account: Address) -> Due:
-    """The amounts that ``account`` can pull now, lowest bounty first."""
+    """List the amounts that ``account`` can pull now, lowest bounty first."""
     finalized, parts, not_final = chain.finalized().number, list[ClaimablePart](), list[BountyId]()
     for bounty_id, total in _claimable(chain, account, sorted(_candidates(chain, account))):
         bounty = chain.bounty(bounty_id)
@@ -65,7 +65,7 @@ def find_due(chain: ChainClient, account: Address) -> Due:
 
 
 def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Iterator[tuple[BountyId, int]]:
-    """Each bounty that owes the account something, and how much in all; ids that no bounty has are passed over."""
+    """Yield each bounty that owes the account something, and how much in all; pass over ids that no bounty has."""
     codec = hub_abi().functions["claimable"]
     for first in range(0, len(ids), _CALLS_AT_ONCE):
         some = ids[first : first + _CALLS_AT_ONCE]
@@ -85,7 +85,7 @@ def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Ite
 
 
 def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
-    """The bounties to look at: every one that ended, by the Hub's log; or where that is long, the API's list."""
+    """Return the bounties to look at: every one that ended, by the Hub's log; or if that is long, by the API's list."""
     start = first_block(chain)
     if start is not None and chain.latest().number - start <= LONG_LOG:
         return _of_log(chain, start)
@@ -117,7 +117,7 @@ def _of_log(chain: ChainClient, start: BlockNumber) -> set[BountyId]:
 
 
 def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
-    """The command ``claim --all``; for a wallet the total is what the calls would pay."""
+    """Run the command ``claim --all``; for a wallet the total is what the calls would pay."""
     session, done = Session.open(settings, signer), list[ClaimablePart]()
     chain, account = session.chain, session.account
 

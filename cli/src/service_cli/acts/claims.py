@@ -74,12 +74,12 @@ class ClaimablePart:
         return f"{FORMS[self.kind].named} of bounty {self.bounty_id}"
 
     def call(self) -> ContractCall:
-        """The call that claims it alone."""
+        """Return the call that claims it alone."""
         arguments = [self.bounty_id, b"", b""] if self.kind is AmountKind.WINNER_AWARD else [self.bounty_id]
         return ContractCall(FORMS[self.kind].function, arguments, f"claim the {self.named}")
 
     def paid_to(self, account: Address) -> ExpectedEvent[Payment]:
-        """The event that shows it paid to this account."""
+        """Return the event that shows it paid to this account."""
         return ExpectedEvent(FORMS[self.kind].event, [bounty_topic(self.bounty_id), account_topic(account)])
 
 
@@ -90,7 +90,7 @@ PARTS: Final = JournalEntry.of("parts", Parts)
 
 
 def call_of(parts: Parts) -> ContractCall:
-    """The call that claims several amounts at once."""
+    """Return the call that claims several amounts at once."""
     claims = [(FORMS[part.kind].number, part.bounty_id) for part in parts]
     ids = ", ".join(str(part.bounty_id) for part in parts)
     what = f"the {parts[0].named}" if len(parts) == 1 else f"{len(parts)} amounts at once, of bounties {ids}"
@@ -100,11 +100,11 @@ def call_of(parts: Parts) -> ContractCall:
 def pull(
     session: Session[Signer], call: ContractCall, parts: Parts, journal: Journal, report: Callable[[Receipt, Parts], R]
 ) -> R | None:
-    """Claim these amounts by one transaction, the same in each run, and ``report`` what it paid; None where a wallet
-    has still to send it.
+    """Claim these amounts by one transaction, the same in each run, and ``report`` what it paid; None if a wallet has
+    still to send it.
 
-    The event of the first part shows the whole transaction. Where another one paid that, ``claim_mismatch``: the rest
-    is to be claimed anew.
+    The event of the first part shows the whole transaction. If another transaction paid that part, ``claim_mismatch``:
+    the rest is to be claimed anew.
     """
     chain, account = session.chain, session.account
 
@@ -128,7 +128,9 @@ def pull(
 
 
 def begun(session: Session[Signer], journal: Journal) -> Parts | None:
-    """What an earlier run signed a claim of, or gave to a wallet that has sent it: it goes on whatever is due now."""
+    """Return what an earlier run signed a claim of, or gave to a wallet that has sent it: it goes on whatever is due
+    now.
+    """
     parts, given = journal.get(PARTS), journal.get(GIVEN)
     if parts is None:
         return None
@@ -140,7 +142,7 @@ def begun(session: Session[Signer], journal: Journal) -> Parts | None:
 
 
 def _payments_of(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, BountyId], TokenAmount]:
-    """The amounts that a transaction paid this account."""
+    """Return the amounts that a transaction paid this account."""
     kinds = {form.event: kind for kind, form in FORMS.items()}
     found: dict[tuple[AmountKind, BountyId], TokenAmount] = {}
     for event in receipt.events:
@@ -152,7 +154,7 @@ def _payments_of(receipt: Receipt, account: Address) -> dict[tuple[AmountKind, B
 
 
 def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim | None:
-    """The command ``claim``; None where a wallet has still to send the call."""
+    """Run the command ``claim``; None if a wallet has still to send the call."""
     session = Session.open(settings, signer)
     chain, account = session.chain, session.account
     with session.journal("claim", str(bounty_id), account) as journal:
@@ -182,7 +184,7 @@ class ClaimPreview:
 
 
 def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> ClaimPreview:
-    """The call that pays ``account``; refused where nothing is due. Signs nothing."""
+    """Return the call that pays ``account``; refuse if nothing is due. Signs nothing."""
     chain = ChainClient.checked(settings)
     due = _entitlement(bounty_id, account, chain.bounty(bounty_id))
     call = due.call()
@@ -191,7 +193,7 @@ def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> 
 
 
 def _entitlement(bounty_id: BountyId, claimant: Address, bounty: BountyView) -> ClaimablePart:
-    """The award or refund that the contract owes this account, or why nothing."""
+    """Return the award or refund that the contract owes this account; refuse with the reason if nothing is due."""
     _require_ended(bounty, bounty_id)
     if claimant == bounty.winner:
         if bounty.award_claimed:
@@ -220,7 +222,7 @@ def _claimed_before(kind: AmountKind) -> CommandRefused:
 
 
 def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
-    """The command ``guardian:claim-fee``; a key sends its own call, so there is something to return."""
+    """Return the command ``guardian:claim-fee``; a key sends its own call, so there is something to return."""
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     chain, guardian = session.chain, session.account
 
@@ -245,7 +247,9 @@ def claim_fee(settings: Settings, bounty_id: BountyId) -> ClaimedFee | None:
 
 
 def claimant(settings: Settings, account: Address | None = None) -> LocalSigner:
-    """The key that claims: of ``account`` and no other; without it the Claimant's, else the one that the roles have."""
+    """Return the key that claims: of ``account`` and no other; without it the Claimant's, else the one that the roles
+    have.
+    """
     keys = {name: account_of(settings, name) for name in _KEYS if settings.environment.source(name) is not None}
     if CLAIMANT_KEY in keys or not keys:
         return _of_account(local_signer(settings, CLAIMANT_KEY), account)

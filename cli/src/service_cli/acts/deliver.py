@@ -25,7 +25,9 @@ from service_cli.work.opening import SealedBounty, keyring_of
 
 
 def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> DeliveredKey:
-    """The command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the contract names."""
+    """Run the command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the
+    contract names.
+    """
     chain = ChainClient.checked(settings)
     state = read_state(chain, bounty_id)
     bounty = state.bounty
@@ -58,7 +60,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
 
 
 def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
-    """The key in effect on chain, by every endpoint, which the API must serve, too."""
+    """Return the key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
         published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
     if published == ZERO_BYTES32:

@@ -36,9 +36,9 @@ def note_text(session: Session[Signer], path: str | None, commitment: Bytes32) -
 
 
 def require_no_open_one(session: Session[Signer], page: ChallengePage, commitment: Bytes32, path: str | None) -> None:
-    """Go on only with consent while a bounty of this account from the same file, or with the same title, is open.
+    """Refuse without consent while a bounty of this account from the same file, or with the same title, is open.
 
-    So, too, while what was signed for another text of the file may still create one.
+    Refuse, too, while what was signed for another text of the file may still create one.
     """
     chain = session.chain
     noted = [] if path is None else journals_below(chain.chain_id, chain.hub.address, *_names(session, path))
@@ -97,7 +97,7 @@ def _of_title(session: Session[Signer], page: ChallengePage) -> Iterator[BountyI
 
 
 def _is_open(chain: ChainClient, bounty_id: BountyId, poster: Address) -> bool:
-    """By the contract as any endpoint has it: what the API invents or has from before is no reason to ask."""
+    """Return whether any endpoint's contract has it open: what the API invents, or remembers, is no reason to ask."""
     for each in chain.everywhere:
         with chain_errors():
             view = each.hub.bounty(bounty_id)

@@ -60,9 +60,9 @@ _Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
 
 
 def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> tuple[Escrow, ...]:
-    """Every bounty of this account on this page, oldest first; what is final by all of them is remembered.
+    """List every bounty of this account on this page, oldest first; remember those that are final by all of them.
 
-    ``sources_disagree`` where the API shows one that an endpoint's log does not have, or endpoints differ: one of them
+    ``sources_disagree`` if the API shows one that an endpoint's log does not have, or endpoints differ: one of them
     hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
     """
     listed = _listed(api, poster, page)
@@ -90,19 +90,19 @@ def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> Com
 
 
 def hidden_escrows(chain: ChainClient, poster: Address, page: Bytes32, known: tuple[Escrow, ...]) -> list[int]:
-    """The bounties that an earlier run saw in a final block, and that nobody shows now."""
+    """List the bounties that an earlier run saw in a final block, and that nobody shows now."""
     shown = {(str(escrow.bounty_id), escrow.nonce) for escrow in known}
     seen = journals_below(chain.chain_id, chain.hub.address, *_names(poster, page))
     return sorted(int(bounty_id) for *_, bounty_id, nonce in seen if (bounty_id, nonce) not in shown)
 
 
 def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
-    """How the names of the notes begin that remember what was seen."""
+    """Return how the names of the notes begin that remember what was seen."""
     return "escrow", poster, page
 
 
 def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
-    """Whether every endpoint has it in its finalized block."""
+    """Return whether every endpoint has it in its finalized block."""
     for each in chain.everywhere:
         finalized = each.finalized().number
         with chain_errors():
@@ -113,7 +113,7 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
 
 
 def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed) -> tuple[Escrow, ...]:
-    """By the Hub's log from its begin; where that is not known, by that of the last day, and where the API points."""
+    """Read the Hub's log from its begin; if that is unknown, the log of the last day, and where the API points."""
     ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
     if (start := first_block(chain)) is None:
         with chain_errors():

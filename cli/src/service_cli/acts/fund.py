@@ -78,12 +78,12 @@ CREATION_CALLS: Final = {
 
 
 def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
-    """How an account that signed nothing yet funds."""
+    """Return how an account that signed nothing yet funds."""
     return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
 
 
 def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
-    """Why an account funds by an allowance; None where one signature is enough."""
+    """Explain why an account funds by an allowance; None if one signature is enough."""
     if path is FundingPath.AUTHORIZATION:
         return None
     why = (
@@ -102,7 +102,7 @@ class Authorization:
     """In hex without 0x."""
 
     def call(self, poster: Address, summary: str) -> ContractCall:
-        """The call that uses it, whoever sends it."""
+        """Return the call that uses the authorization, whoever sends it."""
         signature = bytes.fromhex(self.signature)
         return ContractCall(AUTHORIZED, [self.terms.as_tuple(), poster, 0, self.valid_before, signature], summary)
 
@@ -118,7 +118,7 @@ AUTHORIZATION: Final = JournalEntry.of("authorization", Authorization)
 
 
 def what_may_create(chain: ChainClient, journal: Journal) -> str | None:
-    """What earlier runs signed that may still create a bounty, in words; None where nothing of it can any more."""
+    """Say what earlier runs signed that may still create a bounty; None if nothing of it can any more."""
     kept = journal.get(AUTHORIZATION)
     if kept is not None and not has_passed(chain, kept.valid_before):
         return f"an authorization that is good until {moment(kept.valid_before, latest_moment(chain))}"
@@ -150,17 +150,19 @@ class Funding:
     journal: Journal
 
     def created(self) -> Receipt | None:
-        """The bounty, if the Hub created it under any nonce this client ever wrote down, no matter who sent it."""
+        """Return the bounty, if the Hub created it under any nonce this client ever noted, no matter who sent it."""
         expected = self._expected()
         return None if expected.since is None else expected.newest(self.session.chain, expected.since)
 
     def own(self, known: tuple[Escrow, ...]) -> Escrow | None:
-        """Which of the account's escrows on this page this journal's work led to."""
+        """Return which of the account's escrows on this page this journal's work led to."""
         nonces = self.journal.get(NONCES) or {}
         return next((escrow for escrow in known if escrow.nonce in nonces), None)
 
     def is_under_way(self, conditions: HubConditions) -> bool:
-        """Whether all that a creation needs was signed by an earlier run, and still does it: nothing else is signed."""
+        """Return whether an earlier run signed all that a creation needs, and it is still good: nothing else is signed
+        then.
+        """
         terms = self.journal.get(TERMS)
         if terms is None or not CREATE.was_attempted(self.journal) or not conditions.honour(terms):
             return False
@@ -173,8 +175,9 @@ class Funding:
         following: NextFunding,
         result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
-        """The call that creates a bounty which is not there yet, by this journal's work; before it is planned the
-        authorization is signed, or the allowance mined."""
+        """Return the call that creates a bounty which is not there yet, by this journal's work; before it is planned
+        the authorization is signed, or the allowance mined.
+        """
         chain, account = self.session.chain, self.session.account
         path = self._chosen_path()
         if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
@@ -193,8 +196,9 @@ class Funding:
         return Plan(call, self._expected(), CREATE, result)
 
     def refusal_of_revert(self) -> CommandRefused:
-        """What a revert of the creation means: the Hub names what it refuses, so it is the token's, the only other
-        contract called."""
+        """Return what a revert of the creation means. The Hub names what it refuses, so the token, the only other
+        contract called, refused.
+        """
         chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
         is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
         if is_authorized and kept and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
@@ -205,7 +209,9 @@ class Funding:
         return CommandRefused("token_transfer_failed", message, next_action=next_action)
 
     def _chosen_path(self) -> FundingPath:
-        """The path of earlier runs while anything of it may still be used; else as the token has it now."""
+        """Return the path of earlier runs while anything of it may still be used; else the path that the token now
+        takes.
+        """
         former, kept = self.journal.get(PATH), self.journal.get(AUTHORIZATION)
         if former is FundingPath.ALLOWANCE:
             is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
@@ -220,18 +226,18 @@ class Funding:
         return path
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
-        """The creation under one of the nonces that the journal has written down so far."""
+        """Return the creation under one of the nonces that the journal has written down so far."""
         nonces = self.journal.get(NONCES) or {}
         since = min(nonces.values(), default=None)
         topics = [None, account_topic(self.session.account), self.commitment]
         return ExpectedEvent(BountyCreated, topics, lambda found: found.authorization_nonce in nonces, since)
 
     def _is_good(self, kept: Authorization, terms: Terms) -> bool:
-        """Whether an authorization of before is over these terms, and for long enough that a block can take it."""
+        """Return whether an earlier authorization is over these terms, and lasts long enough for a block to take it."""
         return kept.terms == terms and kept.valid_before > self.session.chain.latest().time + MARGIN_SECONDS
 
     def _sign(self, terms: Terms, conditions: HubConditions, begins: UnixSeconds) -> Authorization:
-        """One authorization; those over the same terms share a nonce, so that the token takes only one of them."""
+        """Sign one authorization; those over the same terms share a nonce, so that the token takes only one of them."""
         chain, roster, now = self.session.chain, conditions.roster, begins
         valid_before = UnixSeconds(now + AUTHORIZATION_SECONDS)
         if (until := conditions.roster_until) is not None and until < valid_before:
@@ -266,7 +272,7 @@ class Funding:
         return signed
 
     def _terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
-        """The terms written down, while they can still be meant; else new ones, written down before use."""
+        """Return the noted terms while they can still be meant; else new ones, noted before use."""
         if (terms := self.journal.get(TERMS)) is not None:
             honoured, is_unused = conditions.honour(terms), self._is_unused(terms)
             if honoured and is_unused:
@@ -284,7 +290,9 @@ class Funding:
         return terms
 
     def _next_terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
-        """Terms whose nonce the token has as unused; past one that is used or cancelled only as the person decided."""
+        """Return terms whose nonce the token has as unused; go past a used or cancelled one only as the
+        person decided.
+        """
         chain, account = self.session.chain, self.session.account
         for number in itertools.islice(itertools.count(following.number), _MOST_NUMBERS):
             salt = funding_salt(chain.chain_id, chain.hub.address, account, self.commitment, number)
@@ -298,8 +306,9 @@ class Funding:
         raise _authorization_used()
 
     def _is_unused(self, terms: Terms) -> bool:
-        """Whether the token has the terms' nonce neither as used nor as cancelled; an account that funds by an
-        allowance has none there."""
+        """Return whether the token has the terms' nonce neither as used nor as cancelled; an account that funds by an
+        allowance has none there.
+        """
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
             return True
         return is_unused(self.session.chain, self.session.account, self._nonce(terms))
@@ -311,11 +320,11 @@ class Funding:
         return CommandRefused("authorization_outstanding", message, next_action=next_action)
 
     def _allow(self, terms: Terms, conditions: HubConditions) -> None:
-        """Allow the Hub exactly the escrow, once; what a creation may have taken is not allowed again.
+        """Allow the Hub exactly the escrow, once; do not allow again what a creation may have taken.
 
-        Beside a creation that was signed before, only with a nonce at which that one cannot be mined yet. Then either
-        the allowance is there when the creation is mined, or the creation had its place all along and the allowance can
-        never be mined, whatever an endpoint shows of both.
+        Beside a creation that was signed before, sign only with a nonce at which that creation cannot be mined yet.
+        Then either the allowance is there when the creation is mined, or the creation had its place all along and the
+        allowance can never be mined, whatever an endpoint shows of both.
         """
         chain, account, hub = self.session.chain, self.session.account, self.session.chain.hub.address
         if (allowed := allowance(chain, account)) == terms.escrow_amount:

@@ -57,7 +57,7 @@ class FundedBounty(Event):
 
 @dataclass(frozen=True, slots=True)
 class ActiveGuardian:
-    """A Guardian of the current roster; ``last_active_at`` is null where it has not been active yet."""
+    """A Guardian of the current roster; ``last_active_at`` is null if it has not been active yet."""
 
     guardian_address: Address
     last_active_at: UnixSeconds | None
@@ -67,7 +67,7 @@ class ActiveGuardian:
 class FundingPreview(Event):
     """With `--check`: what funding the page would fix and cost. Times are seconds, amounts smallest units of
     `escrow_token`. `funded_as` names the bounties that exist on this page already (of `--poster-address` or the
-    configured key's account, else of anyone); null where the client does not know at which block the Hub's log begins.
+    configured key's account, else of anyone); null if the client does not know at which block the Hub's log begins.
     `gas_cost_at_most` is in wei, at the endpoint's present fees and with the most gas that the client signs; where no
     account is known it is that of the way which costs more."""
 

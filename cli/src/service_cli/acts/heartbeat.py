@@ -20,7 +20,7 @@ _OLD_SECONDS: Final = 3_600
 
 
 def heartbeat(settings: Settings) -> SignOfLife:
-    """The command ``guardian:heartbeat``."""
+    """Run the command ``guardian:heartbeat``."""
     session = Session.open(settings, local_signer(settings, GUARDIAN_KEY))
     chain = session.chain
     with session.journal("heartbeat", session.account) as journal:

@@ -28,7 +28,7 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 def _nothing_changed() -> None:
-    """What was right when an act was planned is right whenever it is signed."""
+    """Do nothing: what was right when an act was planned is right whenever it is signed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Plan(Generic[R_co]):
 
 
 def deliver(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Carry the plan out in the way of the session's signer; None where a wallet has still to send the call."""
+    """Carry the plan out by the session's signer; None if a wallet has still to send the call."""
     if isinstance(session.signer, ExternalSigner):
         return give(session, plan, journal, ask)
     return carry_out(session, plan, journal)
@@ -68,7 +68,9 @@ def carry_out(session: Session[Signer], plan: Plan[R], journal: Journal) -> R:
 
 
 def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
-    """Report what a wallet sent since an earlier run; else give it the call as an event, and ``ask`` for it: None."""
+    """Report what a wallet sent since an earlier run; else give it the call as an event, ``ask`` for it, and return
+    None.
+    """
     chain, receipt = session.chain, plan.found
     if receipt is None and was_given(journal, plan.call):
         receipt = done_by_wallet(chain, plan.expects, journal)
@@ -84,6 +86,6 @@ def give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) ->
 
 
 def was_given(journal: Journal, call: ContractCall) -> bool:
-    """Whether an earlier run gave this very call to a wallet."""
+    """Return whether an earlier run gave this very call to a wallet."""
     given = journal.get(GIVEN)
     return given is not None and given.data == call.data

@@ -72,7 +72,7 @@ class FundingConsent:
 
 
 def publish_and_fund(settings: Settings, page: bytes, consent: FundingConsent, path: str | None = None) -> FundedBounty:
-    """The command ``poster:publish-fund``; ``path`` is the page's file, None where it was piped in."""
+    """Run the command ``poster:publish-fund``; ``path`` is the page's file, None if it was piped in."""
     challenge, commitment = _checked_page(settings, page)
     session = Session.open(settings, local_signer(settings, POSTER_KEY))
     with _journal(session, commitment, consent) as journal:
@@ -171,7 +171,7 @@ def _publish_on_terms(
 
 
 def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
-    """The bounty that the transaction created, remembered as funded."""
+    """Return the bounty that the transaction created, remembered as funded."""
     created = next((found for found in receipt.events if isinstance(found, BountyCreated)), None)
     if created is None:
         raise _not_created(receipt.tx_hash)
@@ -194,7 +194,9 @@ def _report(funding: Funding, done: FundedBounty) -> FundedBounty:
 
 
 def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
-    """Whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never was."""
+    """Return whether the Hub has the bounty that an earlier run reported: a reorg may have taken it out, or it never
+    was.
+    """
     with chain_errors():
         view = chain.hub.bounty(done.bounty_id)
     return view is not None and (view.poster, view.spec_commitment) == (account, done.spec_commitment)
@@ -203,9 +205,10 @@ def _has(account: Address, done: FundedBounty, chain: ChainClient) -> bool:
 def check_page(
     settings: Settings, page: bytes, poster: Address | None, path: str | None = None, *, again: bool = False
 ) -> FundingPreview:
-    """``poster:publish-fund --check``: everything that can be known without a key; ``path`` is where the page is.
+    """Run ``poster:publish-fund --check``: report everything that can be known without a key. ``path`` is where the
+    page is.
 
-    What another bounty would need is asked of a page that the account has funded only where one is wanted ``again``.
+    If the account has funded the page, look at what another bounty needs only if one is wanted ``again``.
     """
     challenge, commitment = _checked_page(settings, page)
     chain = ChainClient.checked(settings)
@@ -258,7 +261,7 @@ def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, 
 
 
 def confirm(settings: Settings, what: str, *, yes: bool) -> None:
-    """Before real money moves: go on only with consent.
+    """Ask before real money moves; go on only with consent.
 
     Requested only on the mainnet deployment, only of a person at a terminal, and never with ``--yes``: no script is
     stopped by a question that nobody can answer.
@@ -272,7 +275,7 @@ def confirm(settings: Settings, what: str, *, yes: bool) -> None:
 
 
 def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -> tuple[BountyId, ...] | None:
-    """The bounties on this page, of one account or of anyone's, by the Hub's log; None where that begins is unknown."""
+    """List the bounties on this page, of one account or of anyone's, by the Hub's log; None if its begin is unknown."""
     if (start := first_block(chain)) is None:
         return None
     topics = [None, None if poster is None else account_topic(poster), commitment]
@@ -283,7 +286,7 @@ def funded_as(chain: ChainClient, commitment: Bytes32, poster: Address | None) -
 
 
 def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes32]:
-    """The page and its commitment, if it holds no key and nothing of the template."""
+    """Return the page and its commitment, if it holds no key and nothing of the template."""
     check_document(settings.environment, page, "The page")
     challenge = parse_challenge(page)
     require_filled(page)
@@ -292,7 +295,9 @@ def _checked_page(settings: Settings, page: bytes) -> tuple[ChallengePage, Bytes
 
 @contextmanager
 def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: FundingConsent) -> Iterator[Journal]:
-    """This page's journal; of a further bounty the first one that has led to none yet, so that it can be continued."""
+    """Open this page's journal; for a further bounty the first one that has led to none yet, so that it can be
+    continued.
+    """
     for number in itertools.count(1):
         names = ("publish", session.account, commitment, *([str(number)] if number > 1 else []))
         with session.journal(*names) as journal:
@@ -304,7 +309,7 @@ def _journal(session: Session[LocalSigner], commitment: Bytes32, consent: Fundin
 def _expected(
     session: Session[LocalSigner], page: ChallengePage, commitment: Bytes32, conditions: HubConditions
 ) -> dict[str, object]:
-    """The terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
+    """Return the terms that the answer must hold; the salt and the expiry that the API proposes are never used."""
     terms = dict(enumerate(conditions.terms(page, commitment, ZERO_BYTES32).to_args()[:7]))
     return {
         "spec_commitment": commitment,

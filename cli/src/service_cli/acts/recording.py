@@ -31,7 +31,7 @@ _PUT_IT_THERE: Final = "To put this one in its place, add --replace."
 
 
 def submit_call(work: Work, envelope: Envelope) -> ContractCall:
-    """The call that records a Submission."""
+    """Return the call that records a Submission."""
     commitment = envelope.commitment()
     return ContractCall(
         "submit",
@@ -41,13 +41,13 @@ def submit_call(work: Work, envelope: Envelope) -> ContractCall:
 
 
 def unsent_submission(chain: ChainClient, call: ContractCall) -> UnsentSubmission:
-    """The call as a wallet outside takes it."""
+    """Return the call as an external wallet takes it."""
     arguments = tuple("0x" + one.hex() if isinstance(one, bytes) else str(one) for one in call.arguments)
     return UnsentSubmission(chain.chain_id, chain.hub.address, "0", call.data, call.function, arguments)
 
 
 def active(work: Work) -> Bytes32:
-    """The commitment that the Hub records of this Solver, by every endpoint; zero when none."""
+    """Return the commitment that the Hub records of this Solver, by every endpoint; zero if none."""
 
     def read(chain: ChainClient) -> Bytes32:
         with chain_errors():
@@ -59,8 +59,8 @@ def active(work: Work) -> Bytes32:
 def require_place(
     work: Work, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
 ) -> Bytes32 | None:
-    """Refuse to take the place of a Submission that was made elsewhere unasked, and of any but ``in_place_of`` where
-    that is given; return the one that is replaced, if any.
+    """Refuse to replace a Submission that was made elsewhere unasked, or any but ``in_place_of`` if that is given;
+    return the replaced one, if any.
 
     ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
     to replace is still recorded until its own transaction is mined.
@@ -87,14 +87,14 @@ def require_place(
 
 
 def _require_expected(work: Work, former: Bytes32 | None, in_place_of: Bytes32 | None) -> None:
-    """Refuse to replace what was not to be replaced when that was decided; zero is nothing."""
+    """Refuse to replace another Submission than the one that was decided on; zero is none."""
     if in_place_of is not None and former not in {None, in_place_of}:
         message = f"Your Submission {former} to bounty {work.bounty_id} is recorded, or sent, since this was decided."
         raise CommandRefused("submission_exists", message, next_action="Decide anew which of them is to count.")
 
 
 def made_here(former: Bytes32, journal: Journal) -> bool:
-    """Whether this machine made it."""
+    """Return whether this machine made it."""
     kept = journal.get(SEALED)
     known = {journal.get(PREPARED), kept.commitment() if kept is not None else None, *(journal.get(MADE) or ())}
     return former in known or _step(former).was_attempted(journal)
@@ -111,7 +111,9 @@ def _exists(work: Work, former: Bytes32, what: str) -> CommandRefused:
 def recording(
     work: Work, envelope: Envelope, journal: Journal, *, replace: bool = False, in_place_of: Bytes32 | None = None
 ) -> Plan[SubmittedWork]:
-    """The call that records it, or where it is recorded already; refused where it may not take the place it would."""
+    """Plan the call that records it, or report that it is recorded already; refuse if it may not take the other's
+    place.
+    """
     call, commitment, step = submit_call(work, envelope), envelope.commitment(), _step(envelope.commitment())
     former = require_place(work, envelope, journal, replace=replace, in_place_of=in_place_of)
     if former is not None:
@@ -162,32 +164,33 @@ def _require_unsent(
 
 
 def drop_replaced(work: Work, journal: Journal) -> None:
-    """Remove the bytes of what every endpoint shows replaced. No command fails for it: what cannot be done now is left
-    to a later run."""
+    """Remove the bytes of what every endpoint shows replaced. No command fails for it: a later run does what cannot be
+    done now.
+    """
     with suppress(ServiceError):
         if journal.get(MADE):
             drop_former(journal, active(work))
 
 
 def may_be_recorded(work: Work, envelope: Envelope, journal: Journal) -> bool:
-    """Whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet."""
+    """Return whether the Hub records it, or may do so yet: it was sent from here, or given to a wallet."""
     commitment = envelope.commitment()
     is_out = _step(commitment).was_attempted(journal) or was_given(journal, submit_call(work, envelope))
     return is_out or active(work) == commitment
 
 
 def _in_log(work: Work, commitment: Bytes32, journal: Journal) -> Receipt | None:
-    """The newest transaction that recorded it, since it was sealed."""
+    """Return the newest transaction that recorded it, since it was sealed."""
     sealed_at = journal.get(SEALED_AT)
     start = first_block(work.chain) if sealed_at is None else sealed_at
     return None if start is None else _recorded(work, commitment).newest(work.chain, start)
 
 
 def _recorded(work: Work, commitment: Bytes32) -> ExpectedEvent[SubmissionRecorded]:
-    """The event that shows this Submission recorded."""
+    """Return the event that shows this Submission recorded."""
     return ExpectedEvent(SubmissionRecorded, [bounty_topic(work.bounty_id), account_topic(work.solver), commitment])
 
 
 def _step(commitment: Bytes32) -> TransactionStep:
-    """Each Submission has a step of its own: an earlier one may still be on its way."""
+    """Return the step of one Submission: an earlier one may still be on its way."""
     return TransactionStep(f"submit_{commitment}")

@@ -88,7 +88,7 @@ class SubmitOptions:
 def submit(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions = SubmitOptions()
 ) -> SubmittedWork | None:
-    """The command ``solver:submit``; None where a wallet outside has still to send the call."""
+    """Run the command ``solver:submit``; None if an external wallet has still to send the call."""
     work = open_work(settings, signer, bounty_id)
     api = None if options.without_api else work.session.api
     with work.journal() as journal:
@@ -102,7 +102,7 @@ def submit(
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
-    """The bounty as the checked chain has it, and whose work is submitted to it."""
+    """Read the bounty on the checked chain, and note whose work is submitted to it."""
     session = Session.open(settings, signer)
     return Work(session, read_state(session.chain, bounty_id))
 
@@ -156,7 +156,7 @@ def _plan(
 
 
 def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
-    """Findings that look like secrets; refused where one is a key of this run."""
+    """List what looks like secrets; refuse a key of this run."""
     with Progress("looking for keys") as progress:
         return secrets_among(
             work.session.settings.environment,
@@ -168,7 +168,7 @@ def _find_secrets(work: Work, selection: Selection) -> tuple[str, ...]:
 
 
 def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
-    """Before own work no longer counts: a person decides, or an option did."""
+    """Ask before own work no longer counts, unless an option decided."""
     where = "made on this machine" if made_here(former, journal) else "sent"
     message = (
         f"Your Submission {former} to bounty {work.bounty_id}, {where}, would be replaced: it would no longer count, "
@@ -181,7 +181,7 @@ def _confirm_replacing(work: Work, former: Bytes32, journal: Journal) -> None:
 
 @contextmanager
 def _hint_without_api() -> Iterator[None]:
-    """Where the API or the storage stays away, a Submission can be recorded without them."""
+    """If the API or the storage stays away, say that a Submission can be recorded without them."""
     try:
         yield
     except CommandFailed as failure:
@@ -192,8 +192,9 @@ def _hint_without_api() -> Iterator[None]:
 
 
 def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Journal) -> SubmittedWork | None:
-    """After the deadline: what an earlier run over these files recorded is shown, and its bytes are uploaded where they
-    are missing. Other files are refused: they came too late."""
+    """Show, after the deadline, what an earlier run over these files recorded, and upload its bytes if they are
+    missing. Refuse other files: they came too late.
+    """
     envelope, recorded = journal.get(SEALED), active(work)
     since = f"since {moment(work.state.bounty.submission_deadline, work.state.now)}"
     if recorded == ZERO_BYTES32:
@@ -217,7 +218,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
 
 
 def _are_those_sealed(journal: Journal, directory: Path) -> bool:
-    """Whether these files are those of the journal; what could not be sealed at all is none of them."""
+    """Return whether these files are those of the journal; files that could not be sealed at all are not."""
     try:
         return fingerprint(select(directory)) == journal.get(CONTENT)
     except SealedDataError:
@@ -235,13 +236,14 @@ def _require_permitted(work: Work) -> None:
 
 
 def _placeholder(work: Work) -> ContractCall:
-    """The call as it will be, but for the commitment, which nobody knows before something is sealed."""
+    """Return the call without the commitment, which nobody knows before something is sealed."""
     return ContractCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
 
 
 def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:
-    """Refuse to seal for a bounty that the API shows otherwise, for a page that states other terms, and until a reveal
-    point that is none. Without the API, a Solver decided to rest on the endpoints."""
+    """Refuse to seal for a bounty that the API shows otherwise, for a page that states other terms, and until a wrong
+    reveal point. Without the API, the Solver decided to rest on the endpoints.
+    """
     if api is not None:
         detail = require_same(work.chain, work.state, api, "the chain has finalized the bounty's creation")
         if not options.accept_differences:
@@ -250,7 +252,7 @@ def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptio
 
 
 def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
-    """Who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
+    """Say who could read the work before the reveal point, if all of them lied together about the Guardians' keys."""
     sources = [each.named for each in work.chain.everywhere]
     if api is not None:
         sources.append(api.peer.named_within)
@@ -264,7 +266,7 @@ def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
 
 
 def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
-    """Where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
+    """Print where the sealed bytes are: both files in one folder, as ``guardian:open --from`` takes them."""
     emit(KeptSubmission(work.bounty_id, work.solver, envelope.commitment(), str(journal.folder)))
     if not is_held(journal, envelope):
         say("run it again without --without-api before the deadline, or pass that folder on to the Guardians")
@@ -273,7 +275,7 @@ def _print_kept(work: Work, envelope: Envelope, journal: Journal) -> None:
 def check_submission(
     settings: Settings, signer: Signer, bounty_id: BountyId, directory: Path, options: SubmitOptions
 ) -> SubmissionPreview:
-    """The command ``solver:submit --check``; refuses what ``solver:submit`` would refuse but for secrets."""
+    """Run the command ``solver:submit --check``; refuse what ``solver:submit`` would refuse, but for secrets."""
     work = open_work(settings, signer, bounty_id)
     bounty = work.state.bounty
     if not work.state.is_accepting:

@@ -24,7 +24,9 @@ _DISAGREES = "Nothing was sent to the chain. Check the configuration; report it 
 
 
 def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: Journal) -> None:
-    """Both, once. A kill in between costs one more look: what the journal has as uploaded is only prepared."""
+    """Upload and prepare, once. A kill in between costs one more look: what the journal has as uploaded is only
+    prepared.
+    """
     digest = envelope.ciphertext.sha256
     for last in (False, True):
         if journal.get(UPLOADED) != digest:
@@ -43,7 +45,7 @@ def upload_and_prepare(work: Work, api: ApiClient, envelope: Envelope, journal: 
 
 
 def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path) -> None:
-    """Only the storage itself knows whether it has the bytes: it takes them, or not."""
+    """Offer the bytes to the storage, which alone knows whether it has them."""
     try:
         if not _upload(work, api, envelope, ciphertext):
             say("the storage holds the sealed bytes already")
@@ -54,7 +56,7 @@ def upload_late(work: Work, api: ApiClient, envelope: Envelope, ciphertext: Path
 
 
 def _upload(work: Work, api: ApiClient, envelope: Envelope, file: Path) -> bool:
-    """Whether the storage took the bytes; False where it has them already."""
+    """Upload; return whether the storage took the bytes, False if it has them already."""
     ciphertext = envelope.ciphertext
     body = f'{{"ciphertext_sha256":"{ciphertext.sha256}","ciphertext_byte_length":{ciphertext.byte_length}}}'.encode()
     target = api.signed(

@@ -102,16 +102,16 @@ class Verdict:
         return self.named or (ZERO_ADDRESS, ZERO_BYTES32)
 
     def names(self) -> tuple[BountyId, Address, VerdictKind, Address | None, Bytes32 | None, Bytes32]:
-        """Its names in events."""
+        """Return its names in events."""
         solver, submission = self.named or (None, None)
         return self.bounty_id, self.guardian, self.kind, solver, submission, self.report_commitment
 
     def anchored(self, receipt: Receipt) -> AnchoredVerdict:
-        """The Verdict as recorded, with its transaction and block."""
+        """Return the Verdict as recorded, with its transaction and block."""
         return AnchoredVerdict(*self.names(), receipt.tx_hash, receipt.block_number)
 
     def call(self) -> ContractCall:
-        """The call that records it."""
+        """Return the call that records it."""
         (solver, submission), summary = self.pair, f"record the Verdict {self.kind.value} on bounty {self.bounty_id}"
         if self.named:
             summary += f" for Submission {submission} of {solver}"
@@ -119,7 +119,7 @@ class Verdict:
         return ContractCall("recordVerdict", arguments, summary)
 
     def expected(self) -> ExpectedEvent[VerdictRecorded]:
-        """The event that shows it recorded."""
+        """Return the event that shows it recorded."""
         topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
         return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
 
@@ -127,7 +127,7 @@ class Verdict:
 def record_verdict(
     settings: Settings, bounty_id: BountyId, choice: Choice | None, body: bytes, options: VerdictOptions
 ) -> AnchoredVerdict:
-    """The command ``guardian:verdict``: publish these reasons and record the Verdict, once.
+    """Run the command ``guardian:verdict``: publish these reasons and record the Verdict, once.
 
     ``choice`` is whom it awards; without one no Submission is valid. What an earlier run reported is looked for again:
     a reorg may have taken it out, or an endpoint invented it.
@@ -152,7 +152,7 @@ class VerdictPreview:
 def preview_verdict(
     settings: Settings, bounty_id: BountyId, choice: Choice | None, body: bytes, guardian: Address | None = None
 ) -> VerdictPreview:
-    """The Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key.
+    """Preview the Verdict that ``record_verdict`` would record, by ``guardian`` or the account of the key.
 
     Refused as that would refuse it. Signs and publishes nothing.
     """
@@ -173,7 +173,7 @@ def preview_verdict(
 
 
 def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | None, body: bytes) -> Verdict:
-    """The Verdict with the document that this Guardian signs; refused where the Hub would take none of it."""
+    """Return the Verdict with the document that this Guardian signs; refuse what the Hub would not take."""
     chain = session.chain
     check_document(session.settings.environment, body, "The Verdict's body")
     state, named = read_state(chain, bounty_id), None
@@ -197,7 +197,7 @@ def _written(session: Session[Signer], bounty_id: BountyId, choice: Choice | Non
 def _plan(
     session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal
 ) -> Plan[AnchoredVerdict]:
-    """The call that records it, once everything before its transaction is done, by this run or an earlier one."""
+    """Plan the call that records it, once everything before its transaction is done, by this run or an earlier one."""
     chain = session.chain
 
     def result(receipt: Receipt) -> AnchoredVerdict:
@@ -258,7 +258,7 @@ def _journal(session: Session[Signer], verdict: Verdict, report: Bytes32 | str) 
 
 
 def _others(session: Session[Signer], verdict: Verdict) -> Iterator[str]:
-    """The reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
+    """Yield the reasons of this Guardian's other Verdicts on the bounty that this machine knows of."""
     chain = session.chain
     for *_, report in journals_below(
         chain.chain_id, chain.hub.address, "verdict", str(verdict.bounty_id), session.account
@@ -279,7 +279,7 @@ def _refuse_beside_another(session: Session[Signer], verdict: Verdict) -> None:
 
 
 def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: AnchoredVerdict, *, replace: bool) -> None:
-    """Begin again with a Verdict that is not there any more; one that was replaced only where that is wanted."""
+    """Begin again with a Verdict that is not there any more; with one that was replaced only if that is wanted."""
     if _newest(chain, verdict, reported) is None:
         say("the chain does not have this Verdict, which an earlier run reported as recorded: recording it again")
         journal.forget(RECORDED)
@@ -294,7 +294,7 @@ def _leave(chain: ChainClient, journal: Journal, verdict: Verdict, reported: Anc
 
 
 def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
-    """What recorded it, where it is this Guardian's last one: by every endpoint's Hub and log."""
+    """Return what recorded it, if it is this Guardian's last Verdict by every endpoint's Hub and log."""
 
     def read(each: ChainClient) -> Receipt | None:
         with chain_errors():
@@ -308,7 +308,7 @@ def _on_record(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict |
 
 
 def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | None) -> Receipt | None:
-    """The log of this Guardian's last Verdict, looked for from about where one was reported; else in the last day."""
+    """Find the log of this Guardian's last Verdict, from about where one was reported; else in the last day."""
     head = chain.latest()
     with chain_errors():
         if reported is None:
@@ -321,7 +321,7 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
 
 
 def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
-    """Report the recorded Verdict, and where the Hub holds a later one of this Guardian by now, that."""
+    """Report the recorded Verdict, and the later one of this Guardian if the Hub holds one by now."""
     try:
         bounty, newest = chain.bounty(verdict.bounty_id), _newest(chain, verdict, done)
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
@@ -339,9 +339,9 @@ def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> Anchor
 def _hand_out(
     session: Session[Signer], verdict: Verdict, options: VerdictOptions, journal: Journal, *, is_signed: bool
 ) -> None:
-    """Put the document where others get it: with the service, or in the file of ``--unpublished``.
+    """Hand the document to others: by the service, or in the file of ``--unpublished``.
 
-    Of a Verdict that was signed before it is published only where the service does not have it.
+    The document of a Verdict that was signed before is published only if the service does not have it.
     """
     if options.unpublished is not None:
         sources = [each.named for each in session.chain.everywhere]
@@ -356,7 +356,7 @@ def _hand_out(
 
 
 def _is_published(api: ApiClient, verdict: Verdict) -> bool:
-    """Whether the service has the document; one that does not answer is no reason to sign anything again."""
+    """Return whether the service has the document; one that does not answer is no reason to sign anything again."""
     try:
         api.get(f"/api/written-verdicts/{verdict.report_commitment}", patient=False)
     except CommandRefused as refused:
@@ -367,8 +367,9 @@ def _is_published(api: ApiClient, verdict: Verdict) -> bool:
 
 
 def _publish(session: Session[Signer], verdict: Verdict) -> None:
-    """Store the document, and read it back by its commitment as anyone reads it; where the operator withholds it, as
-    its Guardian does."""
+    """Store the document, and read it back by its commitment as anyone reads it; as its Guardian if the operator
+    withholds it.
+    """
     api, path = session.api, f"/api/written-verdicts/{verdict.report_commitment}"
     require_same(session.chain, verdict.state, api)
     api.signed(

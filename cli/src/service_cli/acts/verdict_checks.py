@@ -130,7 +130,7 @@ def _confirm_none_is_valid(session: Session[Signer], bounty_id: BountyId, opts: 
         found = listing(chain, api, bounty_id)
         if api is not None and found.api_agrees is False:
             raise disagreement(Fact.SUBMISSION, chain.named, api.peer.named)
-    except ServiceError as error:  # a list that is missing keeps nobody from judging, and is no list without any
+    except ServiceError as error:  # an unknown list is not an empty one: ask, and let a Guardian judge
         message = (
             f"Which Submissions bounty {bounty_id} has, and whether each was opened on this machine, is not known: "
             f"{error.message}"
@@ -158,7 +158,9 @@ def _ask(message: str, what: str, next_action: str, *, is_given: bool = False) -
 
 
 def text_of(body: bytes) -> str:
-    """A body as text; refused where it is empty or none, since what is recorded is kept for good."""
+    """Return a body as text; refuse an empty one, and bytes that are no text, since what is recorded is
+    kept for good.
+    """
     if not body.strip():
         message = "There are no reasons: what was named as their file is empty."
         raise CommandRefused("reasons_unfinished", message, next_action="Write them as Markdown text.")

@@ -77,7 +77,7 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
 
 
 def disagreement(fact: Fact, one: str, other: str) -> CommandRefused:
-    """The refusal that names two sources which say different things."""
+    """Return the refusal that names two sources which say different things."""
     named = f"{printable(one, 150)} and {printable(other, 150)}"
     message = f"{named[0].upper()}{named[1:]} say different things about {fact.value[0]}."
     return CommandRefused("sources_disagree", message, next_action=_NOTHING_SIGNED)

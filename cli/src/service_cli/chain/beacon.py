@@ -22,16 +22,16 @@ WAIT_SECONDS: Final = 10
 
 
 def beacon_of(settings: Settings) -> BeaconInfo:
-    """The beacon that this deployment seals for."""
+    """Return the beacon that this deployment seals for."""
     with _relays_asked():
         return beacon_info(settings.beacon(), Urllib3Get())
 
 
 def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_time: int | None = None) -> Beacon:
-    """The signature of a round; a round that is nearly due is waited for, a later one is refused.
+    """Return the signature of a round; wait for a round that is nearly due, refuse a later one.
 
-    What is due is known by this machine's clock; where that is far from the chain's time, the refusal names it. Where
-    somebody moves the time of a local chain, the chain's counts.
+    This machine's clock says what is due; if it is far from the chain's time, the refusal names it. If somebody moves
+    the time of a local chain, the chain's time counts.
     """
     clock = SystemClock()
     if chain_time is not None and settings.has_moved_time():
@@ -59,14 +59,14 @@ def round_signature(settings: Settings, info: BeaconInfo, number: int, chain_tim
 
 
 def _asked(client: BeaconClient, number: int) -> Beacon | NotYet:
-    """What the relays answer."""
+    """Ask the relays."""
     with _relays_asked():
         return client.round(number)
 
 
 @contextmanager
 def _relays_asked() -> Iterator[None]:
-    """That no relay answers, or none truly, may pass, unlike what is wrong with sealed data."""
+    """Turn silent or lying relays into a failure that may pass, unlike a fault of sealed data."""
     try:
         yield
     except SealedDataError as error:

@@ -24,18 +24,18 @@ T = TypeVar("T")
 PATIENCE_SECONDS: Final = 1_800.0
 """How long a command waits for what is not final yet."""
 _LEAST_SECONDS, _MOST_SECONDS = 1.0, 15.0
-"""Between two looks: a tenth of what is left, within these."""
+"""Seconds between two looks: a tenth of what is left, within these."""
 _LOOKS: Final = 10
 
 
 def once_final(
     chain: ChainClient, bounty_id: BountyId, waiting_event: type[UnfinalizedOutcome], check: Callable[[BountyView], T]
 ) -> T:
-    """What ``check`` finds in the bounty as the newest block has it, once its outcome is final; it refuses what can be
-    refused before.
+    """Return what ``check`` finds in the newest block's bounty, once its outcome is final; it refuses early what it
+    can.
 
     An outcome that is not final after ``PATIENCE_SECONDS`` is the failure ``not_finalized``. An endpoint that does not
-    answer while this waits is queried again.
+    answer meanwhile is queried again.
     """
     began, pending, left = time.monotonic(), None, 0
     with Waiting("waiting for finality") as waiting:
@@ -65,7 +65,7 @@ def once_final(
 def _pending(
     chain: ChainClient, bounty_id: BountyId, finalized: Header, kind: type[UnfinalizedOutcome]
 ) -> UnfinalizedOutcome | None:
-    """How far finality has to come, if it goes on as far behind as now; None where a reorg took the outcome out."""
+    """Return how far finality has to come, if it stays as far behind as now; None if a reorg took the outcome out."""
     start = BlockNumber(finalized.number + 1)
     found = ExpectedEvent(BountyFinalized, [bounty_topic(bounty_id)]).newest(chain, start)
     if found is None:

@@ -44,7 +44,7 @@ class JournalEntry(Generic[R]):
 
     @staticmethod
     def of(name: str, kind: type[T]) -> "JournalEntry[T]":
-        """An entry of a shape, or of a type that may annotate a field of one (``bounty_protocol.shapes``)."""
+        """Make an entry of a shape, or of a type that may annotate a field of one (``bounty_protocol.shapes``)."""
         return JournalEntry(name, partial(to_json_as, kind), partial(read, kind))
 
 
@@ -57,7 +57,7 @@ class Journal:
         self._entries: dict[str, object] = self._load()
 
     def get(self, entry: JournalEntry[R]) -> R | None:
-        """The noted value, or None; ``journal_unreadable`` for a value that this client does not write."""
+        """Return the noted value, or None; ``journal_unreadable`` for a value that this client does not write."""
         if entry.name not in self._entries:
             return None
         try:
@@ -66,11 +66,11 @@ class Journal:
             raise self._unreadable() from error
 
     def has(self, *names: str) -> bool:
-        """Whether a value is noted under one of these names."""
+        """Return whether a value is noted under one of these names."""
         return any(name in self._entries for name in names)
 
     def note(self, entry: JournalEntry[R], value: R) -> None:
-        """Keep a value; on disk before this returns."""
+        """Note a value; it is on disk before this returns."""
         self._entries[entry.name] = entry.write(value)
         self._save()
 
@@ -106,7 +106,7 @@ class Journal:
 
 @contextmanager
 def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journal]:
-    """The journal of one piece of work, held by this process alone."""
+    """Open the journal of one piece of work, held by this process alone."""
     folder = journal_folder(chain_id, hub, names)
     with private_file(folder, "lock") as lock:
         if not _is_taken(lock):
@@ -117,7 +117,7 @@ def open_journal(chain_id: ChainId, hub: Address, *names: str) -> Iterator[Journ
 
 @contextmanager
 def account_lock(chain_id: ChainId, account: Address) -> Iterator[None]:
-    """Held while a nonce is chosen and first offered, so that two commands of one account do not choose the same."""
+    """Hold the account while a nonce is chosen and first offered, so that two commands of it do not choose the same."""
     with private_file(state_directory() / "accounts", f"{chain_id}-{account}") as lock:
         ends = time.monotonic() + ACCOUNT_SECONDS
         with Waiting("waiting for another command of this account") as waiting:
@@ -140,18 +140,18 @@ def _is_taken(lock: IO[str]) -> bool:
 
 
 def note_done(chain_id: ChainId, hub: Address, *names: str) -> None:
-    """Remember on this machine that a thing was done; nothing but that."""
+    """Remember on this machine that a thing was done, and nothing else."""
     with private_file(journal_folder(chain_id, hub, names), "done"):
         pass
 
 
 def was_done(chain_id: ChainId, hub: Address, *names: str) -> bool:
-    """Whether ``note_done`` noted it on this machine."""
+    """Return whether ``note_done`` noted it on this machine."""
     return (journal_folder(chain_id, hub, names) / "done").exists()
 
 
 def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[str, ...]]:
-    """The names of every piece of work on this machine whose names begin with these."""
+    """List the names of every piece of work on this machine whose names begin with these."""
     first = journal_folder(chain_id, hub, names)
     try:
         found = sorted(folder.name for folder in first.parent.iterdir() if folder.name.startswith(f"{first.name}-"))
@@ -161,20 +161,20 @@ def journals_below(chain_id: ChainId, hub: Address, *names: str) -> list[tuple[s
 
 
 def opened_name(bounty_id: str, solver: str, commitment: str) -> tuple[str, ...]:
-    """How it is remembered that a Guardian opened a Submission."""
+    """Return how it is remembered that a Guardian opened a Submission."""
     return "opened", bounty_id, solver, commitment
 
 
 def was_opened(chain_id: ChainId, hub: Address, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> bool:
-    """Whether a Guardian opened this Submission on this machine."""
+    """Return whether a Guardian opened this Submission on this machine."""
     return was_done(chain_id, hub, *opened_name(str(bounty_id), solver, commitment))
 
 
 def winning_work_name(bounty_id: str, commitment: str) -> tuple[str, ...]:
-    """How it is remembered that the Poster opened the winning work."""
+    """Return how it is remembered that the Poster opened the winning work."""
     return "winning", bounty_id, commitment
 
 
 def journal_folder(chain_id: ChainId, hub: Address, names: Sequence[str]) -> Path:
-    """Where the journal of a piece of work and its files are."""
+    """Return where the journal of a piece of work and its files are."""
     return state_directory() / f"{chain_id}-{hub}" / "-".join(re.sub(r"[^A-Za-z0-9]", "", name) for name in names)

@@ -37,17 +37,17 @@ class ExternalSigner:
     address: Address
 
     def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        """The wallet's signature; ``signature_malformed`` for what cannot be one."""
+        """Return the wallet's signature; ``signature_malformed`` for what cannot be one."""
         say(f"to sign in your wallet: {summary}; paste the signature as one line")
         emit(ApprovalRequired(self.address, dict(typed_data)))
         return standard_form(_signature(_answered_line()), typed_data, self.address)
 
 
 def standard_form(signature: bytes, typed_data: Mapping[str, object], account: Address) -> bytes:
-    """A plain key's signature with v of 27 or 28, as the interface has it, where a wallet gave it in another form.
+    """Return a plain key's signature with v of 27 or 28, as the interface has it, whatever form the wallet gave.
 
-    Hardware wallets give v of 0 or 1, some libraries 64 bytes (EIP-2098). What this account's key did not sign is left
-    as it is: a contract wallet has forms of its own.
+    Hardware wallets give v of 0 or 1, some libraries 64 bytes (EIP-2098). A signature that this account's key did not
+    make is left as it is: a contract wallet has forms of its own.
     """
     if len(signature) == 64:
         parity_and_s = int.from_bytes(signature[32:], "big")
@@ -66,7 +66,7 @@ def standard_form(signature: bytes, typed_data: Mapping[str, object], account: A
 
 
 def external_signer(settings: Settings, address: Address) -> ExternalSigner:
-    """The wallet of a command. Nothing is given to it for what a ``.env`` chose and nobody confirmed."""
+    """Return the wallet of a command. It is asked nothing for what a ``.env`` chose and nobody confirmed."""
     require_meant(settings, None)
     return ExternalSigner(address)
 
@@ -90,8 +90,9 @@ def note_given(chain: ChainClient, call: ContractCall, journal: Journal) -> None
 
 
 def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journal) -> Receipt | None:
-    """Return the event of a call that an earlier run gave to a wallet, with enough blocks on top; None where the chain
-    shows none."""
+    """Return the event of a call that an earlier run gave to a wallet, with enough blocks on top; None if the chain
+    shows none.
+    """
     given = journal.get(GIVEN)
     if given is None or proof.newest(chain, given.from_block) is None:
         return None
@@ -105,7 +106,7 @@ def done_by_wallet(chain: ChainClient, proof: ExpectedEvent[Any], journal: Journ
 
 
 def _answered_line() -> str:
-    """The next line of stdin; refused where it has ended, so that nobody can answer."""
+    """Read the next line of stdin; refuse if it has ended, so that nobody can answer."""
     line = "" if sys.stdin is None else sys.stdin.readline()
     if not line:
         message = "Standard input ended before the wallet's signature came. Nothing was sent."
@@ -115,7 +116,7 @@ def _answered_line() -> str:
 
 
 def _signature(line: str) -> bytes:
-    """A wallet's signature: 64 bytes or more; what may be a private key instead goes nowhere."""
+    """Parse a wallet's signature: 64 bytes or more; what may be a private key instead goes nowhere."""
     digits = line[2:] if line[:2] in {"0x", "0X"} else line
     if not digits or len(digits) % 2 or any(c not in _DIGITS for c in digits):
         raise CommandRefused(

@@ -52,14 +52,14 @@ class ExpectedEvent(Generic[E]):
     since: BlockNumber | None = None
 
     def found(self, chain: ChainClient, start: BlockNumber) -> Iterator[tuple[Log, E]]:
-        """Each such event from ``since``, else ``start``, in the order of the chain."""
+        """Yield each such event from ``since``, else ``start``, in the order of the chain."""
         first = start if self.since is None else self.since
         for log, event in hub_events(chain, first, self._wanted()):
             if isinstance(event, self.kind) and self.matches(event):
                 yield log, event
 
     def newest(self, chain: ChainClient, start: BlockNumber) -> Receipt | None:
-        """The newest transaction with such an event."""
+        """Return the newest transaction with such an event."""
         receipt = None
         for log, event in self.found(chain, start):
             if isinstance(event, HubEvent):
@@ -67,7 +67,7 @@ class ExpectedEvent(Generic[E]):
         return receipt
 
     def proven_by(self, receipt: Receipt) -> bool:
-        """Whether a receipt has such an event: one that only states success proves nothing."""
+        """Return whether a receipt has such an event: one that only states success proves nothing."""
         return any(
             isinstance(event, self.kind) and self.matches(event) and _has(topics, self._wanted())
             for event, topics in zip(receipt.events, receipt.topics, strict=True)
@@ -78,7 +78,7 @@ class ExpectedEvent(Generic[E]):
 
 
 def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
-    """The receipt, when it is this transaction's and its block is part of the chain."""
+    """Return the receipt, if it is this transaction's and its block is part of the chain."""
     with chain_errors():
         answer = chain.rpc.call("eth_getTransactionReceipt", tx_hash)
         if answer is None:
@@ -98,7 +98,7 @@ def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:
-    """Whether a log's topics are those that are named; None stands for any."""
+    """Return whether a log's topics are those that are named; None matches any."""
     return len(topics) >= len(wanted) and all(
         one is None or one == other for one, other in zip(wanted, topics, strict=False)
     )
@@ -107,7 +107,7 @@ def _has(topics: Topics, wanted: Topics) -> bool:
 def hub_events(
     chain: ChainClient, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
 ) -> Iterator[tuple[Log, HubEvent]]:
-    """The Hub's events from block ``first`` on, up to ``last`` or the newest block."""
+    """Yield the Hub's events from block ``first`` on, up to ``last`` or the newest block."""
     with chain_errors():
         for log in read_logs(chain, chain.hub.address, first, topics, last):
             yield log, decode_log(log)
@@ -116,11 +116,11 @@ def hub_events(
 def read_logs(
     chain: ChainClient, contract: Address, first: BlockNumber, topics: Topics, last: BlockNumber | None = None
 ) -> Iterator[Log]:
-    """A contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
+    """Yield a contract's logs in the order of the chain; ``ChainUnavailable`` for an answer of another shape.
 
     A first block that the chain does not have was an endpoint's word, too: then the log is read from where the Hub's
-    begins, or where that is unknown from as far back as a day of work is. An endpoint that is only a little behind has
-    as much to read as it may lag.
+    begins, or if that is unknown, a day of work back. An endpoint that is only a little behind has as much to read as
+    it may lag.
     """
     end = chain.block if last is None else last
     if end is None:
@@ -138,17 +138,17 @@ def read_logs(
 
 
 def bounty_topic(bounty_id: BountyId) -> Bytes32:
-    """A bounty id as an indexed topic."""
+    """Return a bounty id as an indexed topic."""
     return bytes32(bounty_id.to_bytes(32, "big"))
 
 
 def account_topic(account: Address) -> Bytes32:
-    """An account as an indexed topic."""
+    """Return an account as an indexed topic."""
     return Bytes32("0x" + account[2:].rjust(64, "0"))
 
 
 def first_block(chain: ChainClient) -> BlockNumber | None:
-    """Where the Hub's log begins, if that is known; a local chain is short."""
+    """Return where the Hub's log begins, if that is known; a local chain is short."""
     if chain.is_local:
         return BlockNumber(0)
     record = chain.settings.record
@@ -156,7 +156,7 @@ def first_block(chain: ChainClient) -> BlockNumber | None:
 
 
 def earliest_block(chain: ChainClient, end: BlockNumber) -> BlockNumber:
-    """Where the Hub's log begins, or where that is unknown as far before ``end`` as a day of work is."""
+    """Return where the Hub's log begins, or if that is unknown, a day of work before ``end``."""
     if (start := first_block(chain)) is not None:
         return start
     return block_before(chain.rpc, header_at(chain.rpc, end), RECENT_SECONDS).number

@@ -79,7 +79,7 @@ Ending = Receipt | NonceLost | CommandFailed | CommandRefused
 
 
 def send(session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: TransactionStep) -> Receipt:
-    """Send the call once and wait for its block; continues an earlier run's transaction.
+    """Send the call once and wait for its block; continue an earlier run's transaction.
 
     Raises ``transaction_reverted`` and ``transaction_replaced`` once that is certain (the next run starts over),
     ``transaction_pending`` and ``transaction_unknown`` otherwise.
@@ -102,7 +102,7 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
 
 
 def require_after(session: Session[Signer], earlier: Iterable[int | None], what: str) -> None:
-    """Refuse to sign what takes the place of something whose nonce is ahead: mined later, that would take it back.
+    """Refuse to sign what replaces something whose nonce is ahead: mined later, that would take it back.
 
     ``earlier`` are the last nonces of what was signed before, and ``what`` that is.
     """
@@ -124,10 +124,10 @@ def _ahead(what: str, signed: int, nonce: int, reason: str) -> CommandRefused:
 def keep_looking(
     look: Callable[[], T | None], kept: str, pause: float, seconds: float | None = None
 ) -> tuple[T | None, bool]:
-    """Look until there is something, for ``seconds``, else ``RECEIPT_SECONDS``; with it whether the chain did not
-    answer the last look.
+    """Look until there is something, for ``seconds``, else ``RECEIPT_SECONDS``; return it, and whether the last look
+    had no answer.
 
-    An endpoint that is silent meanwhile ends nothing: the person is informed once, with what is ``kept`` of the wait.
+    An endpoint that is silent meanwhile ends nothing: the person is told once, with what is ``kept`` of the wait.
     """
     ends, unanswered = time.monotonic() + (RECEIPT_SECONDS if seconds is None else seconds), False
     with Waiting("waiting for the block") as waiting:
@@ -148,16 +148,18 @@ def keep_looking(
 
 
 def is_part(chain: ChainClient, head: Header) -> bool:
-    """Whether the chain still holds the block that was the tip when a look began."""
+    """Return whether the chain still holds the block that was the tip when a look began."""
     with chain_errors():
         return header_at(chain.rpc, head.number).hash == head.hash
 
 
 def _is_done(transaction: Transaction, receipt: Receipt) -> bool:
-    """Whether a receipt shows what the transaction was to bring about; that it succeeded is only somebody's word.
+    """Return whether a receipt shows what the transaction was to bring about; its success alone is only somebody's
+    word.
 
     For a Submission, a Verdict and a Guardian's fee nothing else keeps this run from reporting what is not there; later
-    runs look for the event again. One that an endpoint invents in the receipt passes here, too: only they find out.
+    runs look for the event again. An event that an endpoint invents in the receipt passes here, too: only they find
+    out.
     """
     return receipt.succeeded and (transaction.expects is None or transaction.expects.proven_by(receipt))
 
@@ -171,7 +173,7 @@ def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
 
 
 def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
-    """The newest transaction since that block which did it, once it has enough blocks on top: from one look."""
+    """Return the newest transaction since that block which did it, once it has enough blocks on top: from one look."""
     head = chain.latest()
     found = proof.newest(chain, since)
     if found is None or found.block_number > settled_block(chain, head) or not is_part(chain, head):
@@ -209,7 +211,7 @@ class _Sending:
             self._offer()
 
     def run(self) -> Receipt | None:
-        """The receipt; None when the nonce was lost and this run never had the transaction taken by a node."""
+        """Return the receipt; None if the nonce was lost and no node ever took this run's transaction."""
         found: tuple[Ending | None, bool] = keep_looking(
             self._look_once, "the transaction is in the journal", _POLL_SECONDS
         )
@@ -234,7 +236,7 @@ class _Sending:
         raise ending.reason
 
     def _look_once(self) -> Ending | None:
-        """One look, which counts while its tip is part of the chain; what did not answer shows nothing missing."""
+        """Look once; the look counts while its tip is part of the chain. No answer shows nothing missing."""
         try:
             head = self.chain.latest()
             ending = self._look(head)
@@ -244,7 +246,7 @@ class _Sending:
             raise
 
     def _look(self, head: Header) -> Ending | None:
-        """The result on the chain below ``head``: how this ended, or None while it has not."""
+        """Return how this ended on the chain below ``head``, or None while it has not."""
         for tx_hash in self.attempt.hashes:
             if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._is_hollow(receipt):
                 self.missing_since = None
@@ -268,7 +270,9 @@ class _Sending:
         return found if found is not None and self._is_deep(found, head) else None
 
     def _is_hollow(self, receipt: Receipt) -> bool:
-        """Whether a receipt states success and lacks the event without which there is none: it is passed over."""
+        """Return whether a receipt states success and lacks the event without which there is none: it is
+        passed over.
+        """
         hollow = receipt.succeeded and not _is_done(self.transaction, receipt)
         if hollow and not self.is_warned:
             self.is_warned = True
@@ -276,7 +280,7 @@ class _Sending:
         return hollow
 
     def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
-        """A receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
+        """Return a receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
         if receipt.succeeded:
             return receipt
         if (found := self._event()) is not None:
@@ -288,7 +292,9 @@ class _Sending:
         return NonceLost(CommandRefused("transaction_reverted", message, next_action=next_action))
 
     def _missing(self, head: Header) -> NonceLost | CommandFailed | None:
-        """The nonce is used and nothing of ours shows: decided once that has been so for long and deep enough."""
+        """Decide what it means that the nonce is used and nothing of ours shows, once that has been so for long and
+        deep enough.
+        """
         if self.reach is not Reach.THIS_RUN:  # otherwise no node ever took it: nothing of ours can lag
             if self.missing_since is None:
                 self.missing_since = time.monotonic()
@@ -306,12 +312,12 @@ class _Sending:
         return NonceLost(CommandRefused("transaction_replaced", message, next_action="Run the command again."))
 
     def _event(self) -> Receipt | None:
-        """The call's intended effect, as the chain shows it now."""
+        """Return the call's intended effect, as the chain shows it now."""
         expects = self.transaction.expects
         return None if expects is None else expects.newest(self.chain, self.attempt.from_block)
 
     def _is_deep(self, receipt: Receipt, head: Header) -> bool:
-        """Whether it has enough blocks on top; until then the next look decides."""
+        """Return whether it has enough blocks on top; until then the next look decides."""
         return receipt.block_number <= settled_block(self.chain, head)
 
     def _nonce_used(self, at: BlockNumber | str) -> bool:
@@ -320,18 +326,18 @@ class _Sending:
             return nonce_of(account_nonce(self.chain, self.signer.address, tag)) > self.attempt.nonce
 
     def _is_known(self) -> bool:
-        """Whether the node knows any of the attempt's transactions, mined or not."""
+        """Return whether the node knows any of the attempt's transactions, mined or not."""
         with chain_errors():
             return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.attempt.hashes)
 
     def _sign(self, replaces: SignedStep | None) -> SignedStep:
-        """Sign, and keep it in the journal before anything of it is sent."""
+        """Sign, and note it in the journal before anything of it is sent."""
         attempt = sign_attempt(self.chain, self.signer, self.transaction, replaces)
         self.journal.note(self.step.attempt, attempt)
         return attempt
 
     def _keep_offering(self) -> None:
-        """Offer at first, again where another transaction has the nonce, with higher fees when no block takes it."""
+        """Offer at first, again if another transaction has the nonce, with higher fees if no block takes it."""
         waited = 0.0 if self.offered_at is None else time.monotonic() - self.offered_at
         if self.offered_at is None:
             self._renew()
@@ -350,7 +356,9 @@ class _Sending:
                 self._offer()
 
     def _renew(self) -> None:
-        """Before an earlier run's transaction is sent again: it must still make sense, and do what is meant now."""
+        """Check, before an earlier run's transaction is sent again, that it still makes sense and does what is meant
+        now.
+        """
         same, nonce = self.attempt.data == self.call.data, next_nonce(self.chain, self.signer.address)
         is_ahead = self.attempt.nonce > nonce  # a node may know it, and no block can take it yet
         if same and not is_ahead and self._is_known():
@@ -365,7 +373,7 @@ class _Sending:
             self.attempt = self._sign(self.attempt)
 
     def _sign_at(self, nonce: int) -> None:
-        """Sign the same with the nonce that the account has: the one of an earlier run was another endpoint's word.
+        """Sign the same with the nonce that the account has; the nonce of an earlier run was another endpoint's word.
 
         That one can still be mined once the account has come so far, so only what does no more twice than once is
         signed again, or what is so far ahead that the account does not come there; its hashes stay in the journal, to
@@ -381,7 +389,7 @@ class _Sending:
         self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
 
     def _offer(self) -> None:
-        """Send the newest transaction to the node, and take what its refusal means; nothing is forgotten here."""
+        """Send the newest transaction to the node, and act on its refusal; forget nothing here."""
         self.offered_at, self.is_contended = time.monotonic(), False
         try:
             self.chain.rpc.call("eth_sendRawTransaction", self.attempt.raws[-1])

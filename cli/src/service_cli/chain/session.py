@@ -60,7 +60,7 @@ class ChainClient:
         """Where the Hub's views and log are read; None for the newest block."""
 
     def at(self, block: BlockNumber) -> "ChainClient":
-        """The same with the Hub's views and log as of this block."""
+        """Return the same client with the Hub's views and log as of this block."""
         pinned = copy(self)
         pinned.hub, pinned.block = Hub(self.rpc, self.hub.address, block), block
         return pinned
@@ -72,7 +72,7 @@ class ChainClient:
 
     @cached_property
     def further(self) -> tuple["ChainClient", ...]:
-        """The same over each further endpoint that is configured, refused where it is another deployment's."""
+        """The same over each further endpoint that is configured, refused if it is another deployment's."""
         each = tuple(ChainClient(self.settings, url) for url in self.settings.further_rpc_urls())
         for other in each:
             other.check_deployment()
@@ -90,7 +90,7 @@ class ChainClient:
 
     @staticmethod
     def checked(settings: Settings) -> "ChainClient":
-        """The chain of these settings, refused where it is another deployment's."""
+        """Open the chain of these settings; refuse another deployment's."""
         chain = ChainClient(settings)
         chain.check_deployment()
         return chain
@@ -117,14 +117,14 @@ class ChainClient:
             raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {self.settings.reveal_delay()}.")
 
     def latest(self) -> Header:
-        """The newest block; amounts and moments are shown by its time."""
+        """Read the newest block; amounts and moments are shown by its time."""
         with chain_errors():
             header = header_at(self.rpc, "latest")
         show_by(now=header.time)
         return header
 
     def finalized(self) -> Header:
-        """The newest block that is final: by the chain's own tag, or where it has none, by the deployment's depth."""
+        """Read the newest final block: by the chain's own tag, or without one by the deployment's depth."""
         depth = self.settings.finality_depth()
         with chain_errors():
             if depth is None:
@@ -149,7 +149,7 @@ class ChainClient:
             raise decimals_mismatch({"the RPC endpoint": token.decimals, "the network's record": known})
 
     def bounty(self, bounty_id: BountyId) -> BountyView:
-        """One bounty; an unknown id is refused."""
+        """Read one bounty; refuse an unknown id."""
         with chain_errors():
             view = self.hub.bounty(bounty_id)
         if view is None:
@@ -158,26 +158,27 @@ class ChainClient:
         return view
 
     def pinned_roster(self, bounty: BountyView) -> Roster:
-        """The bounty's roster, its members hashed against the pinned value."""
+        """Read the bounty's roster, its members hashed against the pinned value."""
         with chain_errors():
             view = self.hub.roster(bounty.roster_version)
         return checked_roster(self, bounty.roster_version, view, pinned=bounty)
 
     def current_roster(self) -> Roster:
-        """The roster a bounty created now would pin."""
+        """Read the roster that a bounty created now would pin."""
         with chain_errors():
             version = self.hub.current_roster_version()
             view = self.hub.roster(version)
         return checked_roster(self, version, view, pinned=None)
 
     def roster_until(self) -> UnixSeconds | None:
-        """When an announced roster takes the current one's place; None where none is announced."""
+        """Read when an announced roster takes the current one's place; None if none is announced."""
         with chain_errors():
             announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
 
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
-        """The message to sign for a request: bound to a block a little behind the tip, and to none of those ``used``.
+        """Return the message to sign for a request: bound to a block a little behind the tip, and to none of those
+        ``used``.
 
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
@@ -193,17 +194,17 @@ class ChainClient:
             raise CommandRefused("signature_mismatch", message, next_action=next_action)
 
     def has_code(self, account: Address) -> bool:
-        """Whether an account is a contract, or was delegated to one (EIP-7702)."""
+        """Return whether an account is a contract, or was delegated to one (EIP-7702)."""
         with chain_errors():
             return self.rpc.call("eth_getCode", account, "latest") not in {"0x", None}
 
     def balance(self, account: Address) -> Wei:
-        """Wei."""
+        """Read an account's balance in wei."""
         with chain_errors():
             return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
 
     def token_balance(self, account: Address) -> TokenAmount:
-        """Smallest units of the escrow token."""
+        """Read an account's balance in the smallest units of the escrow token."""
         with chain_errors():
             return balance_of(self.rpc, self.settings.escrow_token(), account)
 
@@ -217,7 +218,7 @@ class Session(Generic[S_co]):
 
     @staticmethod
     def open(settings: Settings, signer: S) -> "Session[S]":
-        """A session on a chain that was checked to be the deployment's."""
+        """Open a session on a chain that was checked to be the deployment's."""
         return Session(ChainClient.checked(settings), signer)
 
     @cached_property
@@ -236,12 +237,12 @@ class Session(Generic[S_co]):
         return self.signer.address
 
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
-        """The journal of one piece of work on this Hub, held by this process alone."""
+        """Open the journal of one piece of work on this Hub, held by this process alone."""
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
-    """A typed roster whose members hash to the value it carries, and to the pinned one."""
+    """Return a typed roster whose members hash to the value it carries, and to the pinned one."""
     members = zip(view.accounts, view.encryption_keys, view.last_active_at, strict=True)
     roster = Roster(
         version=version,
@@ -287,7 +288,9 @@ def chain_errors() -> Iterator[None]:
 
 
 def decimals_mismatch(found: Mapping[str, int | None]) -> CommandRefused:
-    """Two sources give a token different decimals: every amount would be shown wrong by one of them."""
+    """Return the refusal for two sources that give a token different decimals: every amount would be shown wrong by
+    one.
+    """
     named = ", ".join(f"{decimals} by {source}" for source, decimals in found.items())
     message = f"The escrow token has other decimals for each of two sources: {named}. Nothing was signed."
     next_action = "Use another RPC endpoint or API: one of the two is wrong, and amounts would be shown wrong."

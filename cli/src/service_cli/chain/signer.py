@@ -50,7 +50,7 @@ class Signer(Protocol):
         """The account."""
 
     def sign_typed_data(self, typed_data: Mapping[str, object], summary: str) -> bytes:
-        """65 bytes for a plain key, often more for a contract wallet; ``summary`` is what a person reads."""
+        """Return 65 bytes for a plain key, often more for a contract wallet; ``summary`` is what a person reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class LocalSigner:
         return sign_digest(typed_data_digest(typed_data), self._key)
 
     def sign_transaction(self, transaction: UnsignedTransaction, summary: str) -> bytes:
-        """The raw signed transaction."""
+        """Return the raw signed transaction."""
         say(f"signing: {summary}")
         return transaction.signed(self._key)
 
@@ -78,14 +78,14 @@ _WALLETS: Final = {
 
 
 def local_signer(settings: Settings, variable: str) -> LocalSigner:
-    """The signer behind a key variable, or a refusal that names it; a ``.env`` that nobody confirmed is refused."""
+    """Return the signer behind a key variable, or refuse, naming it; refuse a ``.env`` that nobody confirmed."""
     signer = _key_holder(settings.environment, variable)
     require_meant(settings, variable)
     return signer
 
 
 def account_of(settings: Settings, variable: str) -> Address:
-    """Whose key it is; a keystore that names its account stays locked."""
+    """Return whose key it is; a keystore that names its account stays locked."""
     source = settings.environment.source(variable)
     if source is not None and source.form is KeyForm.KEYSTORE and (account := Keystore.read(source).account):
         return account
@@ -115,7 +115,7 @@ def _key_holder(environment: Environment, variable: str) -> LocalSigner:
 
 
 def eth_account() -> "type[Account]":
-    """eth-account, imported for a keystore alone: it takes longer than everything else of a command.
+    """Import eth-account, for a keystore alone: it takes longer than everything else of a command.
 
     One of its dependencies raises the interpreter's recursion limit so far that deeply nested JSON of a hostile
     endpoint would overflow the stack and kill the process; the limit is put back.
@@ -130,7 +130,7 @@ def eth_account() -> "type[Account]":
 _MOST_SCRYPT: Final = 2**23
 """n * r * p: four times what clients use, and at most 1 GiB of memory."""
 _MOST_ROUNDS: Final = 10_000_000
-"""Of PBKDF2."""
+"""Rounds of PBKDF2."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class Keystore:
 
     @staticmethod
     def read(source: KeySource) -> "Keystore":
-        """The file that a variable names; refused where it is none, or opening it would take too much."""
+        """Read the file that a variable names; refuse one that is no keystore, or that would take too much to open."""
         try:
             text, exposed = read_small(Path(source.value))
             content = _content_of(text)
@@ -161,7 +161,7 @@ class Keystore:
         return Keystore(source, account, content)
 
     def unlock(self, environment: Environment, name: str) -> bytes:
-        """The key of ``name``; the passphrase is taken from where the environment has it."""
+        """Return the key of ``name``; the passphrase comes from where the environment has it."""
         passphrase = _passphrase(environment, name, self.account)
         say("opening the keystore")
         try:
@@ -192,7 +192,7 @@ def _passphrase(environment: Environment, name: str, account: Address | None) ->
 
 
 def _content_of(text: str) -> dict[str, object]:
-    """The file's object with its names in lower case; ``ValueError`` says why it is not opened."""
+    """Return the file's object with its names in lower case; ``ValueError`` says why it is not opened."""
     content = _lower(json.loads(text))
     if not isinstance(content, dict) or content.get("version") != 3:
         raise ValueError("is not a keystore of version 3")

@@ -16,9 +16,10 @@ _SET_THE_CLOCK = (
 
 
 def signing_time(chain: ChainClient) -> UnixSeconds:
-    """From when an authorization's hour is counted: the earlier one of the newest block's time and this machine's.
+    """Return from when an authorization's hour is counted: the earlier one of the newest block's time and this
+    machine's.
 
-    ``time_disagrees`` where they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
+    ``time_disagrees`` if they are far apart: the chain is not the one that is meant, has stopped, or somebody lies.
     """
     is_moved, times = chain.settings.has_moved_time(), []
     for each in chain.everywhere:
@@ -32,18 +33,20 @@ def signing_time(chain: ChainClient) -> UnixSeconds:
 
 
 def is_over(moment: UnixSeconds, finalized: UnixSeconds, clock: UnixSeconds | None) -> bool:
-    """Whether a moment lies behind the finalized block, and behind this machine's clock, where that says anything."""
+    """Return whether a moment lies behind the finalized block, and behind this machine's clock, if that
+    says anything.
+    """
     return finalized >= moment and (clock is None or clock >= moment)
 
 
 def latest_moment(chain: ChainClient) -> UnixSeconds:
-    """The latest that an endpoint or this machine's clock says: what one of them has behind it may have passed."""
+    """Return the latest time that an endpoint or this machine's clock says: what is before it may have passed."""
     clock = () if chain.settings.has_moved_time() else (int(time.time()),)
     return UnixSeconds(max(*(each.latest().time for each in chain.everywhere), 0, *clock))
 
 
 def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> None:
-    """A line before ``what`` is signed, where every endpoint's newest block is old: it may be in no block in time.
+    """Warn before ``what`` is signed, if every endpoint's newest block is old: it may be in no block in time.
 
     One endpoint that is behind says nothing of the chain, so the youngest of the newest blocks counts.
     """
@@ -59,6 +62,6 @@ def warn_of_late_chain(chain: ChainClient, deadline: UnixSeconds, what: str) -> 
 
 
 def has_passed(chain: ChainClient, moment: UnixSeconds) -> bool:
-    """Whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
+    """Return whether it lies behind the finalized block of every endpoint, and behind this machine's clock."""
     clock = None if chain.settings.has_moved_time() else UnixSeconds(int(time.time()))
     return all(is_over(moment, each.finalized().time, clock) for each in chain.everywhere)

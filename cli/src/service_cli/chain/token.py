@@ -21,7 +21,7 @@ _DOMAIN_SEPARATOR: Final = "0x3644e515"
 
 
 def shown_amount(chain: ChainClient, value: int) -> str:
-    """An amount of the escrow token for people; base units of one that does not describe itself."""
+    """Format an amount of the escrow token for people; base units of one that does not describe itself."""
     try:
         return amount(value, chain.token)
     except ServiceError:
@@ -29,13 +29,13 @@ def shown_amount(chain: ChainClient, value: int) -> str:
 
 
 def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
-    """The Hub's allowance of this account."""
+    """Read the Hub's allowance of this account."""
     with chain_errors():
         return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
 
 def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
-    """Whether the token would accept an EIP-3009 signature of a plain key of this account.
+    """Return whether the token would accept an EIP-3009 signature of a plain key of this account.
 
     Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
     would reject what is signed here.
@@ -56,7 +56,7 @@ def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
 
 
 def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
-    """Whether the token has the authorization neither as used nor as cancelled."""
+    """Return whether the token has the authorization neither as used nor as cancelled."""
     with chain_errors():
         return int.from_bytes(_ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:]), "big") == 0
 

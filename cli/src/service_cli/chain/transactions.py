@@ -32,7 +32,7 @@ from service_cli.ui.output import say, warn
 from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
-"""Whose tips a suggested one is compared with: 40 s of Base. A node counts its history of fees in blocks."""
+"""Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
 
@@ -104,7 +104,7 @@ class GasPrice:
     tip: Wei
 
     def above(self, other: "GasPrice") -> "GasPrice":
-        """This price, raised where it must be to replace ``other``."""
+        """Return this price, raised as far as needed to replace ``other``."""
         tip = max(self.tip, other.tip + other.tip // 8 + 1)
         return GasPrice(Wei(max(self.cap, other.cap + other.cap // 8 + 1, tip)), Wei(tip))
 
@@ -161,16 +161,18 @@ class TransactionStep:
         return JournalEntry.of(f"{self.name}_ahead", int)
 
     def last_nonce(self, journal: Journal) -> int | None:
-        """The last nonce with which anything was signed that may be mined."""
+        """Return the last nonce with which anything was signed that may be mined."""
         kept, ahead = journal.get(self.attempt), journal.get(self.ahead)
         return max((nonce for nonce in (kept.nonce if kept else None, ahead) if nonce is not None), default=None)
 
     def was_attempted(self, journal: Journal) -> bool:
-        """Whether a transaction was signed in an earlier run and is not given up."""
+        """Return whether a transaction was signed in an earlier run and is not given up."""
         return journal.get(self.attempt) is not None
 
     def give_up(self, journal: Journal, attempt: SignedStep) -> None:
-        """Another transaction took the nonce: none of these can be mined, unless the chain is not what it showed."""
+        """Give up an attempt whose nonce another transaction took: it cannot be mined, unless the chain is not what it
+        showed.
+        """
         journal.note(self.given_up, (*(journal.get(self.given_up) or ()), *attempt.hashes))
         first = journal.get(self.given_up_from)
         journal.note(self.given_up_from, attempt.nonce if first is None else min(first, attempt.nonce))
@@ -204,9 +206,9 @@ class GasCost:
 
 
 def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost:
-    """As the endpoint estimates it, with a margin of a quarter; a revert is refused with its sentence.
+    """Estimate the gas at the endpoint, with a margin of a quarter; refuse a revert with its sentence.
 
-    ``gas_excessive`` where that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
+    ``gas_excessive`` if that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
     """
     if not call.is_estimated:
         return GasCost(call.most_gas, current_price(chain))
@@ -221,7 +223,7 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
 
 @contextmanager
 def _gas_errors(call: ContractCall) -> Iterator[None]:
-    """As ``chain_errors``; a call that used up all gas is no silent endpoint."""
+    """Turn errors as ``chain_errors`` does; a call that used up all gas is no silent endpoint."""
     with chain_errors():
         try:
             yield
@@ -249,17 +251,17 @@ def require_affordable(chain: ChainClient, account: Address, call: ContractCall)
 
 
 def require_means(chain: ChainClient, account: Address, functions: Sequence[str]) -> None:
-    """The same for calls that nobody can estimate yet.
+    """Refuse calls that nobody can estimate yet, if they cost more than the limits or than the account holds.
 
-    Everything that the endpoint answers before a transaction is signed is read here, so that an answer which is
-    none ends the command before anything is signed.
+    Everything that the endpoint answers before a transaction is signed is read here, so that a malformed answer ends
+    the command before anything is signed.
     """
     next_nonce(chain, account)
     _require_payable(chain, account, _most_costs(chain, functions))
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
-    """The greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
+    """Return the greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
     return Wei(sum(cost.wei for cost in _most_costs(chain, functions)))
 
 
@@ -282,7 +284,7 @@ def require_balance(chain: ChainClient, account: Address, cost: int) -> None:
 
 
 def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
-    """Above what is usual a person decides: at the terminal, or before by ``--max-cost``."""
+    """Ask a person above what is usual: at the terminal, or before by ``--max-cost``."""
     if cost.wei <= (most := chain.agreed_cost):
         return
     message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {ether(most)}."
@@ -296,7 +298,7 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
 
 
 def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> None:
-    """For a wallet outside, which decides on gas and price itself: what the call takes, and what the account holds.
+    """Tell an external wallet, which decides on gas and price itself, what the call takes and what the account holds.
 
     Gas beyond what the call can need is refused here, too, since the wallet would estimate the same; the rest is
     reported and no reason to stop, since somebody else may pay for the wallet's gas.
@@ -316,9 +318,9 @@ def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> N
 def sign_attempt(
     chain: ChainClient, signer: LocalSigner, transaction: Transaction, replaces: SignedStep | None
 ) -> SignedStep:
-    """A first transaction, or one that takes the place of an earlier one that is not mined yet.
+    """Sign a first transaction, or one that takes the place of an earlier one that is not mined yet.
 
-    ``nonce_used`` where it would have a later nonce than it may.
+    ``nonce_used`` if it would have a later nonce than it may.
     """
     call = transaction.call
     with chain_errors():
@@ -349,23 +351,23 @@ def sign_attempt(
 
 
 def next_nonce(chain: ChainClient, account: Address) -> int:
-    """The nonce of the account's next transaction, those that wait for a block counted."""
+    """Return the nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
         return nonce_of(account_nonce(chain, account, "pending"))
 
 
 def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
-    """How many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
+    """Read how many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
     return chain.rpc.call("eth_getTransactionCount", account, tag)
 
 
 def nonce_of(answer: object) -> int:
-    """A count of transactions in an answer; no account has more (EIP-2681)."""
+    """Parse a count of transactions in an answer; no account has more (EIP-2681)."""
     return quantity(answer, 2**64 - 2)
 
 
 def current_price(chain: ChainClient) -> GasPrice:
-    """Twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
+    """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
         suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
         base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
@@ -374,7 +376,7 @@ def current_price(chain: ChainClient) -> GasPrice:
 
 
 def _recent_tips(chain: ChainClient) -> list[int]:
-    """The median tip of each recent block; none where the endpoint does not show them."""
+    """Read the median tip of each recent block; none if the endpoint does not show them."""
     try:
         history = mapping(chain.rpc.call("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50]))
     except RpcRefused:

@@ -203,7 +203,7 @@ def guardian_verdict(
 def _named(
     kind: str, rest: tuple[str, ...], submission: "CommitmentBeginning | None"
 ) -> "tuple[Choice | None, str | None]":
-    """The Submission that an awarded Verdict names, and the body's path, each where it is given."""
+    """Return the Submission that an awarded Verdict names, and the body's path, each if it is given."""
     if kind == "no_valid_submission":
         if len(rest) > 1 or submission is not None:
             raise argument_error("VERDICT_BODY_PATH", "no_valid_submission takes the path and nothing else.")

@@ -33,7 +33,7 @@ class EnvFile:
 
 
 def read_env_file(path: Path) -> EnvFile | None:
-    """The file, its variables by python-dotenv's rules, ``${…}`` not expanded; None where there is none.
+    """Read the file, its variables by python-dotenv's rules, ``${…}`` not expanded; None if there is none.
 
     Only names that begin with ``SERVICE_`` are used, and only their lines are complained about. Nothing is expanded,
     since a file that somebody else wrote could put a key of the environment into an address.
@@ -50,7 +50,7 @@ def read_env_file(path: Path) -> EnvFile | None:
         name, value, own = binding.key or "", binding.value, _OWN.search(binding.original.string)
         if own is None or not (binding.error or name.startswith("SERVICE_")):
             continue
-        if binding.error or value is None or not _is_text(name + value):  # with what a quote left open above took in
+        if binding.error or value is None or not _is_text(name + value):  # also what an unclosed quote above took in
             number = binding.original.line + binding.original.string[: own.start()].count("\n")
             problem = f"Line {number} of {path} is not NAME=value."
             next_action = "Fix that line, or a quote left open above."
@@ -64,8 +64,8 @@ def read_env_file(path: Path) -> EnvFile | None:
 
 
 def _read_text(path: Path) -> tuple[str, bool] | None:
-    """The text, and whether other users can read it, too; None where there is no file."""
-    if path.is_dir():  # some name a virtual environment so
+    """Read the text, and whether other users can read it, too; None if there is no file."""
+    if path.is_dir():  # some people call a virtual environment .env
         return None
     try:
         text, exposed = read_small(path, errors="surrogateescape")
@@ -75,7 +75,7 @@ def _read_text(path: Path) -> tuple[str, bool] | None:
         raise _unreadable(path, "leads to nothing", "Fix or remove it.") from None
     except Unusable as error:
         raise _unreadable(path, str(error), "Fix or remove it.") from None
-    if "\0" in text:  # as in UTF-16, of which no name would be found
+    if "\0" in text:  # UTF-16, in which no name would be found
         raise _unreadable(path, "is no text in UTF-8", "Save it as UTF-8.")
     return text, exposed
 

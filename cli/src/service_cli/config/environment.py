@@ -45,18 +45,18 @@ class KeyForm(Enum):
     KEYSTORE = "_KEYSTORE"
 
     def variable(self, name: str) -> str:
-        """The variable that sets ``name`` in this form."""
+        """Return the variable that sets ``name`` in this form."""
         return (name.removesuffix(_ACCOUNT_KEY) if self is KeyForm.KEYSTORE else name) + self.value
 
 
 def forms_of(name: str) -> tuple[KeyForm, ...]:
-    """The forms in which a key can be set; a keystore holds an account's key and no encryption keys."""
+    """Return the forms in which a key can be set; a keystore holds an account's key and no encryption keys."""
     plain = (KeyForm.VARIABLE, KeyForm.FILE)
     return (*plain, KeyForm.KEYSTORE) if name.endswith(_ACCOUNT_KEY) else plain
 
 
 def passphrase_of(name: str) -> str:
-    """The variable that names the file of a keystore's passphrase."""
+    """Return the variable that names the file of a keystore's passphrase."""
     return f"{KeyForm.KEYSTORE.variable(name)}_PASSPHRASE_FILE"
 
 
@@ -92,26 +92,26 @@ class Environment:
     exported: Mapping[str, str]
     fallback: Mapping[str, str]
     file: EnvFile | None = None
-    """Where ``fallback`` came from; None where a program gave it."""
+    """Where ``fallback`` came from; None if a program gave it."""
     read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Secrets by the file or keystore they came from: a pipe gives its content once."""
 
     @staticmethod
     def of_process() -> "Environment":
-        """This process's environment, and the ``.env`` of the working directory."""
+        """Read this process's environment, and the ``.env`` of the working directory."""
         file = read_env_file(Path(DOTENV))
         return Environment(dict(os.environ), file.values if file else {}, file)
 
     def get(self, name: str) -> str | None:
-        """A plain value; an exported one wins, an empty one counts as unset."""
+        """Return a plain value; an exported one wins, an empty one counts as unset."""
         return self.exported.get(name) or self.fallback.get(name) or None
 
     def source(self, name: str) -> KeySource | None:
-        """Where a key is taken from; two forms of it at one level are refused."""
+        """Return where a key is taken from; refuse two forms of it at one level."""
         return self._first({form.variable(name): form for form in forms_of(name)})
 
     def passphrase_source(self, name: str) -> KeySource | None:
-        """Where the passphrase of a key's keystore is taken from."""
+        """Return where the passphrase of a key's keystore is taken from."""
         return self._first({passphrase_of(name): KeyForm.FILE})
 
     def _first(self, forms: Mapping[str, KeyForm]) -> KeySource | None:
@@ -125,12 +125,12 @@ class Environment:
         return None
 
     def secret(self, name: str) -> str | None:
-        """A secret from its variable or file; None where it is not set, or is a keystore's."""
+        """Read a secret from its variable or file; None if it is not set, or is a keystore's."""
         source = self.source(name)
         return None if source is None or source.form is KeyForm.KEYSTORE else self.read_source(source).strip()
 
     def read_source(self, source: KeySource) -> str:
-        """The unparsed value of a variable or file."""
+        """Read the unparsed value of a variable or file."""
         if source.level == DOTENV:
             warn(f"note: {source.variable} was taken from .env")
         if source.form is KeyForm.VARIABLE:

@@ -46,12 +46,12 @@ class LoadedKeys:
         return bool(self.hexadecimal or self.age or self.files)
 
     def inside(self, data: bytes | bytearray) -> bool:
-        """Whether one of the keys is anywhere in these bytes, in upper or lower case."""
+        """Return whether one of the keys is anywhere in these bytes, in upper or lower case."""
         lower = data.lower()
         return any(lower.find(key) >= 0 for key in (*self.hexadecimal, *self.age))
 
     def inside_file(self, file: FileIO, progress: Callable[[int], None] = lambda _read: None) -> bool:
-        """The same for a file of any length, in constant memory; the file itself may be one that holds a key."""
+        """Return the same for a file of any length, in constant memory; the file itself may be one that holds a key."""
         status = os.fstat(file.fileno())
         if (status.st_dev, status.st_ino) in self.files:
             return True
@@ -67,7 +67,7 @@ class LoadedKeys:
 
 
 def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedKeys:
-    """Every key of this environment; without ``open_files`` a file that holds one is known by what it is, unread."""
+    """Load every key of this environment; without ``open_files`` identify a file that holds one without reading it."""
     texts = list(environment.read.values())
     files: set[tuple[int, int]] = set()
     for name, value in _variables((environment.exported, environment.fallback)):
@@ -85,7 +85,7 @@ def loaded_keys(environment: Environment, *, open_files: bool = True) -> LoadedK
 
 
 def holds_age_key(data: bytes) -> bool:
-    """Whether an age identity, anybody's, is in these bytes."""
+    """Return whether an age identity, anybody's, is in these bytes."""
     return _AGE.search(data.lower().decode("latin-1")) is not None
 
 
@@ -122,7 +122,7 @@ def secrets_among(
     open_key_files: bool,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> tuple[str, ...]:
-    """Those of these entries (path below the directory to size) that look as if they should not be passed on.
+    """List those of these entries (path below the directory to size) that look as if they should not be passed on.
 
     ``secret_in_artifact`` where one holds a key of this run, whatever it is called.
     """

@@ -21,7 +21,9 @@ _KEY_LINE: Final = re.compile(KEY_LINE.encode())
 
 
 def like_a_secret(directory: Path, name: str) -> str | None:
-    """The path, or the directory above it, whose name is one of those; or a file that begins as a private key does."""
+    """Return the path, or the directory above it, whose name is one of those; or a file that begins as a private key
+    does.
+    """
     parts = name.split("/")
     for depth, part in enumerate(parts, 1):
         if any(fnmatchcase(part.lower(), pattern) for pattern in SECRET_NAMES):

@@ -81,7 +81,7 @@ class ToBeSigned:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """One deployment as a command sees it. A value that is not known is refused where it is needed."""
+    """One deployment as a command sees it. A value that is not known is refused if it is needed."""
 
     environment: Environment
     chain_id: ChainId
@@ -93,7 +93,7 @@ class Settings:
     """Called before a transaction or an authorization of the token is signed here; what it raises keeps it unsigned."""
 
     def knows(self, name: str) -> bool:
-        """Whether a value is set, given as an option, or part of the network's record."""
+        """Return whether a value is set, given as an option, or part of the network's record."""
         if name == "SERVICE_API_BASE_URL" and self.api_override is not None:
             return True
         if name in BEACON and self.record is not None and self.record.beacon is not None:
@@ -113,15 +113,16 @@ class Settings:
         return self._value("SERVICE_RPC_URL", parse_url, self.record.rpc_url if self.record else None)
 
     def further_rpc_urls(self) -> tuple[str, ...]:
-        """Endpoints that are asked beside the first one, so that what cannot be taken back is not one party's word;
-        each once, in whatever ways it is written."""
+        """Return endpoints that are asked beside the first one, each once however it is written: what cannot be undone
+        is then not one party's word.
+        """
         found = {place_of(self.rpc_url()): self.rpc_url()}
         for url in self.named_further():
             found.setdefault(place_of(url), url)
         return tuple(found.values())[1:]
 
     def named_further(self) -> tuple[str, ...]:
-        """The same as they are set."""
+        """Return the further endpoints as they are set."""
         return self._value(FURTHER_VARIABLE, parse_urls, ())
 
     def subgraph_endpoint(self) -> str:
@@ -129,7 +130,7 @@ class Settings:
         return self._value("SERVICE_SUBGRAPH_ENDPOINT", parse_url, known)
 
     def api_base_url(self) -> str:
-        """The API's base address; ``--api-base-url`` wins."""
+        """Return the API's base address; ``--api-base-url`` wins."""
         if self.api_override is not None:
             return _checked("--api-base-url", parse_base_url, self.api_override)
         return self._value("SERVICE_API_BASE_URL", parse_base_url, self.record.api_base_url if self.record else None)
@@ -139,18 +140,20 @@ class Settings:
         return self._value("SERVICE_TIMELOCK_REVEAL_DELAY_SECONDS", _parse_whole, known)
 
     def finality_depth(self) -> int | None:
-        """Blocks from the newest to the final one, on a chain without a ``finalized`` tag; None where it has one."""
+        """Return the blocks from the newest to the final one, on a chain without a ``finalized`` tag; None if it has
+        one.
+        """
         text = self.environment.get("SERVICE_FINALITY_DEPTH")
         if text is not None:
             return _checked("SERVICE_FINALITY_DEPTH", _parse_from_one, text)
         return self.record.finality_depth if self.record else None
 
     def has_moved_time(self) -> bool:
-        """Whether the chain's time is moved by hand, which only that of the local network can be."""
+        """Return whether the chain's time is moved by hand, as only the local network's can be."""
         return self.chain_id == LOCAL_CHAIN_ID and self.environment.exported.get(LOCAL_TIME_VARIABLE) == "moved"
 
     def beacon(self) -> BeaconRecord:
-        """The beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
+        """Return the beacon that opens Submissions: pinned by the deployment record, else named by the environment."""
         known = self._known_beacon()
         return BeaconRecord(
             urls=self.beacon_urls(),
@@ -164,12 +167,12 @@ class Settings:
         return self.record.beacon if self.record else None
 
     def beacon_urls(self) -> tuple[str, ...]:
-        """The beacon's relays, asked one after the other."""
+        """Return the beacon's relays, asked one after the other."""
         known = self._known_beacon()
         return self._value("SERVICE_BEACON_URLS", parse_urls, known.urls if known else None)
 
     def beacon_hash(self) -> Bytes32:
-        """The beacon's name; the record's, whatever is set."""
+        """Return the beacon's name; the record's, whatever is set."""
         if (known := self._known_beacon()) is not None:
             return known.chain_hash
         from bounty_protocol.crypto.beacon_info import parse_chain_hash
@@ -177,7 +180,7 @@ class Settings:
         return self._value("SERVICE_BEACON_CHAIN_HASH", parse_chain_hash, None)
 
     def beacon_key(self) -> str:
-        """The beacon's public key; the record's, whatever is set."""
+        """Return the beacon's public key; the record's, whatever is set."""
         if (known := self._known_beacon()) is not None:
             return known.public_key
         from bounty_protocol.crypto.beacon_info import parse_beacon_key
@@ -185,7 +188,7 @@ class Settings:
         return self._value("SERVICE_BEACON_PUBLIC_KEY", parse_beacon_key, None)
 
     def problem(self, name: str) -> CommandRefused | None:
-        """Why a variable is refused as it is set; None where it is good, or not set."""
+        """Return why a variable is refused as it is set; None if it is good, or not set."""
         try:
             _READERS[name](self)
         except CommandRefused as error:
@@ -193,7 +196,7 @@ class Settings:
         return None
 
     def problems(self) -> Iterator[CommandRefused]:
-        """The same of each that is shown."""
+        """Yield the refusal of each variable that is set wrongly."""
         return (found for found in map(self.problem, SHOWN) if found is not None)
 
     def _value(self, name: str, parse: Callable[[str], T], known: T | None) -> T:
@@ -240,9 +243,9 @@ def load_settings(
     environment: Environment | None = None,
     max_cost: int | None = None,
 ) -> Settings:
-    """The deployment of this run; shows on stderr what ``.env`` decides, and that it is mainnet by default.
+    """Load the deployment of this run; show on stderr what ``.env`` decides, and that it is mainnet by default.
 
-    ``needs`` are refused together where they are missing; with None nothing is, for commands that only look.
+    ``needs`` are refused together if they are missing; with None nothing is, for commands that only look.
     """
     environment = environment or Environment.of_process()
     tell_sources(environment)

@@ -17,7 +17,7 @@ class Unusable(Exception):
 
 
 def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tuple[str, bool]:
-    """The text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
+    """Read the text, and whether other users can read it, too; ``FileNotFoundError`` where there is nothing.
 
     ``errors`` is what becomes of bytes that are no text. Whoever writes into a pipe is waited for.
     """

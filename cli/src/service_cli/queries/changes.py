@@ -15,7 +15,7 @@ from service_cli.ui.output import emit
 
 
 def watch_changes(settings: Settings) -> NoReturn:
-    """The command ``bounty:watch`` without a bounty: each final event so far and from now on, in order.
+    """Run the command ``bounty:watch`` without a bounty: print each final event so far and from now on, in order.
 
     An event that is not final yet holds back those after it. Ends only by an error that lasts.
     """

@@ -41,11 +41,11 @@ class HubConditions:
     constants: HubConstants
 
     def fees(self, escrow: TokenAmount) -> tuple[TokenAmount, TokenAmount]:
-        """Protocol and guardian fee of an escrow."""
+        """Return protocol and guardian fee of an escrow."""
         return fee_amount(escrow, self.protocol_fee_bps), fee_amount(escrow, self.guardian_fee_bps)
 
     def terms(self, page: ChallengePage, commitment: Bytes32, salt: Bytes32) -> Terms:
-        """The page's terms on these conditions."""
+        """Return the page's terms on these conditions."""
         protocol_fee, guardian_fee = self.fees(page.escrow_amount)
         return Terms(
             spec_commitment=commitment,
@@ -59,14 +59,14 @@ class HubConditions:
         )
 
     def honour(self, terms: Terms) -> bool:
-        """Whether the Hub would still create a bounty on these terms."""
+        """Return whether the Hub would still create a bounty on these terms."""
         protocol_fee, guardian_fee = self.fees(terms.escrow_amount)
         fits = protocol_fee <= terms.max_protocol_fee and guardian_fee <= terms.max_guardian_fee
         return fits and terms.expected_roster_hash == self.roster.guardian_roster_hash
 
 
 def read_conditions(chain: ChainClient) -> HubConditions:
-    """The Hub's current conditions."""
+    """Read the Hub's current conditions."""
     with chain_errors():
         roster, roster_until = chain.current_roster(), chain.roster_until()
         protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
@@ -76,7 +76,7 @@ def read_conditions(chain: ChainClient) -> HubConditions:
 
 
 def require_same_token(served: Deployment, token: EscrowToken) -> None:
-    """Refuse a token that the API describes otherwise than the chain: what is paid is read with its decimals."""
+    """Refuse a token that the API describes otherwise than the chain: amounts are read with its decimals."""
     shown = served.escrow_token
     if shown.address != token.address:
         message = f"The API's escrow token is {shown.address}, not {token.address} as on the chain."
@@ -104,7 +104,7 @@ _DECIMALS = 6
 def escrow_for(
     settings: Settings, award: TokenAmount, named: str | None
 ) -> tuple[ChainClient, HubConditions, TokenAmount]:
-    """The least escrow that leaves ``award`` for the winner.
+    """Return the least escrow that leaves ``award`` for the winner.
 
     ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
     """
@@ -129,13 +129,13 @@ class Shares(NamedTuple):
 
 
 def fees_of(escrow: TokenAmount, conditions: HubConditions) -> Shares:
-    """The shares of an escrow, by the Hub's present fees."""
+    """Return the shares of an escrow, by the Hub's present fees."""
     protocol, guardian = conditions.fees(escrow)
     return Shares(TokenAmount(escrow - protocol - guardian), TokenAmount(guardian), TokenAmount(protocol))
 
 
 def least_escrow(award: TokenAmount, conditions: HubConditions) -> TokenAmount:
-    """The smallest escrow whose award is at least ``award``."""
+    """Return the smallest escrow whose award is at least ``award``."""
     share = 10_000 - conditions.protocol_fee_bps - conditions.guardian_fee_bps
     if share <= 0:
         message = "The Hub's fees would take the whole escrow."

@@ -29,12 +29,12 @@ from service_cli.ui.text import wei as in_wei
 
 _SKEW_SECONDS: Final = 60
 _ON_THE_CHAIN: Final = {"further_endpoints", "clock", "roster", "delivery_key", "balance"}
-"""Checks that mean nothing where the RPC endpoint or the Hub is the wrong one."""
+"""Checks that mean nothing if the RPC endpoint or the Hub is the wrong one."""
 _META: Final = "{ _meta { block { number } hasIndexingErrors } }"
 
 
 def examine(settings: Settings, account: Address | None) -> None:
-    """The command ``doctor``."""
+    """Run the command ``doctor``."""
     is_good = settings.problem(FURTHER_VARIABLE) is None and settings.problem("SERVICE_RPC_URL") is None
     has_further = is_good and bool(settings.further_rpc_urls())
     checks: list[tuple[str, Callable[[], str]]] = [
@@ -67,7 +67,7 @@ def examine(settings: Settings, account: Address | None) -> None:
 
 
 def _settings(settings: Settings) -> str:
-    """Whether every value that is set would be taken, also those that only some commands need."""
+    """Say whether every value that is set would be taken, also those that only some commands need."""
     refused = list(settings.problems())
     for name in SECRETS:
         try:
@@ -87,7 +87,7 @@ def _chain(settings: Settings) -> str:
 
 
 def _further(settings: Settings) -> str:
-    """Whether each further endpoint has the block that the first one has finalized."""
+    """Say whether each further endpoint has the block that the first one has finalized."""
     chain = ChainClient(settings)
     final = chain.finalized()
     for other in chain.further:

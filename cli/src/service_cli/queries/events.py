@@ -148,7 +148,7 @@ class RevertedEvent(Event):
 
 @dataclass(frozen=True, slots=True)
 class AwaitedStep(Event):
-    """The next step of the bounty, and its end in chain time (null where only people or finality decide)."""
+    """The next step of the bounty, and its end in chain time (null if only people or finality decide)."""
 
     EVENT: ClassVar[str] = "bounty_watch.next"
     bounty_id: BountyId

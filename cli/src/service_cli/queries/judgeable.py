@@ -29,7 +29,7 @@ PAGE = 100
 MOST_AWARDS = 1_000
 MOST_BOUNTIES = 20_000
 MOST_SUBMISSIONS = 100_000
-"""Of all bounties together: what an endpoint answers without an end is not read without one."""
+"""Submissions of all bounties together: an endless answer is not read to its end."""
 LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
 """Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
 ROSTERS = """
@@ -59,7 +59,7 @@ query Owed($skip: Int!, $first: Int!) {
 
 
 def submissions_query(count: int) -> str:
-    """The next Submissions of several bounties, ``$b0`` after the Solver ``$a0`` and so on."""
+    """Return the query for the next Submissions of several bounties, ``$b0`` after the Solver ``$a0`` and so on."""
     lists = "".join(
         f"  s{n}: submissions(where: {{bounty_id: $b{n}, solver_address_gt: $a{n}}}, orderBy: solver_address,"
         " first: $first) { solver_address submission_commitment }\n"
@@ -97,7 +97,7 @@ class Judgeable:
 
 
 def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
-    """The command ``guardian:judgeable``."""
+    """Run the command ``guardian:judgeable``."""
     api = api_of(settings)
     hub = require_deployment(settings, api)
     subgraph, path = subgraph_of(settings)
@@ -128,7 +128,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
 def _bounties(
     subgraph: ApiClient, path: str, guardian: Address, versions: list[object], now: int
 ) -> dict[BountyId, OpenBounty]:
-    """Every open bounty of these rosters past its reveal point, the next judging deadline first."""
+    """Read every open bounty of these rosters past its reveal point, the next judging deadline first."""
     found: dict[BountyId, OpenBounty] = {}
     page, last = PAGE, 0
     while page == PAGE and len(found) < MOST_BOUNTIES:
@@ -146,7 +146,7 @@ def _bounties(
 def _submissions(
     subgraph: ApiClient, path: str, bounty_ids: list[BountyId]
 ) -> dict[BountyId, list[JudgeableSubmission]]:
-    """Each bounty's Submissions, in pages: however many strangers make, no answer is asked for that is refused."""
+    """Read each bounty's Submissions, in pages: however many strangers make, no refused size is asked for."""
     found: dict[BountyId, list[JudgeableSubmission]] = {bounty_id: [] for bounty_id in bounty_ids}
     waiting, count = [(bounty_id, "") for bounty_id in bounty_ids], 0
     while waiting and count < MOST_SUBMISSIONS:
@@ -170,7 +170,7 @@ def _submissions(
 
 
 def _require_next(keys: Sequence[K], most: int, name: str) -> None:
-    """Refuse a page whose keys do not go on after the first one, the last page's: it could be the same for ever."""
+    """Refuse a page whose keys do not go on after ``first``, the last page's: it could be the same for ever."""
     if len(keys) > most + 1 or any(one >= other for one, other in pairwise(keys)):
         raise _malformed(f"next {name}")
 
@@ -201,7 +201,7 @@ def _print_bounty(
 def _is_of_others(
     settings: Settings, hub: Address, guardian: Address, bounty_id: BountyId, own: IndexedVerdict
 ) -> bool:
-    """Whether this machine signed or recorded a Verdict, and this is another one."""
+    """Return whether this machine signed or recorded a Verdict, and this is another one."""
     names, here = ("verdict", str(bounty_id), guardian), set[str]()
     for *_, report in journals_below(settings.chain_id, hub, *names):
         with open_journal(settings.chain_id, hub, *names, report) as journal:
@@ -211,7 +211,7 @@ def _is_of_others(
 
 
 def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[object]) -> tuple[OwedDelivery, ...]:
-    """Awarded bounties of this Guardian's rosters whose winning key nobody has delivered."""
+    """Print and return awarded bounties of this Guardian's rosters whose winning key nobody has delivered."""
     shown: list[OwedDelivery] = []
     for skip in range(0, MOST_AWARDS, PAGE):
         bounties = _list(_ask(subgraph, path, OWED, {"skip": skip, "first": PAGE}), "bounties")
@@ -224,7 +224,7 @@ def _print_owed(api: ApiClient, subgraph: ApiClient, path: str, versions: list[o
 
 
 def _owed(api: ApiClient, bounty: dict[str, object]) -> OwedDelivery | None:
-    """The delivery of this winner's key, printed, where nobody has made it."""
+    """Print and return the delivery of this winner's key, if nobody has made it."""
     won = _read(WonBounty, bounty)
     if is_delivered(api, str(won.bounty_id), won.winner_submission_commitment):
         return None

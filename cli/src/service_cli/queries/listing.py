@@ -24,7 +24,7 @@ LAG_SECONDS = 60
 
 
 def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) -> tuple[ListedBounty, ...]:
-    """The command ``bounty:list``: at most ``limit`` bounties, page by page."""
+    """Run the command ``bounty:list``: at most ``limit`` bounties, page by page."""
     api = api_of(settings)
     _show_by(settings, api)
     shown = [emit(ListedBounty(item)) for item in listed(api, filters, limit)]
@@ -37,14 +37,15 @@ def list_bounties(settings: Settings, filters: Mapping[str, str], limit: int) ->
 
 def _show_by(settings: Settings, api: ApiClient) -> None:
     """Refuse an API of another deployment; at a terminal show amounts in its token and moments by its time, never by
-    this machine's clock."""
+    this machine's clock.
+    """
     token = deployment(settings, api).escrow_token
     if is_text():
         show_by(token=lambda: token, now=api.now())
 
 
 def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
-    """The later one of an index's newest block and the API's ``Date``; an index that lags is reported."""
+    """Return the later one of an index's newest block and the API's ``Date``; report an index that lags."""
     now = max(api.now(), indexed)
     if lags(settings, now, indexed):
         warn(f"note: the index is {duration(now - indexed)} behind: what happened since is not shown yet")
@@ -52,12 +53,12 @@ def present_time(settings: Settings, api: ApiClient, indexed: int) -> int:
 
 
 def lags(settings: Settings, now: int, indexed: int) -> bool:
-    """Whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
+    """Return whether the index lacks what happened of late; a local chain may make a block only for a transaction."""
     return now - indexed > LAG_SECONDS and settings.chain_id != LOCAL_CHAIN_ID
 
 
 def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[dict[str, object]]:
-    """At most ``limit`` items of the public list."""
+    """Yield at most ``limit`` items of the public list."""
     cursor, seen = None, 0
     while seen < limit:
         query = {**filters, "limit": str(min(limit - seen, 100)), **({"cursor": cursor} if cursor else {})}
@@ -73,7 +74,7 @@ def listed(api: ApiClient, filters: Mapping[str, str], limit: int) -> Iterator[d
 
 
 def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
-    """The command ``bounty:show``."""
+    """Run the command ``bounty:show``."""
     api = api_of(settings)
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
@@ -86,7 +87,7 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
 
 
 def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | UnavailableRecord:
-    """The command ``verification-record``."""
+    """Run the command ``verification-record``."""
     api = api_of(settings)
     detail = bounty_detail(api, bounty_id).read(BountyDetail)
     _require_same(settings, api, detail)
@@ -99,12 +100,12 @@ def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | Unav
 
 
 def require_deployment(settings: Settings, api: ApiClient) -> Address:
-    """The Hub that the API serves; an API of another chain, or of another Hub where one is configured, is refused."""
+    """Return the Hub that the API serves; refuse an API of another chain, or of another Hub if one is configured."""
     return deployment(settings, api).hub_address
 
 
 def deployment(settings: Settings, api: ApiClient) -> Deployment:
-    """The API's own description; refused where it is of another deployment."""
+    """Read the API's own description; refuse another deployment's."""
     answer = api.get("/api/deployment").read(Deployment)
     _require_same(settings, api, answer)
     return answer

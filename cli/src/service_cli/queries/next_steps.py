@@ -12,14 +12,14 @@ STATUS: Final = "service-cli status"
 
 
 def for_reader(bounty_id: BountyId, *, is_final: bool, accepting: bool) -> str:
-    """For anyone who looks at a bounty, of whom no account is known."""
+    """Return the next step for anyone who looks at a bounty, of whom no account is known."""
     if is_final:
         return STATUS
     return f"service-cli solver:submit --check {bounty_id} DIRECTORY" if accepting else watching(bounty_id)
 
 
 def for_poster(bounty_id: BountyId, bounty: "BountyView") -> str:
-    """For the account that funded the bounty."""
+    """Return the next step for the account that funded the bounty."""
     if bounty.outcome is None:
         return watching(bounty_id)
     if bounty.outcome is Outcome.AWARDED:
@@ -28,7 +28,7 @@ def for_poster(bounty_id: BountyId, bounty: "BountyView") -> str:
 
 
 def for_guardian(bounty_id: BountyId, bounty: "BountyView", *, has_unopened: bool = False, has_judged: bool) -> str:
-    """For a Guardian who has opened or judged what there is."""
+    """Return the next step for a Guardian who has opened or judged what there is."""
     if bounty.outcome is Outcome.AWARDED:
         return f"service-cli guardian:deliver-key {bounty_id}"
     if bounty.outcome is not None:
@@ -37,16 +37,16 @@ def for_guardian(bounty_id: BountyId, bounty: "BountyView", *, has_unopened: boo
 
 
 def judging(bounty_id: BountyId, *, has_unopened: bool) -> str:
-    """For a Guardian whose Verdict an open bounty waits for."""
+    """Return the next step for a Guardian whose Verdict an open bounty waits for."""
     return f"service-cli guardian:{'open' if has_unopened else 'verdict'} {bounty_id}"
 
 
 def after_the_end(bounty_id: BountyId, bounty: "BountyView") -> str:
-    """For who followed a bounty to its end: the winner, or without one the Poster, may still have to claim."""
+    """Return the next step after the end: the winner, or without one the Poster, may still have to claim."""
     is_due = bool(bounty.award_due if bounty.outcome is Outcome.AWARDED else bounty.refund_due)
     return f"service-cli claim {bounty_id}" if is_due else STATUS
 
 
 def watching(bounty_id: BountyId) -> str:
-    """For who waits for the end."""
+    """Return the next step for anyone who waits for the end."""
     return f"service-cli bounty:watch {bounty_id}"

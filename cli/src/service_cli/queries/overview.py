@@ -72,7 +72,7 @@ class BountyOverview:
 
 
 def row_of(item: BountyItem, now: int) -> ListedRow:
-    """The item of the API's list at the moment ``now``."""
+    """Return the item of the API's list at the moment ``now``."""
     facts, count = item.facts, item.active_submission_count
     until = None
     if facts.outcome is None:
@@ -85,7 +85,7 @@ def row_of(item: BountyItem, now: int) -> ListedRow:
 
 
 def overview_of(detail: BountyDetail, now: int) -> BountyOverview:
-    """The API's detail at the moment ``now``."""
+    """Return the API's detail at the moment ``now``."""
     facts, roster, page = detail.facts, detail.guardian_roster, page_of(detail)
     return BountyOverview(
         title=None if page is None else page.title,
@@ -112,7 +112,7 @@ def overview_of(detail: BountyDetail, now: int) -> BountyOverview:
 
 
 def page_of(detail: BountyDetail) -> ChallengePage | None:
-    """The page, if it hashes to the commitment and has the form of one."""
+    """Return the page, if it hashes to the commitment and has the form of one."""
     try:
         if detail.challenge is None or spec_commitment(detail.challenge.encode()) != detail.facts.spec_commitment:
             return None
@@ -140,7 +140,7 @@ def _state(detail: BountyDetail, now: int) -> str:
 
 
 def _notes(detail: BountyDetail, page: ChallengePage | None) -> Iterator[str]:
-    """What keeps the page from being taken as the terms."""
+    """Yield what keeps the page from being taken as the terms."""
     if detail.withheld is not None:
         yield f"The page is {withheld_text(detail.withheld)}. Compare your copy: service-cli spec-commitment FILE."
     elif detail.challenge is None:

@@ -52,14 +52,14 @@ class BountyState:
 
 
 def read_state(chain: ChainClient, bounty_id: BountyId) -> BountyState:
-    """Read it; ``sources_disagree`` where a further endpoint has another bounty under this number."""
+    """Read the bounty's state; ``sources_disagree`` if a further endpoint has another bounty under this number."""
     bounty = agreed(chain, Fact.TERMS, lambda each: each.bounty(bounty_id))
     now = chain.latest().time
     return BountyState(bounty_id, bounty, chain.pinned_roster(bounty), now)
 
 
 def read_again(chain: ChainClient, state: BountyState) -> BountyState:
-    """The same at a later moment: only its outcome and the time may be others."""
+    """Read the same bounty at a later moment: only its outcome and the time may have changed."""
     return replace(state, bounty=chain.bounty(state.bounty_id), now=chain.latest().time)
 
 
@@ -70,7 +70,8 @@ def require_same(
     chain: ChainClient, state: BountyState, api: ApiClient, what: str = LAST_CHANGE
 ) -> Mapping[str, object]:
     """Return the API's detail once the bounty's last change is final in its index, and all of it is as the chain has
-    it; ``what`` is waited for, in words."""
+    it; ``what`` is waited for, in words.
+    """
 
     detail = _wait_finalized(api, state.bounty_id, what)
     for _ in range(agreement.LAG_LOOKS):
@@ -117,7 +118,7 @@ def require_same_terms(
 
 
 def roster_shown(roster: Roster) -> dict[str, object]:
-    """A roster as the API has to show it, but for what changes with a Guardian's signs of life."""
+    """Return a roster as the API has to show it, but for what changes with a Guardian's signs of life."""
     members = {
         place: {"guardian_address": one.guardian_address, "encryption_public_key": one.encryption_public_key}
         for place, one in enumerate(roster.members)
@@ -131,7 +132,7 @@ def roster_shown(roster: Roster) -> dict[str, object]:
 
 
 def _wait_finalized(api: ApiClient, bounty_id: BountyId, what: str) -> Mapping[str, object]:
-    """The detail once the bounty's last change is final; an unknown bounty may only not be indexed yet."""
+    """Return the detail once the bounty's last change is final; an unknown bounty may only not be indexed yet."""
     ends, shown = time.monotonic() + PATIENCE_SECONDS, False
     with Waiting("waiting") as waiting:
         while time.monotonic() < ends:
@@ -155,7 +156,9 @@ Expected = Mapping[str, object] | Mapping[int, object] | Mapping[str | int, obje
 
 
 def differences(answer: object, expected: Expected, path: str = "") -> Iterator[tuple[str, object, object]]:
-    """``(name, theirs, ours)`` where an answer lacks or contradicts what is expected; integer keys are list places."""
+    """Yield ``(name, theirs, ours)`` where an answer lacks or contradicts what is expected; integer keys are list
+    places.
+    """
     for key, ours in expected.items():
         name = f"{path}[{key}]" if isinstance(key, int) else f"{path}.{key}".lstrip(".")
         if isinstance(key, int):
@@ -213,7 +216,7 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
 
 
 def require_reveal_point(chain: ChainClient, bounty: BountyView) -> None:
-    """Refuse with ``reveal_point_wrong`` unless it is what a deadline that is to come makes it.
+    """Refuse with ``reveal_point_wrong`` unless the reveal point follows from a deadline that is still to come.
 
     The Hub's delay is immutable and was compared with the network's record, or what is configured in its place. So
     whoever lies about the deadline, in all endpoints at once, has nothing sealed for less than that delay.
@@ -224,7 +227,7 @@ def require_reveal_point(chain: ChainClient, bounty: BountyView) -> None:
 
 
 def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
-    """Refuse to let sealed work out that can be opened by now, as where sealing and uploading took that long."""
+    """Refuse to let sealed work out that can be opened by now, because sealing and uploading took that long."""
     if reveal_at <= (now := latest_moment(chain)):
         message = f"The reveal point was {moment(reveal_at, now)}: anyone who has the Guardians' keys could open this."
         raise CommandRefused("reveal_point_wrong", message, next_action="What was sealed stays on this machine.")
@@ -233,7 +236,7 @@ def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
 def wrong_reveal_point(
     deadline: UnixSeconds, reveal_at: UnixSeconds, delay: int, now: UnixSeconds
 ) -> CommandRefused | None:
-    """Why nothing is sealed until a reveal point, at the latest time that anyone gives; None where it is right."""
+    """Return why nothing is sealed until a reveal point, at the latest time that anyone gives; None if it is right."""
     expected = UnixSeconds(deadline + delay)
     if reveal_at != expected:
         message = f"The reveal point is not {moment(reveal_at, now)}: the deadline makes it {moment(expected, now)}."
@@ -250,7 +253,7 @@ def wrong_reveal_point(
 
 
 def final_winner(chain: ChainClient, state: BountyState, api: ApiClient) -> Pair:
-    """The winner, once it is that in every endpoint's finalized block and in the API's index, too."""
+    """Return the winner, once every endpoint's finalized block and the API's index name it."""
     winner = (state.bounty.winner, state.bounty.winning_submission)
     for each in chain.everywhere:
         finalized = each.finalized().number

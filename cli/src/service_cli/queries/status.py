@@ -84,7 +84,7 @@ class AccountsAtWork:
 def show_status(
     settings: Settings, addresses: tuple[Address, ...], *, most_bounties: int = MOST_BOUNTIES
 ) -> AccountsAtWork:
-    """The command ``status``."""
+    """Run the command ``status``."""
     chain, api = ChainClient.checked(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
@@ -119,7 +119,7 @@ def show_status(
 
 
 def _accounts(settings: Settings, addresses: tuple[Address, ...]) -> dict[Address, tuple[Role, ...]]:
-    """Each account with the roles whose keys it has."""
+    """Return each account with the roles whose keys it has."""
     found: dict[Address, tuple[Role, ...]] = {}
     for role, variable in KEYS.items():
         if settings.environment.source(variable) is not None:
@@ -134,7 +134,7 @@ class _Look:
     def __init__(self, chain: ChainClient, api: ApiClient, most: int) -> None:
         self.chain, self.api, self.most, self.now = chain, api, most, chain.latest().time
         self.views: dict[BountyId, BountyView | None] = {}
-        """None where the node has none: it may be behind the API, and what is listed may be made up."""
+        """None if the node has none: it may be behind the API, and what is listed may be made up."""
         self.cut: list[Address] = []
         """Accounts of which not all bounties are looked at."""
         self.unknown: list[str] = []
@@ -142,13 +142,14 @@ class _Look:
         self._has_answers = True
 
     def note(self, what: str, reason: str) -> None:
-        """Note what is not known. The reason is on stderr alone: whoever was asked may have written it."""
+        """Note what is not known. The reason goes to stderr alone: whoever was asked may have written it."""
         self.unknown.append(what)
         warn(f"{what} is not known: {reason}")
 
     def bounties(self, account: Address) -> Iterator[tuple[BountyId, BountyView]]:
-        """The account's bounties by the API's lists. Every open bounty has the newest roster, so that those to judge
-        now are asked for apart: among all of a Guardian's they are the older ones."""
+        """Yield the account's bounties by the API's lists. Every open bounty has the newest roster, so those to judge
+        now are asked for apart: among all of a Guardian's they are the older ones.
+        """
         found = set[BountyId]()
         for name, to_judge in _LISTS:
             items = list(listed(self.api, {name: account, **(TO_JUDGE if to_judge else {})}, self.most + 1))
@@ -165,7 +166,7 @@ class _Look:
                 yield bounty_id, view
 
     def tasks(self, bounty_id: BountyId, bounty: BountyView, account: Address) -> Iterator[WaitingTask]:
-        """What waits for the account in a bounty."""
+        """Yield what waits for the account in a bounty."""
         chain, guards = self.chain, account in self.chain.pinned_roster(bounty).accounts
         if bounty.outcome is None:
             if guards and bounty.has_submissions and bounty.reveal_at <= self.now < bounty.judging_deadline:
@@ -192,7 +193,9 @@ class _Look:
             yield WaitingTask(account, bounty_id, "open", None, opening)
 
     def _is_owed(self, bounty_id: BountyId, bounty: BountyView) -> bool:
-        """Whether a Poster waits for a winning key. Only the API knows, and is asked once; no where it cannot say."""
+        """Return whether a Poster waits for a winning key. Only the API knows, and is asked once; False if it cannot
+        say.
+        """
         if bounty_id not in self._owed:
             try:
                 self._owed[bounty_id] = self._has_answers and not is_delivered(
@@ -204,7 +207,7 @@ class _Look:
         return self._owed[bounty_id]
 
     def to_upload_again(self, account: Address) -> Iterator[WaitingTask]:
-        """Work of this Solver that the service reports as lost, as far as it is the one that the contract has."""
+        """Yield work of this Solver that the service reports as lost, if it is the work that the contract has."""
         try:
             subgraph, path = subgraph_of(self.chain.settings)
             answer = subgraph.post_json(path, {"query": LOST, "variables": {"solver": account}}, patient=False).json()

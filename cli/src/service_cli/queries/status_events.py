@@ -39,7 +39,7 @@ class AccountStatus(Event):
 
 @dataclass(frozen=True, slots=True)
 class WaitingTask(Event):
-    """An account's next steps, each with its command, soonest deadline first; `until` is chain time, null where
+    """An account's next steps, each with its command, soonest deadline first; `until` is chain time, null if
     nothing ends it."""
 
     EVENT: ClassVar[str] = "status.task"
@@ -78,7 +78,7 @@ class StatusTotal(Event):
 
 @dataclass(frozen=True, slots=True)
 class DoctorCheck(Event):
-    """One check; `fix` is how to correct it, null where it holds. `settings` is of every value that is set, also of
+    """One check; `fix` is how to correct it, null if it holds. `settings` is of every value that is set, also of
     those that only some commands need. `env_file` is there only where something is taken from a `.env`. Where the check
     of the chain failed, those that hang on it are skipped: not `ok`, and their `detail` states it."""
 

@@ -51,13 +51,13 @@ class CommitmentBeginning:
 
     @staticmethod
     def parse(text: str) -> "CommitmentBeginning":
-        """``0x`` and 16 to 64 digits."""
+        """Parse ``0x`` and 16 to 64 digits."""
         if _BEGINNING.fullmatch(text.lower()) is None:
             raise ValueError("0x and at least 16 hexadecimal digits of a commitment")
         return CommitmentBeginning(text.lower())
 
     def of(self, pairs: Iterable[Pair], where: str, next_action: str) -> Pair:
-        """The one Submission that it names of those ``where``; none or several are refused."""
+        """Return the one Submission that it names of those ``where``; refuse none or several."""
         named = [each for each in pairs if each[1].startswith(self.text)]
         if len(named) == 1:
             return named[0]
@@ -74,7 +74,7 @@ Choice = Pair | CommitmentBeginning
 
 
 def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair:
-    """The Submission that is meant, in full or among those that were opened on this machine."""
+    """Return the Submission that is meant, in full or among those that were opened on this machine."""
     if not isinstance(choice, CommitmentBeginning):
         return choice
     notes = journals_below(chain.chain_id, chain.hub.address, "opened", str(bounty_id))
@@ -84,7 +84,7 @@ def chosen_here(chain: ChainClient, bounty_id: BountyId, choice: Choice) -> Pair
 
 
 def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[RecordedSubmission]:
-    """Each Solver's last Submission, in the order of the chain; ``log_incomplete`` where no log has the creation."""
+    """List each Solver's last Submission, in the order of the chain; ``log_incomplete`` if no log has the creation."""
     for start in first_blocks(chain, api, bounty_id):
         events = hub_events(chain, start, [None, bounty_topic(bounty_id)])
         own = [(log, event) for log, event in events if bounty_of_event(event) == bounty_id]
@@ -100,7 +100,7 @@ def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: B
 
 
 def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[BlockNumber]:
-    """The blocks to try, the last of them one from which the whole log is read where that is known."""
+    """List the blocks to try, the last of them one from which the whole log is read if that is known."""
     whole = first_block(chain)
     if whole is not None and chain.finalized().number - whole <= LONG_LOG:
         return [whole]
@@ -114,7 +114,7 @@ def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId)
 
 
 def _hint(api: ApiClient, bounty_id: BountyId) -> BlockNumber | None:
-    """The block of the creation by the index."""
+    """Return the block of the creation by the index."""
     try:
         answer = api.post_json("/subgraph", {"query": _QUERY, "variables": {"id": str(bounty_id)}}).json()
     except (CommandFailed, CommandRefused):
@@ -132,11 +132,11 @@ class Listing:
 
     submissions: list[RecordedSubmission]
     api_agrees: bool | None
-    """Whether the API's list has the same in the same places; None where it does not answer, or shows only a part."""
+    """Whether the API's list has the same in the same places; None if it does not answer, or shows only a part."""
 
 
 def listing(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> Listing:
-    """The Submissions in the order of the chain, compared with the API's list where that answers."""
+    """List the Submissions in the order of the chain, compared with the API's list if that answers."""
     found = agreed(chain, Fact.SUBMISSION, lambda each: recorded_submissions(each, api, bounty_id))
     try:
         detail = None if api is None else bounty_detail(api, bounty_id).read(BountyDetail)

@@ -17,7 +17,9 @@ from service_cli.ui.output import emit, say
 
 
 def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict, ...]:
-    """``bounty:show --verdicts``: one event for each Guardian who recorded a Verdict, in the roster's order."""
+    """Run ``bounty:show --verdicts``: print one event for each Guardian who recorded a Verdict, in the
+    roster's order.
+    """
     chain = ChainClient.checked(settings)
     api = api_of(settings)
     recorded, shown = recorded_verdicts(chain, api, bounty_id), list[ShownVerdict]()
@@ -44,7 +46,7 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
 
 
 def recorded_verdicts(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -> list[VerdictRecorded]:
-    """Each Guardian's last Verdict; refused where the log lacks one that the Hub itself has."""
+    """Read each Guardian's last Verdict; refuse if the log lacks one that the Hub itself has."""
     roster = chain.pinned_roster(chain.bounty(bounty_id)).accounts
     with chain_errors():
         views = {guardian: chain.hub.verdict(bounty_id, guardian) for guardian in roster}
@@ -66,7 +68,7 @@ def recorded_verdicts(chain: ChainClient, api: ApiClient, bounty_id: BountyId) -
 
 
 def _document(api: ApiClient, commitment: Bytes32) -> tuple[str | None, str | None]:
-    """The document that hashes to it; else None and why."""
+    """Read the document that hashes to it; else None and why."""
     try:
         content = api.get(f"/api/written-verdicts/{commitment}").body
         return (content.decode(), None) if report_commitment(content) == commitment else (None, "verdict_mismatch")

@@ -38,7 +38,7 @@ _MOST_SECONDS: Final = 30.0
 
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
-    """The command ``bounty:watch``: every event of the Hub so far and from now on, until the end is final."""
+    """Run the command ``bounty:watch``: print every event of the Hub so far and from now on, until the end is final."""
     chain = ChainClient.checked(settings)
     chain.bounty(bounty_id)
     outage = Outage()
@@ -75,7 +75,7 @@ class Outage:
     began: float | None = None
 
     def note(self, failure: CommandFailed | CommandRefused) -> None:
-        """One more question without an answer; raises the failure after ``PATIENCE_SECONDS``."""
+        """Note one more question without an answer; raise the failure after ``PATIENCE_SECONDS``."""
         if self.began is None:
             self.began = time.monotonic()
             say(f"{failure.message} Asking again until it answers.")
@@ -84,7 +84,7 @@ class Outage:
         self.pause = min(2 * self.pause, _MOST_SECONDS)
 
     def end(self) -> None:
-        """There is an answer."""
+        """Note that there is an answer."""
         if self.began is not None:
             say("It answers again.")
         self.pause, self.began = POLL_SECONDS, None
@@ -102,7 +102,7 @@ class _Watch:
     seconds_left: int | None = None
 
     def look(self) -> BountyView | None:
-        """Print what is new; the bounty once its end is final."""
+        """Print what is new; return the bounty once its end is final."""
         head = self.chain.latest()
         final = self.chain.finalized().number
         self._print_news(head.number)
@@ -124,7 +124,7 @@ class _Watch:
         return None
 
     def _print_news(self, head: BlockNumber) -> None:
-        """Logs that were not there at the last look, and those whose block is there no more."""
+        """Print logs that were not there at the last look, and those whose block is gone."""
         logs = hub_events(self.chain, self.first, [None, bounty_topic(self.bounty_id)], head)
         own = ((log, what) for log, what in logs if bounty_of(what) == self.bounty_id)  # not a number of another event
         found = {(log.block_hash, log.log_index): (log, what) for log, what in own}
@@ -143,8 +143,9 @@ class _Watch:
         self.printed = unknown | {place: log for place, (log, _) in found.items()}
 
     def _is_replaced(self, log: Log, head: BlockNumber) -> bool:
-        """Whether the chain has another block in the place of a log's. Above this look's head that is not known: of an
-        endpoint's several nodes one may be behind."""
+        """Return whether the chain has another block in the place of a log's. Above this look's head that is unknown:
+        one of an endpoint's nodes may be behind.
+        """
         if log.block_number > head:
             return False
         with chain_errors():

@@ -62,14 +62,14 @@ def offer_files(incomplete: str) -> "list[CompletionItem]":
 
 
 def offer_directories(incomplete: str) -> "list[CompletionItem]":
-    """The same for directories alone."""
+    """Have the shell complete directories alone."""
     from click.shell_completion import CompletionItem
 
     return [CompletionItem(incomplete, type="dir")]
 
 
 def offer_of(values: Callable[[], Iterable[str]]) -> Callable[[str], "list[CompletionItem]"]:
-    """Those of these values that begin as what was typed."""
+    """Offer those of these values that begin with what was typed."""
 
     def offers(incomplete: str) -> "list[CompletionItem]":
         from click.shell_completion import CompletionItem
@@ -111,7 +111,7 @@ _AMOUNT: Final = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,18})?")
 
 
 def _ether(text: str) -> int:
-    """Wei."""
+    """Parse ether to wei."""
     if _AMOUNT.fullmatch(text) is None:
         raise ValueError("digits, perhaps with a point and at most 18 more, as in 0.01")
     whole, _, part = text.partition(".")
@@ -143,7 +143,7 @@ MAX_BYTES: Final = 256 * 1024
 
 
 def read_document(path: str, most_bytes: int = MAX_BYTES) -> bytes:
-    """The exact bytes, at most 256 KiB unless it may be more."""
+    """Read the exact bytes, at most 256 KiB unless it may be more."""
     try:
         if path == "-":
             data = sys.stdin.buffer.read(most_bytes + 1)
@@ -190,7 +190,7 @@ _REASON: Final = (
 
 
 def key_in_arguments(arguments: Sequence[str]) -> str | None:
-    """Why these arguments are refused, or None. The values themselves stay out of the answer."""
+    """Return why these arguments are refused, or None. The values themselves stay out of the answer."""
     values = [part for word in arguments for part in (word, word.partition("=")[2])]
     if any(_AGE.search(word) for word in arguments) or any(_NAMED.fullmatch(word) for word in arguments):
         return _REASON

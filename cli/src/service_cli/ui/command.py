@@ -50,7 +50,7 @@ class Program(click.Command):
     """Base of ``service-cli``: arguments that look like keys end them unread."""
 
     def problem_of(self, args: list[str]) -> str | None:  # noqa: ARG002
-        """A further check of the arguments before they are parsed."""
+        """Return the problem of the arguments before they are parsed, if any."""
         return None
 
     def make_context(
@@ -67,7 +67,7 @@ class Program(click.Command):
 
 
 def require_supported() -> None:
-    """End with a sentence on a system without the locks that see to it that money is sent once."""
+    """End with a sentence on a system without the locks that keep money from being sent twice."""
     if os.name == "nt" or sys.platform.startswith("win"):
         warn("This client does not run on Windows itself. Install it inside WSL 2: https://aka.ms/wsl")
         sys.exit(1)
@@ -92,7 +92,7 @@ class HelpedCommand(click.Command):
                 margin = " " * formatter.current_indent
                 rows = _entries(f"Reads:{table}\n{_EXIT}")
                 after = next(at for at, (heading, _) in enumerate(rows) if heading in {"Examples", "Exit"})
-                from service_cli.ui.event import events_of  # with all that its text takes
+                from service_cli.ui.event import events_of  # it imports everything that formatting needs
 
                 events = enumerate(events_of(self.prefix))
                 rows[after:after] = [("" if at else "Prints", event.synopsis()) for at, event in events]
@@ -101,7 +101,7 @@ class HelpedCommand(click.Command):
 
 
 def _laid_out(rows: list[tuple[str, str]], width: int) -> list[str]:
-    """The table's entries, each wrapped beside its heading; an event begins a line of its own."""
+    """Return the table's entries, each wrapped beside its heading; an event begins a line of its own."""
     lines: list[str] = []
     for heading, text in rows:
         first = f"{heading}:".ljust(_COLUMN) if heading else " " * _COLUMN
@@ -133,7 +133,7 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 def _given_before(context: click.Context, option: click.Parameter, value: Any) -> Any:
-    """The value, or the one that was given before the command."""
+    """Return the value, or the one that was given before the command."""
     before = context.find_root()
     return value or (before.params.get(str(option.name)) if before is not context else None)
 
@@ -204,7 +204,7 @@ def command(
     sends: bool = False,
     kind: type[HelpedCommand] = HelpedCommand,
 ) -> Callable[[Callable[..., None]], HelpedCommand]:
-    """A command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
+    """Make a command whose refusals are ``<prefix>.refused`` and failures ``<prefix>.failed``.
 
     One that ``sends`` transactions takes ``--max-cost``.
     """
@@ -276,7 +276,7 @@ def _run(prefix: str, run: Callable[[], None]) -> None:
 
 
 def end_without_output(reason: str) -> NoReturn:
-    """One line where people look, since programs get none."""
+    """End with one line where people look, since programs get none."""
     warn(f"failed: standard output cannot be written: {reason}; run the command again with one that can")
     _silence_stdout()
     sys.exit(1)
@@ -309,7 +309,7 @@ def _end(prefix: str, error: ServiceError) -> None:
     # What the crypto and domain packages refuse is final for these bytes; only CommandFailed may pass later.
     is_refusal = not isinstance(error, CommandFailed | UnexpectedError)
     finish()
-    if not is_text():  # there it is the text on stderr
+    if not is_text():  # in text mode stderr has it
         from service_cli.ui.event import CommandEnding, EndingIssue
 
         issues = tuple(EndingIssue(issue.path, issue.message) for issue in error.issues) or None
@@ -325,12 +325,12 @@ def _end(prefix: str, error: ServiceError) -> None:
 
 
 def argument_error(name: str, problem: str) -> click.ClickException:
-    """A usage error: exit code 2 and the usage line."""
+    """Return a usage error: exit code 2 and the usage line."""
     return click.BadParameter(problem, param_hint=name)
 
 
 def read_option(name: str, reader: Callable[[str], int], text: str | None) -> int | None:
-    """The value of an option that was given; what cannot be read is a usage error."""
+    """Read the value of an option that was given; a usage error for what cannot be read."""
     try:
         return None if text is None else reader(text)
     except ValueError as error:
@@ -338,6 +338,6 @@ def read_option(name: str, reader: Callable[[str], int], text: str | None) -> in
 
 
 def _silence_stdout() -> None:
-    """Python flushes stdout at exit; after a closed pipe that would print a second error."""
+    """Silence Python's flush of stdout at exit: after a closed pipe it would print a second error."""
     if getattr(sys, "stdout", None) is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

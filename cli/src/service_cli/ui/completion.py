@@ -47,7 +47,7 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
 
 
 def script(shell: str, root: Command) -> str:
-    """The script for a shell."""
+    """Return the script for a shell."""
     found = get_completion_class(shell)
     if found is None:
         raise ValueError("no such shell")

@@ -7,12 +7,12 @@ from service_cli.ui.output import is_redirected, warn
 
 
 def can_be_asked() -> bool:
-    """Whether a person is at a terminal."""
+    """Return whether a person is at a terminal."""
     return not is_redirected() and sys.stdin is not None and sys.stdin.isatty()
 
 
 def typed_yes(question: str, what: str) -> bool | None:
-    """Whether the person typed yes to allow ``what``; None where nobody is at a terminal to be asked."""
+    """Return whether the person typed yes to allow ``what``; None if nobody is at a terminal to be asked."""
     if not can_be_asked():
         return None
     warn(f"{question} Type yes to {what}.")

@@ -39,38 +39,40 @@ class Event:
     FOR_PROGRAMS: ClassVar[bool] = False
     """Whether a wallet or another program takes it, so that it is JSON in text mode, too."""
     SAYS: ClassVar[str] = ""
-    """Its sentence for people, with the names of fields in braces; empty where the fields say enough."""
+    """Its sentence for people, with the names of fields in braces; empty if the fields say enough."""
     HIDES: ClassVar[tuple[str, ...]] = ()
     """Fields that people are not shown: an event before it had them, or only programs take them."""
     TABLE: ClassVar[bool] = False
     """Whether events of this kind that follow each other are the rows of a table."""
 
     def name_of_event(self) -> str:
-        """Its public name."""
+        """Return its public name."""
         return self.EVENT
 
     def json(self) -> dict[str, object]:
-        """Its fields as a JSON object, without its name."""
+        """Return its fields as a JSON object, without its name."""
         found = to_json(self)
         more = found.pop("more") if self.OPEN else {}
         return found | dict(cast("JsonObject", more))
 
     @classmethod
     def synopsis(cls) -> str:
-        """Its line of a command's help: the name, the fields, and when it is printed."""
+        """Return its line in a command's help: the name, the fields, and when it is printed."""
         shown = cls.SHOWN or ", ".join(part.name for part in parts(cast("type", cls)))
         return f"{cls.EVENT} ({shown})" + (f", {cls.WHEN}" if cls.WHEN else "")
 
     def says(self) -> str:
-        """Its sentence, with the names of fields in braces."""
+        """Return its sentence, with the names of fields in braces."""
         return self.SAYS
 
     def facts(self, now: int) -> object:  # noqa: ARG002
-        """The dataclass whose fields people are shown at this moment: this one, less those in its sentence; or None."""
+        """Return the dataclass whose fields people are shown at this moment: this one, less those in its sentence; or
+        None.
+        """
         return self
 
     def document(self) -> str | None:
-        """A stranger's text that is shown whole below them."""
+        """Return a stranger's text that is shown whole below them."""
         return None
 
 
@@ -119,7 +121,7 @@ _MODULES: Final = (
 
 
 def events_of(prefix: str) -> tuple[type[Event], ...]:
-    """The events of a command, in their order: those whose name begins with its prefix."""
+    """Return the events of a command, in their order: those whose name begins with its prefix."""
     found = list[type[Event]]()
     for name in _MODULES:
         module = import_module(f"service_cli.{name}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 E = TypeVar("E", bound="Event")
 _COLUMNS: Final = 80
-"""Of what is no terminal."""
+"""Columns of an output that is no terminal."""
 
 
 class OutputLost(Exception):
@@ -61,12 +61,12 @@ def redirected(sink: OutputSink) -> Iterator[None]:
 
 
 def is_redirected() -> bool:
-    """Whether a program that calls the client takes what is printed."""
+    """Return whether a program that calls the client takes what is printed."""
     return _SINK.get() is not None
 
 
 def set_quiet(quiet: bool) -> None:
-    """Whether text that only reports progress is left out."""
+    """Set whether text that only reports progress is left out."""
     global _QUIET  # noqa: PLW0603  # one command, one terminal
     _QUIET = quiet
 
@@ -129,7 +129,7 @@ def finish() -> None:
 
 
 def is_text() -> bool:
-    """Whether events are printed as text."""
+    """Return whether events are printed as text."""
     return _SCREEN is not None and _SINK.get() is None
 
 
@@ -154,19 +154,19 @@ def _write(text: str) -> None:
 
 
 def require_output() -> None:
-    """Whether there is a standard output at all; without one nothing is begun."""
+    """Refuse to begin without a standard output."""
     if getattr(sys, "stdout", None) is None:
         raise OutputLost("it is closed")
 
 
 def say(text: str) -> None:
-    """Report to a person what happens."""
+    """Tell a person what happens."""
     if not _QUIET:
         warn(text)
 
 
 def warn(text: str) -> None:
-    """Report what a person must know; ``--quiet`` does not silence it."""
+    """Tell a person what they must know; ``--quiet`` does not silence it."""
     if (sink := _SINK.get()) is not None:
         sink.text(text)
         return
@@ -177,7 +177,7 @@ def warn(text: str) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether a person watches: text goes to a terminal that can redraw a line, and are wanted."""
+    """Return whether text goes to a terminal that can redraw a line, and is wanted."""
     return (
         _SINK.get() is None
         and not _QUIET
@@ -188,7 +188,7 @@ def on_terminal() -> bool:
 
 
 def terminal_columns() -> int:
-    """As ``shutil.get_terminal_size`` has it, which brings every compressor along."""
+    """Return what ``shutil.get_terminal_size`` returns, without importing every compressor."""
     with suppress(ValueError):
         if (columns := int(os.environ.get("COLUMNS", ""))) > 0:
             return columns
@@ -263,8 +263,8 @@ class Waiting:
         clear()
 
     def tick(self, left: int | None = None) -> None:
-        """``left``: seconds until the end, where that is known."""
-        from service_cli.ui.text import duration  # with all that it takes to show an amount
+        """Draw the wait; ``left`` are the seconds until its end, if known."""
+        from service_cli.ui.text import duration  # it imports everything that formatting needs
 
         if left is not None:
             draw(f"{self._label}: {duration(max(0, left))} left")
@@ -273,8 +273,8 @@ class Waiting:
 
 
 def bar(label: str, done: int, total: int, seconds: float, already: int = 0) -> str:
-    """One line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
-    from service_cli.ui.text import size  # with all that it takes to show an amount
+    """Format one line: how much is done, how fast (but for what was done ``already``), how long it will still take."""
+    from service_cli.ui.text import size  # it imports everything that formatting needs
 
     share = min(done / total, 1.0) if total else 1.0
     filled = int(share * _BAR_WIDTH)

@@ -31,7 +31,7 @@ _SENTENCES: Final[Mapping[str, str]] = {
 
 
 def sentence(name: str, fields: Mapping[str, object]) -> str:
-    """One event as a template with the names of its fields in braces; an unknown event is its name."""
+    """Return one event as a template with the names of its fields in braces; an unknown event is its name."""
     kind = fields.get("kind") or fields.get("outcome")
     template = _SENTENCES.get(f"{name} {kind}" if kind else name)
     if template is None:
@@ -52,18 +52,18 @@ STEPS: Final[Mapping[Step, str]] = {
 
 
 class NextStep(NamedTuple):
-    """The next step of a bounty. ``at`` is chain time, None where only its people decide."""
+    """The next step of a bounty. ``at`` is chain time, None if only its people decide."""
 
     step: Step
     at: UnixSeconds | None
 
     def text(self, now: int) -> str:
-        """The step in words."""
+        """Return the step in words."""
         return STEPS[self.step].format(at=None if self.at is None else moment(self.at, now))
 
 
 def next_step(schedule: Schedule, now: int, *, has_submissions: bool, is_final: bool) -> NextStep:
-    """The step a bounty is in, and until when."""
+    """Return the step a bounty is in, and until when."""
     if is_final:
         return NextStep("finality", None)
     if now < schedule.submission_deadline:

@@ -71,7 +71,7 @@ class Screen:
         self._begun = self._had_facts = False
 
     def show(self, event: "Event", following: str | None) -> str:
-        """The text of an event that is printed now, and the command that comes next."""
+        """Return the text of an event that is printed now, and the command that comes next."""
         with self._console.capture() as made:
             if event.TABLE:
                 if self._rows and type(self._rows[0]) is not type(event):
@@ -84,7 +84,7 @@ class Screen:
         return _without_blanks(made.get())
 
     def rest(self) -> str:
-        """The table that has not ended yet."""
+        """Return the table that has not ended yet."""
         with self._console.capture() as made:
             self._table_of_events()
         return _without_blanks(made.get())
@@ -113,7 +113,7 @@ class Screen:
             self._labelled([ShownField("Next", following)], max(len(fact.label) for fact in facts) if facts else 0)
 
     def _labelled(self, facts: list[ShownField], least: int = 0) -> None:
-        """Labels and values in two columns; a command or a hash that does not fit is whole on a line of its own."""
+        """Lay out labels and values in two columns; a command or a hash that does not fit gets a line of its own."""
         from rich.text import Text
 
         column = max((len(fact.label) for fact in facts), default=0)
@@ -139,7 +139,7 @@ class Screen:
             self._table([self._facts(row) for row in rows])
 
     def _table(self, rows: list[list[ShownField]]) -> None:
-        """One table under its titles; hashes and accounts are cut, the last column takes what is left."""
+        """Lay out one table under its titles; cut hashes and accounts, give the last column what is left."""
         from rich.table import Table
         from rich.text import Text
 
@@ -153,7 +153,7 @@ class Screen:
         self._console.print(table)
 
     def _document(self, document: str) -> None:
-        """What a stranger wrote, as it is, behind a bar on each line: it cannot be taken for ours."""
+        """Lay out what a stranger wrote, as it is, behind a bar on each line: it cannot be taken for ours."""
         from rich.text import Text
 
         self._console.print()
@@ -221,7 +221,7 @@ class Screen:
         return moment(value, self._now())
 
     def _tokens(self, value: int) -> str:
-        """``1,234.5 USDC``; base units where the token does not describe itself."""
+        """Format ``1,234.5 USDC``; base units if the token does not describe itself."""
         try:
             token = None if self.token is None else self.token()
         except ServiceError:
@@ -240,7 +240,7 @@ class Screen:
 
 
 def _without_blanks(text: str) -> str:
-    """The text without blanks at the ends of its lines, with which a table is filled up."""
+    """Remove the blanks at the ends of lines, with which a table is filled up."""
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 

@@ -24,7 +24,7 @@ class Token(Protocol):
 
 
 def moment(at: int, now: int) -> str:
-    """``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(37 s ago)``."""
+    """Format ``2026-01-02 03:04:05 UTC (in 37 s)``, or ``(37 s ago)``."""
     try:
         text = datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
     except (ValueError, OverflowError, OSError):  # a deadline that no calendar holds
@@ -33,12 +33,12 @@ def moment(at: int, now: int) -> str:
 
 
 def relative(at: int, now: int) -> str:
-    """``in 37 s``, ``now``, ``2 h 5 min ago``."""
+    """Format ``in 37 s``, ``now``, ``2 h 5 min ago``."""
     return "now" if at == now else f"in {duration(at - now)}" if at > now else f"{duration(now - at)} ago"
 
 
 def duration(seconds: int) -> str:
-    """The two largest units: ``37 s``, ``2 h 5 min``, ``3 d``."""
+    """Format the two largest units: ``37 s``, ``2 h 5 min``, ``3 d``."""
     parts: list[str] = []
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min"), (1, "s")):
         count, seconds = divmod(seconds, size)
@@ -52,7 +52,7 @@ CLOCK_SECONDS: Final = 600
 
 
 def clock_off(time_there: int, now: int, whose: str) -> str | None:
-    """A sentence where this machine's clock and another one are far apart; else None."""
+    """Say that this machine's clock and another one are far apart; None if they are not."""
     if abs(now - time_there) <= CLOCK_SECONDS:
         return None
     direction = "behind" if now < time_there else "ahead of"
@@ -60,12 +60,12 @@ def clock_off(time_there: int, now: int, whose: str) -> str | None:
 
 
 def amount(value: int, token: Token) -> str:
-    """``25 USDC (25000000 base units)``."""
+    """Format ``25 USDC (25000000 base units)``."""
     return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
 
 
 def tokens(value: int, token: Token | None) -> str:
-    """``1,234.5 USDC``; base units of a token that is not known."""
+    """Format ``1,234.5 USDC``; base units of a token that is not known."""
     if token is None or not 0 < token.decimals <= 77:
         return f"{value:,} base units"
     whole, point, part = whole_tokens(value, token.decimals).partition(".")
@@ -75,7 +75,7 @@ def tokens(value: int, token: Token | None) -> str:
 
 
 def size(count: int) -> str:
-    """``12 bytes``, ``3.4 kB``: units of a thousand, as everywhere in this client."""
+    """Format ``12 bytes``, ``3.4 kB``: units of a thousand, as everywhere in this client."""
     if count < 1_000:
         return f"{count} byte{'' if count == 1 else 's'}"
     value = float(count)
@@ -87,7 +87,7 @@ def size(count: int) -> str:
 
 
 def wei(value: int) -> str:
-    """``0.000000001 ether (1000000000 wei)``."""
+    """Format ``0.000000001 ether (1000000000 wei)``."""
     return f"{whole_tokens(value, 18)} ether ({value} wei)"
 
 
@@ -95,31 +95,31 @@ _ETHER_DIGITS: Final = 6
 
 
 def ether(value: int) -> str:
-    """``0.000123 ether``, rounded up."""
+    """Format ``0.000123 ether``, rounded up."""
     unit = 10 ** (18 - _ETHER_DIGITS)
     whole, point, part = whole_tokens(-(-value // unit), _ETHER_DIGITS).partition(".")
     return f"{int(whole):,}{point}{part} ether"
 
 
 def short(value: str) -> str:
-    """An address or a hash cut for a table, ``0x1234…abcd``; any other text as it is."""
+    """Cut an address or a hash for a table, ``0x1234…abcd``; return any other text as it is."""
     return f"{value[:6]}…{value[-4:]}" if value.startswith("0x") and len(value) > 20 else value
 
 
 def counted(count: int, noun: str) -> str:
-    """``1 file``, ``2 files``, ``1,000 Submissions``."""
+    """Format ``1 file``, ``2 files``, ``1,000 Submissions``."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def argument(path: str | None, instead: str) -> str:
-    """A path as a shell takes it; its name in the usage where it is not known, was stdin, or would not print."""
+    """Quote a path as a shell takes it; use its name in the usage if it is unknown, was stdin, or would not print."""
     if path is None or path == "-" or printable(path, len(path) + 1) != path:
         return instead
     return shlex.quote(f"./{path}" if path.startswith("-") else path)
 
 
 def printable(value: object, length: int = 20) -> str:
-    """Untrusted text for a terminal: bounded, on one line, and nothing that drives it or hides in it."""
+    """Make untrusted text safe for a terminal: bounded, on one line, without what drives it or hides in it."""
     text = "".join(" " if c.isspace() else c for c in str(value)[:length])
     if text.isascii():
         return text if text.isprintable() else "".join(c for c in text if c.isprintable())
@@ -129,7 +129,7 @@ def printable(value: object, length: int = 20) -> str:
 
 
 def withheld_text(found: "Withheld") -> str:
-    """That the service's operator does not show a text, since when and why."""
+    """Say that the service's operator does not show a text, since when and why."""
     until = "" if found.until is None else f" until {_minute(found.until)}"
     return f"withheld by the service's operator since {_minute(found.since)}{until}: {printable(found.reason, 500)}"
 

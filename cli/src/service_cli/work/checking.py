@@ -46,7 +46,7 @@ class PageReview:
 
 
 def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> PageReview:
-    """The reasons against publishing a page, by the rules."""
+    """Return the reasons against publishing a page, by the rules."""
     check_document(settings.environment, page, "The page")
     online = not offline and all(settings.knows(value) for value in CHAIN)
     conditions, now = None, UnixSeconds(int(time.time()))
@@ -57,7 +57,7 @@ def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> Pa
 
 
 def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool = False) -> CheckedPage:
-    """The command ``poster:check``; ``name`` is what the page is called in the lines for people."""
+    """Run the command ``poster:check``; ``name`` is what the page is called in the lines for people."""
     review = review_page(settings, page, offline=offline)
     found, online = review.findings, review.online
     for one in found:
@@ -84,7 +84,7 @@ def require_ready(page: bytes, path: str | None, now: UnixSeconds, conditions: H
 
 
 def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
-    """Where the rules have issues with a page that could be funded: publishing it would be refused, and be charged."""
+    """Warn of issues with a page that could be funded: publishing it would be refused, and be charged."""
     if count := len(list(find(page, now, None))):
         issues = counted(count, "issue")
         check = f"service-cli poster:check {argument(path, 'PAGE')}"
@@ -92,7 +92,9 @@ def warn_of_issues(page: bytes, path: str | None, now: UnixSeconds) -> None:
 
 
 def find(page: bytes, now: UnixSeconds, conditions: HubConditions | None) -> Iterator[PageIssue]:
-    """The issues found: the form alone where it is, then what is left of the template, then terms and rules."""
+    """Yield the issues found: the form alone if it is wrong, else what is left of the template, then terms
+    and rules.
+    """
     text = page.decode("utf-8", "replace")
     try:
         challenge = parse_challenge(page)
@@ -119,7 +121,9 @@ def _placed(text: str, issues: Iterable[Issue]) -> Iterator[PageIssue]:
 
 
 def line_of(lines: list[str], path: str) -> int:
-    """The line, from 1, of a frontmatter field, of an entry of a list, or of the body's begin; 1 where none has it."""
+    """Return the line, from 1, of a frontmatter field, of an entry of a list, or of the body's begin; 1 for none of
+    these.
+    """
     ends = next((number for number, line in enumerate(lines) if number and line.rstrip() == "---"), len(lines))
     if path == "body":
         return min(ends + 2, max(1, len(lines)))

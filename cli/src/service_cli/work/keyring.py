@@ -29,7 +29,7 @@ _FILE_VARIABLE: Final = f"{VARIABLE}_FILE"
 
 
 def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> None:
-    """The command ``guardian:new-key``: a new key before all others, in the keyring file."""
+    """Run the command ``guardian:new-key``: put a new key before all others in the keyring file."""
     named = path or environment.exported.get(_FILE_VARIABLE)  # that of a .env may be somebody else's
     if named is None:
         message = "No file is named for the keys."
@@ -54,7 +54,9 @@ def add_key(environment: Environment, path: Path | None, *, rotate: bool) -> Non
 
 
 def show_keys(environment: Environment, path: Path | None, roster: Collection[Bytes32] | None) -> None:
-    """The command ``guardian:keys``: the public half of each key, newest first, and whether ``roster`` holds it."""
+    """Run the command ``guardian:keys``: print the public half of each key, newest first, and whether ``roster`` holds
+    it.
+    """
     text = environment.secret(VARIABLE) if path is None else _read(path)
     if text is None:
         next_action = f"Set {_FILE_VARIABLE}, name a file, or make one with guardian:new-key."
@@ -69,7 +71,7 @@ def show_keys(environment: Environment, path: Path | None, roster: Collection[By
 
 
 def _kept(environment: Environment, target: Path, *, rotate: bool) -> tuple[Identity, ...]:
-    """The keys there are already: in the file, or where that is new, wherever they are set now."""
+    """Return the keys there are already: in the file, or if that is new, wherever they are set now."""
     if not os.path.lexists(target):
         if rotate:
             message = f"{target} is not there: there is nothing to rotate."
@@ -103,7 +105,7 @@ def _parsed(text: str, source: str) -> tuple[Identity, ...]:
 
 @contextmanager
 def _held(target: Path) -> Iterator[None]:
-    """One run at a time in this folder."""
+    """Admit one run at a time to this folder."""
     try:
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY)
     except OSError:

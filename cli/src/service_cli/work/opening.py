@@ -57,7 +57,7 @@ from service_cli.work.submission import (
 
 
 def passed_on(folder: Path, bounty_id: BountyId, pair: Pair) -> Submission:
-    """The Submission whose envelope and ciphertext another person passed on, if both are in this folder.
+    """Return the Submission whose envelope and ciphertext another person passed on, if both are in this folder.
 
     Files of another kind, links to nowhere and oversized ones are refused by name.
     """
@@ -77,7 +77,7 @@ def _read(path: Path, most: int) -> bytes:
 
 
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
-    """This Guardian's encryption keys, newest first."""
+    """Return this Guardian's encryption keys, newest first."""
     require_meant(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     source = settings.environment.source("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     if source is None:
@@ -103,7 +103,7 @@ class SealedBounty:
 
     @staticmethod
     def read(settings: Settings, bounty_id: BountyId, source: Path | None = None) -> "SealedBounty":
-        """What this machine's keys open with bytes of the API, or of the folder ``source``."""
+        """Read what this machine's keys open with bytes of the API, or of the folder ``source``."""
         keyring = keyring_of(settings)
         if source is None:
             local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
@@ -124,7 +124,7 @@ class SealedBounty:
         return local_signer(self.chain.settings, GUARDIAN_KEY)
 
     def open(self, pair: Pair) -> tuple[Submission, Identity]:
-        """The checked Submission and its content key."""
+        """Return the checked Submission and its content key."""
         self.require_recorded(*pair)
         if self.folder is None:
             api = self.api or api_of(self.chain.settings, self.chain)
@@ -135,8 +135,9 @@ class SealedBounty:
         return submission, self.unlock(submission)
 
     def write(self, opened: tuple[Submission, Identity], output_dir: Path, *, original_names: bool) -> OpenedSubmission:
-        """Fetch the sealed work and open it below ``output_dir``; names that tools obey are laid out as others unless
-        ``original_names`` is set."""
+        """Fetch the sealed work and open it below ``output_dir``; rename what tools obey unless ``original_names`` is
+        set.
+        """
         submission, identity = opened
 
         def remember(_directory: Path) -> None:
@@ -178,7 +179,7 @@ class SealedBounty:
         self._agreeing.add(self.api)
 
     def unlock(self, submission: Submission) -> Identity:
-        """The content key, from both locks of the capsule."""
+        """Return the content key, from both locks of the capsule."""
         envelope, number = submission.envelope, submission.envelope.reveal_policy.round
         with sealed_data_errors():
             if number not in self._signatures:
@@ -195,7 +196,7 @@ class SealedBounty:
             )
 
     def listed(self) -> Listing:
-        """Show and return the list of its Submissions; what would keep every one of them closed is refused here."""
+        """Show and return the list of its Submissions; refuse here what would keep every one of them closed."""
         bounty_id, bounty, now = self.state.bounty_id, self.state.bounty, self.state.now
         if self.folder is None and self.signer.address not in self.state.roster.accounts:
             message = f"{self.signer.address} is not on the roster that bounty {bounty_id} pinned."
@@ -212,7 +213,7 @@ class SealedBounty:
         return found
 
     def opened_in(self, one: RecordedSubmission, below: Path) -> bool:
-        """Whether an earlier run has opened it there; no where the files are gone."""
+        """Return whether an earlier run has opened it there; False if the files are gone."""
         place, hub = below / folder_name(one.commitment), self.chain.hub.address
         was = was_opened(self.chain.chain_id, hub, self.state.bounty_id, one.solver, one.commitment)
         return was and place.is_dir() and any(place.iterdir())
@@ -233,7 +234,7 @@ def open_one(
     *,
     original_names: bool,
 ) -> OpenedSubmission:
-    """``guardian:open`` of one Submission; what ``source`` holds of its files is taken from there."""
+    """Run ``guardian:open`` for one Submission; take what ``source`` holds of its files from there."""
     if output is not None:
         require_new(output)
     sealed = SealedBounty.read(settings, bounty_id, source)
@@ -249,7 +250,7 @@ def open_one(
 def open_submissions(
     settings: Settings, bounty_id: BountyId, output: Path, limit: int | None = None, *, original_names: bool
 ) -> OpenedBounty:
-    """``guardian:open`` of a whole bounty, each Submission in a directory below ``output``.
+    """Run ``guardian:open`` for a whole bounty, each Submission in a directory below ``output``.
 
     At most ``limit`` bytes of sealed work are fetched: junk costs its sender nearly nothing.
     """
@@ -291,10 +292,10 @@ def open_submissions(
 
 
 def folder_name(commitment: Bytes32) -> str:
-    """The directory of a Submission: how its commitment begins, as ``--submission`` takes it."""
+    """Return the directory of a Submission: how its commitment begins, as ``--submission`` takes it."""
     return commitment[:18]
 
 
 def default_output(bounty_id: BountyId) -> Path:
-    """Where the work of a bounty goes unless a directory is named."""
+    """Return where the work of a bounty goes unless a directory is named."""
     return Path("submissions") / str(bounty_id)

@@ -37,7 +37,7 @@ from service_cli.work.selection import Selection, summary
 
 
 def fingerprint(selection: Selection) -> str:
-    """Names, modes and contents of everything that is sealed, hashed."""
+    """Hash names, modes and contents of everything that is sealed."""
     directory = selection.directory
     digest = hashlib.sha256(str(directory.resolve()).encode("utf-8", "surrogateescape"))
     for entry in sorted(selection.entries, key=lambda one: directory / one.path):
@@ -97,19 +97,19 @@ class Work:
         return f"/api/bounties/{self.bounty_id}/submissions/{self.solver}"
 
     def journal(self) -> AbstractContextManager[Journal]:
-        """The journal of this Solver's Submissions to the bounty."""
+        """Open the journal of this Solver's Submissions to the bounty."""
         return self.session.journal("submit", str(self.bounty_id), self.solver)
 
 
 def sealed_before(journal: Journal, content: str) -> Envelope | None:
-    """The sealed work of an earlier run of the same files; ``content`` is their fingerprint."""
+    """Return the sealed work of an earlier run of the same files; ``content`` is their fingerprint."""
     if journal.get(CONTENT) == content and (kept := journal.get(SEALED)) is not None:
         return kept if (journal.folder / CIPHERTEXT).exists() else None
     return None
 
 
 def fits(envelope: Envelope, state: BountyState) -> bool:
-    """Whether what was sealed before was sealed for this page and roster, and until this reveal point."""
+    """Return whether what was sealed before was sealed for this page and roster, and until this reveal point."""
     sealed_for = (
         envelope.spec_commitment,
         envelope.guardian_roster_hash,
@@ -126,7 +126,9 @@ def fits(envelope: Envelope, state: BountyState) -> bool:
 
 
 def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
-    """The sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the folder."""
+    """Return the sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the
+    folder.
+    """
     if (kept := sealed_before(journal, content)) is not None and fits(kept, work.state):
         say("continuing with the bytes sealed before")
         return kept
@@ -166,24 +168,26 @@ def _set_aside(journal: Journal) -> None:
 
 
 def drop_former(journal: Journal, recorded: Bytes32) -> None:
-    """Remove the sealed bytes that are older than the recorded Submission; none where that was not made here."""
+    """Remove the sealed bytes that are older than the recorded Submission; none if that was not made here."""
     made = [*(journal.get(MADE) or ()), *([kept.commitment()] if (kept := journal.get(SEALED)) is not None else [])]
     for commitment in made[: made.index(recorded)] if recorded in made else ():
         shutil.rmtree(set_aside(journal, commitment), ignore_errors=True)
 
 
 def is_held(journal: Journal, envelope: Envelope) -> bool:
-    """Whether the service has said that the storage holds these bytes: it prepares no other envelope."""
+    """Return whether the service has said that the storage holds these bytes: it prepares no other envelope."""
     return journal.get(PREPARED) == envelope.commitment()
 
 
 def set_aside(journal: Journal, commitment: Bytes32) -> Path:
-    """Where the bytes of a former Submission are until a newer one is recorded."""
+    """Return where the bytes of a former Submission are until a newer one is recorded."""
     return journal.folder / commitment
 
 
 def _put_on_disk(envelope: Envelope, folder: Path) -> None:
-    """The ciphertext that is in the folder, and the envelope beside it, so that it can be passed on as it is."""
+    """Put the ciphertext in the folder on disk, and the envelope beside it, so that the folder can be passed on as it
+    is.
+    """
     try:
         sync_file(folder / CIPHERTEXT)
         with open(folder / ENVELOPE, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:

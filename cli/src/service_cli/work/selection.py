@@ -46,7 +46,7 @@ class Selection:
 
 
 def select(directory: Path) -> Selection:
-    """The files that are sealed; ``archive_refused`` where that is too much, or may not be in an archive."""
+    """Return the files that are sealed; ``archive_refused`` if that is too much, or may not be in an archive."""
     spec, left_out = _ignored(directory), list[str]()
 
     def keep(path: str, is_directory: bool) -> bool:
@@ -73,25 +73,25 @@ def report_files(selection: Selection) -> None:
 
 
 def summary(selection: Selection) -> str:
-    """Count, size and names of what is sealed, in one line."""
+    """Return count, size and names of what is sealed, in one line."""
     files = selection.files
     return f"{counted(len(files), 'file')}, {size(selection.byte_length)} ({named(one.path for one in files)})"
 
 
 def named(paths: Iterable[str]) -> str:
-    """``a, b, c``, or the first of many and how many more there are."""
+    """Return ``a, b, c``, or the first of many and how many more there are."""
     every = [printable_path(path) for path in paths]
     more = f" and {len(every) - _NAMED} more" if len(every) > _NAMED else ""
     return f"{', '.join(every[:_NAMED])}{more}"
 
 
 def printable_path(path: str) -> str:
-    """A name that somebody else may have chosen."""
+    """Make a name that somebody else may have chosen printable."""
     return printable(path.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), 200)
 
 
 def _ignored(directory: Path) -> "GitIgnoreSpec | None":
-    """The patterns of the directory's ``.bountyignore``, in the syntax of git; None where there is none."""
+    """Return the patterns of the directory's ``.bountyignore``, in the syntax of git; None if there is none."""
     try:
         text, _ = read_small(directory / IGNORE_FILE)
         from pathspec import GitIgnoreSpec  # not needed by those who leave out nothing

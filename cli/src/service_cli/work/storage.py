@@ -53,7 +53,7 @@ class UploadAddress:
 
 
 def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes]:
-    """The file's blocks, with how much of it is on its way; ``TimeoutError`` where the storage takes it too slowly."""
+    """Yield the file's blocks and report progress; ``TimeoutError`` if the storage takes it too slowly."""
     done, begun = 0, time.monotonic()
     while block := file.read(_CHUNK):
         if time.monotonic() - begun > BEGIN_SECONDS + done / LEAST_RATE:
@@ -64,7 +64,7 @@ def _reporting(file: IO[bytes], size: int, progress: Progress) -> Iterator[bytes
 
 
 def read_target(answer: UploadTarget, api_url: str) -> UploadAddress:
-    """The target of ``artifact-upload-url``; refused unless it is a plain upload."""
+    """Return the target of ``artifact-upload-url``; refuse all but a plain upload."""
     for name, value in answer.upload_headers.items():
         if (
             _HEADER.fullmatch(name) is None
@@ -76,7 +76,7 @@ def read_target(answer: UploadTarget, api_url: str) -> UploadAddress:
 
 
 def storage_url(url: object, api_url: str) -> str:
-    """An address of the storage as the API names it."""
+    """Parse an address of the storage as the API names it."""
     try:
         parts = urlsplit(url if isinstance(url, str) else "")
         allowed = {"https", urlsplit(api_url).scheme}
@@ -93,7 +93,9 @@ def _malformed_address(what: str) -> CommandFailed:
 
 
 def upload(target: UploadAddress, file: Path) -> bool:
-    """PUT the file; False when an object is there already. Of the answer, which may have no end, no body is read."""
+    """PUT the file; return False if an object is there already. The answer's body, which may have no end,
+    is not read.
+    """
     size, headers = file.stat().st_size, dict(target.headers)
     headers["Content-Length"] = str(size)
     try:
@@ -113,7 +115,7 @@ def upload(target: UploadAddress, file: Path) -> bool:
 
 
 def download(url: str, file: FileIO, byte_length: int, sha256: Bytes32) -> None:
-    """Make the file the ciphertext of this length and digest; what an earlier run left in it is continued.
+    """Make the file the ciphertext of this length and digest; continue what an earlier run left in it.
 
     Kept are bytes that may be its begin. Where they turn out not to be, or the storage answers other bytes than those
     that are missing, all of it is requested once.
@@ -180,7 +182,7 @@ class _Part:
         self._digest, self.size, self.continues = hashlib.sha256(), 0, False
 
     def take(self, piece: bytes) -> None:
-        """More of it, in the file when this returns."""
+        """Append a piece; it is in the file when this returns."""
         if self.size + len(piece) > self.byte_length:
             raise _NotOfIt(_wrong_length())
         view = memoryview(piece)
@@ -194,7 +196,7 @@ class _Part:
 
 
 def _download(http: TimelyHttp, url: str, part: _Part) -> None:
-    """The missing part; all of it, once, where that does not make the ciphertext with what is here."""
+    """Download the missing part; all of it, once, if that does not make the ciphertext with what is here."""
     while True:
         try:
             headers = {"Range": f"bytes={part.size}-"} if part.size else {}
@@ -222,7 +224,7 @@ def _download(http: TimelyHttp, url: str, part: _Part) -> None:
 
 
 def _require_begin(response: Opened, part: _Part) -> None:
-    """Refuse an answer whose body does not begin where the part ends; one that has it all replaces the part."""
+    """Refuse an answer whose body does not begin where the part ends; a whole answer replaces the part."""
     if response.status == 200:
         part.begin_anew()
         return
@@ -242,7 +244,7 @@ def _wrong_length() -> CommandFailed:
 
 @contextmanager
 def _storage() -> Iterator[TimelyHttp]:
-    """Connections of one transfer."""
+    """Open the connections of one transfer."""
     http = TimelyHttp(BEGIN_SECONDS, least_rate=LEAST_RATE, timeout=urllib3.Timeout(connect=10.0, read=BEGIN_SECONDS))
     try:
         yield http

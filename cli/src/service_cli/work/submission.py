@@ -53,12 +53,12 @@ class Submission:
     """Where the ciphertext is: the storage's address, or a file of this machine."""
 
     def names(self) -> tuple[BountyId, Address, Bytes32]:
-        """How events name it."""
+        """Return how events name it."""
         return self.bounty_id, self.solver, self.commitment
 
 
 def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: tuple[Address, Bytes32]) -> Submission:
-    """The envelope behind the commitment, read with a signed request and checked against the commitment."""
+    """Read the envelope behind the commitment with a signed request, and check it against the commitment."""
     commitment = pair[1]
     try:
         answer = api.signed(
@@ -83,7 +83,7 @@ def fetch_submission(api: ApiClient, signer: Signer, bounty_id: BountyId, pair: 
 def checked_submission(
     content: bytes, bounty_id: BountyId, pair: tuple[Address, Bytes32], source: Callable[[], str | Path]
 ) -> Submission:
-    """The envelope of these bytes, if they are the committed ones and an envelope at all."""
+    """Return the envelope of these bytes, if they are the committed ones and an envelope at all."""
     solver, commitment = pair
     if submission_commitment(content) != commitment:
         message = "The envelope does not hash to the commitment on chain."
@@ -102,8 +102,8 @@ def checked_submission(
 def check_envelope(chain: ChainClient, submission: Submission, state: BountyState, info: BeaconInfo | None) -> None:
     """Refuse an envelope that does not belong to this bounty, Solver, pinned roster and, by the beacon, reveal point.
 
-    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. What the
-    bounty is, and which beacon, somebody has said: that comes before the Solver's fault.
+    Without a beacon the reveal point is as the envelope states it: the Poster, who has the key, needs none. A wrong
+    word about the bounty or the beacon is refused before a fault of the Solver.
     """
     expected = ExpectedEnvelope(
         chain_id=chain.chain_id,
@@ -125,7 +125,7 @@ def check_envelope(chain: ChainClient, submission: Submission, state: BountyStat
 
 @contextmanager
 def fetched_ciphertext(submission: Submission) -> Iterator[Path | IO[bytes]]:
-    """The ciphertext: where it is here, its digest is checked on opening; where it is downloaded, before.
+    """Open the ciphertext: one that is here is checked on opening, a downloaded one before.
 
     A download that is interrupted is kept, and continued by the next run.
     """

@@ -44,7 +44,7 @@ class TemplateTerms:
 
 
 def template(now: int, terms: TemplateTerms = TemplateTerms()) -> str:
-    """A page with these terms whose text is to be filled in; it parses as it is."""
+    """Return a page with these terms whose text is to be filled in; it parses as it is."""
     deadline = now + _SUBMISSION_SECONDS if terms.deadline is None else terms.deadline
     escrow, judging = terms.escrow or _ESCROW, terms.judging or _JUDGING_SECONDS
     return _page(str(escrow), str(deadline), str(judging))
@@ -65,7 +65,7 @@ _LINES: Final = frozenset(line.strip() for line in _EVERY.splitlines())
 
 
 def leftovers(page: bytes) -> Iterator[tuple[int, str]]:
-    """The line and what is left there of the template."""
+    """Yield each line with what is left there of the template."""
     for number, line in enumerate(page.decode("utf-8", "replace").splitlines(), 1):
         for found in _IN_BRACKETS.findall(line):
             if found in _PLACEHOLDERS and (" " in found or line.strip() in _LINES):

@@ -28,7 +28,7 @@ from service_cli.work.submission import check_envelope, fetch_submission, write_
 def open_winning_submission(
     settings: Settings, bounty_id: BountyId, output_dir: Path | None, *, original_names: bool
 ) -> OpenedWinningWork:
-    """The command ``poster:open-winning-submission``."""
+    """Run the command ``poster:open-winning-submission``."""
     session = Session.open(settings, local_signer(settings, POSTER_KEY))
     chain = session.chain
     state = read_state(chain, bounty_id)
@@ -70,7 +70,7 @@ def open_winning_submission(
 def _retrieve(
     session: Session[LocalSigner], bounty_id: BountyId, winner: tuple[Address, Bytes32], fresh: Identity
 ) -> str:
-    """The content key sealed to a fresh key; the answer must name the contract's winner."""
+    """Return the content key sealed to a fresh key; the answer must name the contract's winner."""
     answer = session.api.signed(
         session.signer,
         "POST",

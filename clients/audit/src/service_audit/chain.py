@@ -147,7 +147,7 @@ class Chain:
         self.logs[count:] = new
         self._numbers = [log.place.block_number for log in self.logs]
         self._worlds = {}
-        # A fork: what was handed out before goes on to be what it was.
+        # Fork, so that worlds handed out before do not change.
         world = self._final.fork() if self._final is not None else World(self.chain_id, self.hub)
         for log in self.logs[world.count : bisect_right(self._numbers, finalized.number)]:
             world.apply(log)

@@ -63,7 +63,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except Stopped:
         return 0 if run.interval_seconds else 2
     except BrokenPipeError:  # nobody reads the lines any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python flushes at its end
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # Python's flush at exit then hits no closed pipe
         return 2
 
 

@@ -72,7 +72,7 @@ class Acting:
         return self._signing(lambda _: None)
 
     def _signing(self, before_signing: Callable[[ToBeSigned], None]) -> Client:
-        """One that asks this before each transaction or authorization that it signs."""
+        """Return a client that asks this before each transaction or authorization that it signs."""
         most = None if self._policy is None else self._policy.most_gas_per_action
         return self._make(max_cost=most, before_signing=before_signing)
 
@@ -127,7 +127,9 @@ class Acting:
         return self._carried_out(self._signing(count), plan, content)
 
     def _begun(self, plan: KeptPlan) -> Content:
-        """What a plan is carried out with: the same bytes that it was derived from, and its spending counted by."""
+        """Return what a plan is carried out with: the bytes that it was derived from, and the spending it is counted
+        by.
+        """
         with plans.content_of(plan.request, self._work_dir) as content:
             if (before := plans.begun(plan)) is not None:
                 return before  # by another call while this one waited
@@ -136,8 +138,9 @@ class Acting:
             return plans.begin(plan, content)
 
     def _permitted(self, plan: KeptPlan, spending: Spending) -> tuple[Policy, Spending]:
-        """The policy, which permits this action now, with what it spends; the caps of a day, and of several
-        transactions, are not looked at."""
+        """Return the policy, which permits this action now, with what it spends; the caps of a day, and of several
+        transactions, are not looked at.
+        """
         if (policy := self._policy) is None:
             raise _no_policy("a person approves it in a wallet")
         award = plan.exact.receives if plan.request.action == "submit" else None
@@ -145,7 +148,7 @@ class Acting:
         return policy, spending
 
     def _derived_as(self, plan: KeptPlan, content: Content) -> Derived:
-        """What the plan would do now, refused where that is another thing than what was prepared."""
+        """Return what the plan would do now; refuse if that is not what was prepared."""
         derived = self._derived(plan.request, content, plan.exact.role, plan.exact.account)
         if derived.exact != plan.exact:
             raise plans.changed("What it would do now is not what was prepared: an amount, a file or a text changed.")
@@ -166,7 +169,7 @@ class Acting:
         raise _no_policy("service-cli guardian:open or poster:open-winning-submission opens it")
 
     def _is_only_posted(self, bounty_id: BountyId) -> bool:
-        """Whether the Poster's account here funded it, and the Guardian's is not on its roster."""
+        """Return whether the Poster's account here funded it, and the Guardian's is not on its roster."""
         found = self._client.bounty(bounty_id)
         judges = {member.guardian_address for member in found.guardian_roster.members}
         poster, guardian = self._client.account("poster"), self._client.account("guardian")
@@ -205,8 +208,9 @@ class Acting:
         )
 
     def _role(self, request: Request) -> Role:
-        """Whose act it is. A claim is the winner's or the Poster's; of a person who has both accounts, the winner's
-        where that account won."""
+        """Return whose act it is. A claim is the winner's or the Poster's; for a person with both accounts, the
+        winner's if that account won.
+        """
         if request.action != "claim" or (poster := self._known("poster")) is None:
             return _ROLE_OF[request.action]
         solver = self._known("solver")
@@ -277,7 +281,7 @@ class Acting:
     # --- who signs
 
     def _signs(self, role: Role) -> bool:
-        """Whether this process signs for a role: a policy has it, and a key is here."""
+        """Return whether this process signs for a role: a policy has it, and a key is here."""
         return self._policy is not None and role in self._policy.roles and self._client.account(role) is not None
 
     def _known(self, role: Role) -> Address | None:
@@ -332,7 +336,9 @@ class Acting:
         return CarriedOut(plan.plan_id, state, words, tx_hash=tx_hash, bounty_id=bounty_id)  # type: ignore[arg-type]
 
     def _by_pages(self, plan: KeptPlan, derived: Derived) -> CarriedOut:
-        """On the service's own pages; whether it was done there before, deriving the plan has shown but for a page."""
+        """Return the address of the service's pages. Deriving the plan has shown whether it was done there before, but
+        for a page.
+        """
         place = f"bounties/{plan.request.bounty_id}"
         if plan.request.action == "fund":
             if derived.funded_as:

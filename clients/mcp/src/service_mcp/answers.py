@@ -204,15 +204,15 @@ class Delivered:
 
 
 def money(value: int, token: Token) -> Money:
-    """An amount with its text."""
+    """Return an amount with its text."""
     return Money(str(value), amount(value, token))
 
 
 def moment(seconds: int) -> str:
-    """ISO 8601, UTC."""
+    """Format a moment as ISO 8601, UTC."""
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def moment_or_none(seconds: int | None) -> str | None:
-    """The same for a moment that may not be known."""
+    """Format a moment that may not be known."""
     return None if seconds is None else moment(seconds)

@@ -28,7 +28,7 @@ _DRAIN_SECONDS: Final = 25
 
 
 def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
-    """Serve until SIGTERM; refused at once where the deployment is not known, or nobody could name the server."""
+    """Serve until SIGTERM; refuse at once if the deployment is unknown, or nobody could name the server."""
     load_settings(options.network, None, environment=Environment(options.values, {}))
     host, _, port = address.rpartition(":")
     if not host or re.fullmatch("[0-9]{1,5}", port) is None or not 0 < int(port) < 65_536:
@@ -45,7 +45,7 @@ def serve(options: Options, address: str, hosts: Sequence[str]) -> None:
 
 
 def make_app(options: Options, hosts: Sequence[str]) -> ASGIApp:
-    """The application; whatever ``options`` say, it has no role, no policy and no directory."""
+    """Return the application; whatever ``options`` say, it has no role, no policy and no directory."""
     server = make_server(Options(options.values, options.network, limits=Limits(_HEAVY_AT_ONCE, _MOST_BOUNTIES)))
     named = [host.lower() for host in hosts]
     app = server.streamable_http_app(
@@ -59,7 +59,7 @@ def make_app(options: Options, hosts: Sequence[str]) -> ASGIApp:
     )
 
     async def in_lower_case(scope: Scope, receive: Receive, send: Send) -> None:
-        """Hosts and origins are names without case; the SDK compares them as they are written."""
+        """Lower the case of hosts and origins: the SDK compares them as they are written."""
         if scope["type"] == "http":
             names = {b"host", b"origin"}
             headers = [(name, value.lower() if name in names else value) for name, value in scope["headers"]]

@@ -78,7 +78,7 @@ def main(
 
 
 def _require_none(options: Mapping[str, object], why: str) -> None:
-    """A usage error where one of these is given, which would have no effect."""
+    """Raise a usage error if one of these is given, which would have no effect."""
     if given := [name for name, value in options.items() if value]:
         raise click.UsageError(f"{why}: leave {' and '.join(given)} away.")
 

@@ -79,7 +79,7 @@ def keep(plan: KeptPlan) -> None:
 
 
 def kept(plan_id: str) -> KeptPlan:
-    """A plan that was prepared on this machine, exactly as it was."""
+    """Return a plan that was prepared on this machine, exactly as it was."""
     unknown = Refusal("plan_unknown", "No such plan was prepared here.", next_action="Prepare it first.")
     if len(plan_id) != 64 or not set(plan_id) <= set("0123456789abcdef"):
         raise unknown
@@ -94,7 +94,7 @@ def kept(plan_id: str) -> KeptPlan:
 
 
 def changed(message: str) -> Refusal:
-    """The refusal of a plan that is not what it was."""
+    """Return the refusal of a plan that is not what it was."""
     return Refusal("plan_changed", message, next_action="Prepare it again, and have the new plan approved.")
 
 
@@ -140,7 +140,7 @@ def begin(plan: KeptPlan, content: Content) -> Content:
 
 
 def begun(plan: KeptPlan) -> Content | None:
-    """What an earlier call began a plan with."""
+    """Return what an earlier call began a plan with."""
     marker, page, directory = (_folder() / f"{plan.plan_id}.{kind}" for kind in ("begun", "page", "files"))
     if not marker.exists():
         return None

@@ -50,7 +50,7 @@ class Policy:
 
     @staticmethod
     def read(path: Path) -> "Policy":
-        """The policy; refused where this process's user could change it, or it says something unknown."""
+        """Read the policy; refuse one that this process's user could change, or that says something unknown."""
         try:
             with open_regular(path) as file:
                 found = _parsed(tomllib.loads(file.read(MOST_BYTES).decode()))
@@ -148,7 +148,7 @@ def require_room(policy: Policy, spending: Spending) -> None:
 
 
 def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
-    """Count a plan as of now, before each signature; refused beyond the day's caps, and beyond what it may cost.
+    """Count a plan as of now, before each signature; refuse beyond the day's caps, and beyond what it may cost.
 
     However often it is signed it spends its tokens once: what counts is its last signature, not the day on which it was
     begun. Each further transaction may cost gas of its own: an earlier one may still be mined, whatever a node said. A
@@ -161,7 +161,7 @@ def charge(policy: Policy, spending: Spending, now: int | None = None) -> None:
 
 
 def _with(policy: Policy, spent: tuple[_Spent, ...], spending: Spending, at: int) -> tuple[_Spent, ...]:
-    """All that is spent with this, too."""
+    """Return all that is spent, with this."""
     others = [each for each in spent if each.plan_id != spending.plan_id]
     before = [each for each in spent if each.plan_id == spending.plan_id and each.at > at - DAY_SECONDS]
     today = [each for each in others if each.at > at - DAY_SECONDS]
@@ -181,7 +181,7 @@ def _with(policy: Policy, spent: tuple[_Spent, ...], spending: Spending, at: int
 
 @contextmanager
 def _ledger() -> Iterator[tuple[Path, tuple[_Spent, ...]]]:
-    """The file of what was spent, and all of it, while no other server reads or writes it."""
+    """Hold the file of what was spent; no other server reads or writes it meanwhile."""
     folder = state_directory() / "mcp"
     with private_file(folder, "spending.lock") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

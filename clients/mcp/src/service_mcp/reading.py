@@ -198,7 +198,7 @@ class Reading:
 
     @contextmanager
     def _turn(self, turns: BoundedSemaphore) -> Iterator[None]:
-        """Be one of the few calls that cost as much at a time."""
+        """Take one of the few places of calls that cost as much."""
         if not turns.acquire(blocking=False):
             message = "Others ask for as much here at the moment as is answered at a time."
             raise Refusal("server_busy", message, next_action="Call again in a minute, or run your own service-mcp.")

@@ -21,7 +21,7 @@ class Refusal(CommandRefused):
 
 
 def refusing(tool: Callable[P, T]) -> Callable[P, T]:
-    """The same tool, whose refusals are tool errors."""
+    """Return the same tool, whose refusals are tool errors."""
 
     @functools.wraps(tool)
     def run(*arguments: P.args, **named: P.kwargs) -> T:

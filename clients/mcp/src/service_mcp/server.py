@@ -80,7 +80,7 @@ class _Server(MCPServer):
 
 
 def make_server(options: Options) -> MCPServer:
-    """The server with the tools of these roles; the reading ones are always there."""
+    """Return the server with the tools of these roles; the reading ones are always there."""
 
     def client(**more: Any) -> Client:
         return Client(options.values, options.network, **more)
@@ -138,7 +138,9 @@ def _add_resources(server: MCPServer, client: Client) -> None:
 
 
 def _short(schema: Any) -> Any:
-    """The same schema in fewer words: without titles, and what may be null as one type. Fields named ``title`` stay."""
+    """Return the same schema in fewer words: without titles, and what may be null as one type. Fields named ``title``
+    stay.
+    """
     if isinstance(schema, list):
         return [_short(each) for each in schema]
     if not isinstance(schema, dict):

@@ -13,7 +13,7 @@ _KEPT = str.maketrans("", "", "\n\t")
 
 
 def shown(text: str, most: int) -> str:
-    """The first ``most`` letters; what is not seen stands as its number, ``⟨U+202E⟩``, but for tabs and line ends."""
+    """Return the first ``most`` letters; invisible ones by their number, ``⟨U+202E⟩``, but for tabs and line ends."""
     cut = text[:most]
     if cut.isascii() and cut.translate(_KEPT).isprintable():
         return cut
@@ -24,7 +24,7 @@ def shown(text: str, most: int) -> str:
 
 
 def strangers_text(title: str | None = None, summary: str | None = None, page: str | None = None) -> StrangersText:
-    """What a page says, for a field named ``untrusted``."""
+    """Return what a page says, for a field named ``untrusted``."""
     lengths = ((title, TITLE_LETTERS), (summary, SUMMARY_LETTERS), (page, PAGE_LETTERS))
     seen = [None if text is None else shown(text, most) for text, most in lengths]
     cut = any(text is not None and len(text) > most for text, most in lengths)

@@ -35,7 +35,7 @@ class WorkDir:
 
     @staticmethod
     def of(path: Path) -> "WorkDir":
-        """Refused where it is the root, a home or holds one: that would be no bound."""
+        """Open the directory; refuse the root, a home, or one that holds a home: that would be no bound."""
         root = Path(os.path.realpath(path))
         if not os.path.isdir(root):  # noqa: PTH112  # which raises nothing
             message = f"There is no directory {path} that this user can reach."
@@ -46,7 +46,7 @@ class WorkDir:
         return WorkDir(root)
 
     def read(self, path: str) -> bytes:
-        """The bytes of a page below it; one more than a page may have where there are more."""
+        """Read the bytes of a page below it; one more than a page may have if there are more."""
         with self._opened(self._below(path)) as file:
             return file.read(MAX_DOCUMENT_BYTES + 1)
 
@@ -77,7 +77,7 @@ class WorkDir:
                 raise Refusal("files_changed", message, next_action=next_action) from None
 
     def new(self, *names: str) -> Path:
-        """Where something is to be made."""
+        """Return where something is to be made."""
         return self._below("/".join(names))
 
     def _below(self, path: str) -> Path:
@@ -91,7 +91,7 @@ class WorkDir:
 
     @contextmanager
     def _opened(self, path: Path) -> Iterator[BinaryIO]:
-        """A regular file at a path without links, which is opened part by part: none may have become a link."""
+        """Open a regular file at a path without links, part by part: none may have become a link."""
         *folders, name = path.relative_to(self.root).parts or (".",)
         try:
             descriptor = os.open(self.root, _DIRECTORY)
@@ -115,7 +115,7 @@ def _no_file() -> Refusal:
 
 
 def _copy(file: BinaryIO, target: Path, size: int, mode: int) -> None:
-    """Exactly ``size`` bytes; ``file_not_found`` where there are more or less."""
+    """Copy exactly ``size`` bytes; ``file_not_found`` if there are more or less."""
     with open(target, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as copied:
         left = size
         while left and (chunk := file.read(min(_CHUNK, left))):

@@ -596,7 +596,7 @@ export interface components {
             kind: "winner_award" | "poster_refund" | "guardian_fee" | "protocol_fee";
             recipient: components["schemas"]["Address"];
         };
-        /** @description The announcements of the Hub's owner that are not in effect yet; null where it announced nothing. */
+        /** @description The announcements of the Hub's owner that are not in effect yet; null if it announced nothing. */
         Announcements: {
             delivery_key: components["schemas"]["KeyAnnouncement"] | null;
             guardian_roster: components["schemas"]["RosterAnnouncement"] | null;
@@ -1061,7 +1061,7 @@ export interface components {
             guardian_address: components["schemas"]["Address"];
             last_active_at: components["schemas"]["UnixSeconds"] | null;
         };
-        /** @description The last Verdict of one Guardian of the roster; null where there is none. */
+        /** @description The last Verdict of one Guardian of the roster; null if there is none. */
         RosterVerdict: {
             guardian_address: components["schemas"]["Address"];
             kind: components["schemas"]["Outcome"] | null;

@@ -12,10 +12,10 @@ class Clock(Protocol):
     """Where a part takes the time from."""
 
     def now(self) -> UnixSeconds:
-        """Whole seconds since 1970."""
+        """Return whole seconds since 1970."""
 
     def monotonic(self) -> float:
-        """Seconds from an arbitrary start that never runs back."""
+        """Return seconds from an arbitrary start that never runs back."""
 
     def sleep(self, seconds: float) -> None:
         """Wait."""
@@ -45,5 +45,5 @@ class ShiftedClock(SystemClock):
 
 
 def iso_utc(at: int) -> str:
-    """A moment as ISO 8601 UTC, whole seconds."""
+    """Format a moment as ISO 8601 UTC, in whole seconds."""
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -30,7 +30,7 @@ class Issue:
 
 
 def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
-    """The issues that an answer shows: the first ``MAX_ISSUES``, then how many more there are."""
+    """Return the issues that an answer shows: the first ``MAX_ISSUES``, then how many more there are."""
     more = len(issues) - MAX_ISSUES
     if more <= 0:
         return list(issues)
@@ -38,7 +38,7 @@ def shown_issues(issues: Sequence[Issue]) -> list[Issue]:
 
 
 def requirement(text: str) -> str:
-    """A requirement on a value, from a parser's message: ``0x and 64 digits`` as ``must be 0x and 64 digits``."""
+    """Turn a parser's message into a requirement: ``0x and 64 digits`` into ``must be 0x and 64 digits``."""
     return text if text.startswith(("must ", "not ", "the ")) else f"must be {text}"
 
 
@@ -161,5 +161,7 @@ class ServiceError(Exception):
 
 
 def state_refusal(code: str, message: str) -> ServiceError:
-    """A final refusal because the chain's state does not permit the action (rule 5 of the interface's errors)."""
+    """Return a final refusal because the chain's state does not permit the action (rule 5 of the
+    interface's errors).
+    """
     return ServiceError(code, message, next_action=_REREAD)

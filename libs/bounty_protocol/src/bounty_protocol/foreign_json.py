@@ -25,7 +25,7 @@ class TooManyValues(ValueError):
 
 
 def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
-    """The value of a JSON text in UTF-8; raises ``ValueError`` where it is none, or has too many values or levels.
+    """Parse a JSON text in UTF-8; ``ValueError`` if it is malformed or has too many values or levels.
 
     Brackets and commas within strings count as values, too.
     """
@@ -36,7 +36,7 @@ def read_json(text: bytes, most_values: int = MOST_VALUES) -> object:
 
 
 def refuse_nesting(text: bytes) -> None:
-    """Raises ``ValueError`` for a JSON text of more than ``MOST_NESTED`` levels; one that is malformed may pass."""
+    """Raise ``ValueError`` for a JSON text of more than ``MOST_NESTED`` levels; a malformed one may pass."""
     if text.count(b"[") + text.count(b"{") <= MOST_NESTED:
         return
     steps = _STRING.sub(b"", text).translate(_STEPS, _BUT_BRACKETS)
@@ -45,7 +45,7 @@ def refuse_nesting(text: bytes) -> None:
 
 
 def read_object(text: bytes, *, with_half_pairs: bool = False) -> dict[str, Any]:
-    """The same for a JSON object, each of whose texts is UTF-8; raises ``ValueError`` for anything else.
+    """Parse a JSON object, each of whose texts is UTF-8; ``ValueError`` for anything else.
 
     ``with_half_pairs`` lets halves of surrogate pairs through, for a reader that shows them as what they are.
     """

@@ -91,7 +91,7 @@ class Part(NamedTuple):
 
 @cache
 def kind_of(annotation: Any) -> Kind:
-    """The kind of a type that annotates a field, without None and notes."""
+    """Return the kind of a type that annotates a field, without None and notes."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is tuple:
         return ListOf(kind_of(arguments[0]))
@@ -104,31 +104,33 @@ def kind_of(annotation: Any) -> Kind:
 
 @cache
 def parts(shape: type) -> tuple[Part, ...]:
-    """The fields of a shape, in order."""
+    """Return the fields of a shape, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(_part(each.name, hints[each.name], each.default) for each in fields(shape))
 
 
 def keys(shape: type) -> frozenset[str]:
-    """The names of a shape's fields."""
+    """Return the names of a shape's fields."""
     return frozenset(part.name for part in parts(shape))
 
 
 def to_json(value: object) -> dict[str, object]:
-    """The JSON object of a dataclass."""
+    """Return the JSON object of a dataclass."""
     shape: type = type(value)
     return _writer(shape)(value)
 
 
 def to_json_as(annotation: Any, value: object) -> object:
-    """The JSON of a value that is no shape itself, by the type that annotates it."""
+    """Return the JSON of a value that is no shape itself, by the type that annotates it."""
     change = _change(kind_of(annotation))
     return value if change is None else change(value)
 
 
 @cache
 def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
-    """The writer of one shape, made once: answers are written often, and most of their values are JSON as they are."""
+    """Return the writer of one shape, made once: answers are written often, and most of their values are JSON as they
+    are.
+    """
     found = parts(shape)
     names = tuple(part.name for part in found)
     one = attrgetter(*names)
@@ -150,7 +152,7 @@ def _writer(shape: type) -> Callable[[Any], dict[str, object]]:
 
 
 def _change(kind: Kind) -> Callable[[Any], object] | None:
-    """The function that makes JSON of a value; None where it is JSON as it is."""
+    """Return the function that makes JSON of a value; None if it is JSON as it is."""
     match kind:
         case Nested(shape):
             return _writer(shape)

@@ -23,7 +23,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.util.response import assert_header_parsing
 
 HEAD_BYTES: Final = 64 * 1024
-"""Of everything before the body, and once more of what frames its chunks."""
+"""Bytes of everything before the body, and once more of what frames its chunks."""
 _PIECE: Final = 256 * 1024
 _PLAIN: Final = frozenset({"", "identity"})
 
@@ -56,7 +56,7 @@ class HttpAnswer:
 
     @property
     def retry_after(self) -> int | None:
-        """The seconds of Retry-After; None where it has none, or a date, or more digits than seconds need."""
+        """The seconds of Retry-After; None if it has none, or a date, or more digits than seconds need."""
         text = self.headers.get("Retry-After", "")
         return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else None
 
@@ -76,7 +76,7 @@ class AnswerLimits:
         self.ends = time.monotonic() + self.seconds
 
     def take(self, count: int) -> None:
-        """So many bytes came."""
+        """Count so many more bytes."""
         self.bytes_left -= count
         if self.least_rate is not None:
             self.ends += count / self.least_rate
@@ -126,7 +126,7 @@ class TimelyHttp:
         headers: Mapping[str, str] | None = None,
         timeout: urllib3.Timeout | float | None = None,
     ) -> HttpAnswer:
-        """One request and its whole answer; raises urllib3's ``HTTPError`` where there is none.
+        """Send one request and read its whole answer; raise urllib3's ``HTTPError`` if there is none.
 
         ``AnswerTooLong`` where the body is longer than ``most_bytes``; an answer that takes longer than the time of
         these exchanges since its request was sent is a ``ReadTimeoutError``.
@@ -138,7 +138,9 @@ class TimelyHttp:
 
     @contextmanager
     def opened(self, method: str, url: str, request: Mapping[str, Any], *, most_bytes: int) -> "Iterator[Opened]":
-        """The same with a body that the caller reads in pieces. ``request`` are urllib3's options of one request."""
+        """Send one request whose answer the caller reads in pieces. ``request`` are urllib3's options of
+        one request.
+        """
         with self._allowances.granted(self._seconds, most_bytes, self._least_rate) as allowance:
             with _as_http_error(allowance, most_bytes):
                 response = self._pools.request(method, url, redirect=False, preload_content=False, **request)
@@ -160,7 +162,7 @@ class Opened:
         self.status, self.headers = response.status, response.headers
 
     def pieces(self, size: int) -> Iterator[bytes]:
-        """The body in pieces of at most this many bytes; raises as an exchange does."""
+        """Yield the body in pieces of at most this many bytes; raises as an exchange does."""
         left = self._most_bytes
         if _announced(self._response) > left:
             raise AnswerTooLong(left)
@@ -187,18 +189,18 @@ def _as_http_error(allowance: AnswerLimits, most_bytes: int) -> Iterator[None]:
 
 
 def is_encoded(field: str | None) -> bool:
-    """Whether by this field ``Content-Encoding`` the body is not the content itself."""
+    """Return whether by this field ``Content-Encoding`` the body is not the content itself."""
     return (field or "").strip().lower() not in _PLAIN
 
 
 def _announced(response: urllib3.BaseHTTPResponse) -> int:
-    """The length that the head announces, where it is one; a chunked answer has none."""
+    """Return the length that the head announces, where it is one; a chunked answer has none."""
     text = response.headers.get("Content-Length", "")
     return int(text) if len(text) < 20 and text.isascii() and text.isdigit() and not response.chunked else 0
 
 
 def _pool_classes(of_thread: local) -> dict[str, Any]:
-    """urllib3's pools, with answers that stay within the allowance of the thread that requested them."""
+    """Return urllib3's pools, with answers that stay within the allowance of the thread that requested them."""
 
     class Bounded(HTTPResponse):
         def __init__(self, sock: socket, *arguments: Any, **named: Any) -> None:
@@ -253,7 +255,7 @@ class _Received(RawIOBase):
         try:
             count = self._received.readinto(memoryview(buffer)[: self._allowance.bytes_left])
         except TimeoutError as error:
-            if error.errno == ETIMEDOUT:  # of TCP, and not of this wait
+            if error.errno == ETIMEDOUT:  # TCP gave up, not this wait
                 raise ConnectionAbortedError(ETIMEDOUT, "the other end is gone") from error
             raise
         self._allowance.take(count or 0)

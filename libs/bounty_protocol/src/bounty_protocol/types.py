@@ -46,7 +46,7 @@ def parse_address(text: str) -> Address:
 
 
 def checksum_address(address: Address) -> str:
-    """The EIP-55 form, for people and for libraries that insist on it."""
+    """Return the EIP-55 form, for people and for libraries that insist on it."""
     from bounty_protocol.keccak import keccak256  # most uses of this module hash nothing
 
     digits = address[2:]
@@ -90,19 +90,19 @@ def parse_unix_seconds(text: str) -> UnixSeconds:
 
 
 def to_bytes(value: Address | Bytes32) -> bytes:
-    """The bytes behind the hex."""
+    """Return the bytes behind the hex."""
     return bytes.fromhex(value[2:])
 
 
 def bytes32(data: bytes) -> Bytes32:
-    """The hex of exactly 32 bytes."""
+    """Return the hex of exactly 32 bytes."""
     if len(data) != 32:
         raise ValueError("not 32 bytes")
     return Bytes32("0x" + data.hex())
 
 
 def address_of(data: bytes) -> Address:
-    """The hex of exactly 20 bytes."""
+    """Return the hex of exactly 20 bytes."""
     if len(data) != 20:
         raise ValueError("not 20 bytes")
     return Address("0x" + data.hex())

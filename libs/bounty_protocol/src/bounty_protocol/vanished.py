@@ -33,7 +33,7 @@ def tcp_options(seconds: int) -> dict[int, int]:
 
 
 def libpq_options(seconds: int) -> dict[str, int]:
-    """The same for a connection of libpq."""
+    """Return libpq's options that end such a connection."""
     return {
         "keepalives_idle": _first_probe(seconds),
         "keepalives_interval": 1,
@@ -43,5 +43,5 @@ def libpq_options(seconds: int) -> dict[str, int]:
 
 
 def _first_probe(seconds: int) -> int:
-    """After how many seconds of silence: the rest of the time is for probes that may be lost."""
+    """Return after how many seconds of silence to probe first; the rest is for probes that may be lost."""
     return max(1, seconds // 3)

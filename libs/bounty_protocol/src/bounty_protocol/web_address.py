@@ -9,7 +9,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 
 
 def parse_url(text: str) -> str:
-    """An http or https address."""
+    """Parse an http or https address."""
     try:
         parts = urlsplit(text)
         named = _HOST.fullmatch(parts.hostname or "") is not None and re.search(r"\s", text) is None
@@ -22,7 +22,7 @@ def parse_url(text: str) -> str:
 
 
 def parse_base_url(text: str) -> str:
-    """An API's base address: a scheme, a host and perhaps a path, below which every route is."""
+    """Parse an API's base address: a scheme, a host and perhaps a path, below which every route is."""
     parts = urlsplit(parse_url(text))
     if parts.query or parts.fragment or parts.username or not text.isascii() or not text.isprintable():
         raise ValueError("not a base address: a scheme, a host and perhaps a path")
@@ -30,7 +30,7 @@ def parse_base_url(text: str) -> str:
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
-    """Several, separated by commas; at least one."""
+    """Parse several addresses, separated by commas; at least one."""
     found = tuple(parse_url(url.strip()) for url in text.split(",") if url.strip())
     if not found:
         raise ValueError("no address")
@@ -38,7 +38,7 @@ def parse_urls(text: str) -> tuple[str, ...]:
 
 
 def place_of(url: str) -> tuple[object, ...]:
-    """What is the same in all ways to write an address: who is asked beside another has to be somebody else."""
+    """Return what all spellings of an address share: endpoints that are compared have to differ in it."""
     parts = urlsplit(url)
     port = parts.port or _PORTS[parts.scheme]
     return parts.scheme, parts.username, parts.password, parts.hostname, port, parts.path.rstrip("/"), parts.query

@@ -26,7 +26,7 @@ class BoundedCall(Generic[T]):
         self._running: Future[T] | None = None
 
     def begin(self) -> Future[T]:
-        """The call in progress, else a new one."""
+        """Return the call in progress, else a new one."""
         with self._lock:
             if self._running is None or self._running.done():
                 self._running = Future()
@@ -41,14 +41,14 @@ class BoundedCall(Generic[T]):
 
 
 class BoundedCollector(Collector):
-    """Figures of another collector; none where it fails or takes longer than ``seconds``: the others are reported."""
+    """Figures of another collector; none if it fails or takes longer than ``seconds``: the others are reported."""
 
     def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
         self._figures = BoundedCall(lambda: list(inner.collect()))
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
-        """The figures that can be read in time."""
+        """Yield the figures that can be read in time."""
         try:
             figures = self._figures.begin().result(self._seconds)
         except TimeoutError:

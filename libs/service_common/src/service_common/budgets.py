@@ -54,7 +54,9 @@ class Network:
 
 @lru_cache(maxsize=4_096)
 def network_of(address: str) -> Network:
-    """The network of an address; ``unknown`` for what is none. Kept: a /64 takes 0.2 ms to name, at every request."""
+    """Return the network of an address; ``unknown`` for what is none. Kept: a /64 takes 0.2 ms to name, at every
+    request.
+    """
     try:
         found = ipaddress.ip_address(address)
     except ValueError:
@@ -81,7 +83,7 @@ class Budget:
 
     @lru_cache(maxsize=256)  # noqa: B019  # budgets are few, and last as long as the process
     def of_site(self) -> "Budget":
-        """The larger one of a /48, counted apart under its own name."""
+        """Return the larger budget of a /48, counted apart under its own name."""
         return replace(self, name=f"{self.name}/48", amount=self.amount * SITE_SHARE)
 
 
@@ -110,11 +112,11 @@ class Budgets:
         self._away_until = float("-inf")
 
     def take(self, budget: Budget, holder: str, cost: int = 1) -> BudgetState:
-        """Take from the holder's budget; where it is not granted, nothing was taken."""
+        """Take from the holder's budget; a budget that is not granted loses nothing."""
         return self._ask(budget, holder, cost)
 
     def take_of(self, network: Network, budget: Budget, cost: int = 1) -> BudgetState:
-        """Take from a network's budget, then from that of its site; the state of the one that decided."""
+        """Take from a network's budget, then from that of its site; return the state of the one that decided."""
         own = self.take(budget, network.name, cost)
         if own.granted and network.site is not None:
             wider = self.take(budget.of_site(), network.site, cost)
@@ -128,16 +130,16 @@ class Budgets:
         self._spend(budget, network.name, cost)
 
     def look(self, budget: Budget, holder: str) -> BudgetState:
-        """The rest of the holder's budget; ``granted`` is whether there is anything."""
+        """Return the rest of the holder's budget; ``granted`` is whether there is anything."""
         return self._ask(budget, holder, 0)
 
     def remember(self, fact: str, seconds: int) -> None:
-        """Know a fact for a while: in this process, and in the others by Redis."""
+        """Remember a fact for a while: in this process, and in the others by Redis."""
         self._facts.note(fact, seconds)
         self._of_redis(lambda redis: redis.set(f"remembered:{fact}", 1, ex=seconds))
 
     def remembers(self, fact: str) -> bool:
-        """Whether the fact was to be known until now; False where Redis alone knew it and does not answer."""
+        """Return whether the fact is still to be remembered; False if Redis alone knew it and does not answer."""
         return self._facts.has(fact) or bool(self._of_redis(lambda redis: redis.exists(f"remembered:{fact}")))
 
     def _spend(self, budget: Budget, holder: str, cost: int) -> None:
@@ -153,7 +155,7 @@ class Budgets:
         return self._own.ask(budget, holder, cost)
 
     def _of_redis(self, call: Callable[[Redis], T]) -> T | None:
-        """What Redis answers; None while it does not answer."""
+        """Return what Redis answers; None while it does not answer."""
         if self._redis is None or self._clock.monotonic() < self._away_until:
             return None
         try:
@@ -187,7 +189,7 @@ class _Counts:
         """The amounts taken, and when each window ends; the least recently used comes first."""
 
     def ask(self, budget: Budget, holder: str, cost: int) -> BudgetState:
-        """Take ``cost`` where so much is left; with 0, look."""
+        """Take ``cost`` if so much is left; with 0, only look."""
         key, now = (budget.name, holder), self._clock.monotonic()
         with self._lock:
             taken, ends = self._kept.pop(key, (0, now))

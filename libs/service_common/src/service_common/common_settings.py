@@ -11,12 +11,12 @@ _PORT: Final = within(1, 65_535)
 
 
 def read_database_url(reader: EnvironmentReader) -> str:
-    """``SERVICE_DATABASE_URL``."""
+    """Read ``SERVICE_DATABASE_URL``."""
     return reader.required("SERVICE_DATABASE_URL", parse_database_url, "PostgreSQL as this service's own role")
 
 
 def database_url_of(environment: Mapping[str, str]) -> str:
-    """The same for a command that needs nothing else."""
+    """Read ``SERVICE_DATABASE_URL`` for a command that needs nothing else."""
     reader = EnvironmentReader(environment)
     url = read_database_url(reader)
     reader.check()
@@ -24,45 +24,45 @@ def database_url_of(environment: Mapping[str, str]) -> str:
 
 
 def read_redis_url(reader: EnvironmentReader) -> str:
-    """``SERVICE_REDIS_URL``."""
+    """Read ``SERVICE_REDIS_URL``."""
     return reader.required("SERVICE_REDIS_URL", parse_redis_url, "Redis or Valkey")
 
 
 def read_log_level(reader: EnvironmentReader) -> int:
-    """``SERVICE_LOG_LEVEL``, as a number of ``logging``."""
+    """Read ``SERVICE_LOG_LEVEL``, as a number of ``logging``."""
     about = "the least severe line that is logged"
     return reader.optional("SERVICE_LOG_LEVEL", parse_level, 20, about, shown="`INFO`")
 
 
 def read_internal_port(reader: EnvironmentReader) -> int:
-    """``SERVICE_INTERNAL_PORT``."""
+    """Read ``SERVICE_INTERNAL_PORT``."""
     about = "the port of `/healthz`, `/serving`, `/readyz` and `/metrics`"
     return reader.optional("SERVICE_INTERNAL_PORT", _PORT, 9090, about)
 
 
 def read_internal_host(reader: EnvironmentReader) -> str:
-    """``SERVICE_INTERNAL_HOST``: read where the port is opened, by every process that has one."""
+    """Read ``SERVICE_INTERNAL_HOST``, when the port is opened, in every process that has one."""
     about = "where that port listens; 0.0.0.0 in a container"
     return reader.optional("SERVICE_INTERNAL_HOST", str, "127.0.0.1", about)
 
 
 def read_host(reader: EnvironmentReader) -> str:
-    """``SERVICE_HOST``."""
+    """Read ``SERVICE_HOST``."""
     return reader.optional("SERVICE_HOST", str, "127.0.0.1", "where HTTP requests are taken")
 
 
 def read_port(reader: EnvironmentReader) -> int:
-    """``SERVICE_PORT``."""
+    """Read ``SERVICE_PORT``."""
     return reader.optional("SERVICE_PORT", _PORT, 8080, "the port of HTTP requests")
 
 
 def read_budget_factor(reader: EnvironmentReader) -> int:
-    """``SERVICE_BUDGET_FACTOR``."""
+    """Read ``SERVICE_BUDGET_FACTOR``."""
     return reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
 
 
 def read_report_address(reader: EnvironmentReader) -> str | None:
-    """``SERVICE_REPORT_ADDRESS``."""
+    """Read ``SERVICE_REPORT_ADDRESS``."""
     return reader.optional(
         "SERVICE_REPORT_ADDRESS",
         parse_contact,
@@ -74,7 +74,7 @@ def read_report_address(reader: EnvironmentReader) -> str | None:
 
 
 def parse_contact(text: str) -> str:
-    """An address under which people are reached; raises ``ValueError`` for any other."""
+    """Parse an address under which people are reached; ``ValueError`` for any other."""
     if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]{1,500}", text):
         raise ValueError("an address that begins with mailto:, https:// or tel:")
     return text

@@ -23,7 +23,7 @@ class Setting:
     about: str
     """Its meaning, in Markdown."""
     default: str
-    """The value where it is unset, in Markdown; empty where it has to be set."""
+    """The value where it is unset, in Markdown; empty if it has to be set."""
 
 
 class ConfigurationError(Exception):
@@ -36,14 +36,14 @@ class ConfigurationError(Exception):
 
 
 def parse_count(text: str) -> int:
-    """A whole number from 1, of at most fifteen digits."""
+    """Parse a whole number from 1, of at most fifteen digits."""
     if re.fullmatch("[0-9]{1,15}", text) is None or int(text) == 0:
         raise ValueError("a whole number from 1")
     return int(text)
 
 
 def within(least: int, most: int) -> Callable[[str], int]:
-    """A parser of whole numbers from ``least`` to ``most``."""
+    """Return a parser of whole numbers from ``least`` to ``most``."""
 
     def parse(text: str) -> int:
         if re.fullmatch("0|[1-9][0-9]{0,14}", text) is None or not least <= int(text) <= most:
@@ -54,19 +54,19 @@ def within(least: int, most: int) -> Callable[[str], int]:
 
 
 def parse_switch(text: str) -> bool:
-    """``on`` or ``off``."""
+    """Parse ``on`` or ``off``."""
     if text not in {"on", "off"}:
         raise ValueError("on or off")
     return text == "on"
 
 
 def parse_database_url(text: str) -> str:
-    """Where PostgreSQL is."""
+    """Parse the address of PostgreSQL."""
     return _url(text, ("postgresql",), "postgresql://ROLE:PASSWORD@HOST:PORT/DATABASE")
 
 
 def parse_redis_url(text: str) -> str:
-    """Where Redis is."""
+    """Parse the address of Redis."""
     return _url(text, ("redis", "rediss", "unix"), "redis://:PASSWORD@HOST:PORT/0, or rediss://")
 
 
@@ -90,9 +90,9 @@ class EnvironmentReader:
         self._settings: list[Setting] = []
 
     def optional(self, name: str, parse: Callable[[str], T], default: T, about: str, *, shown: str | None = None) -> T:
-        """The parsed value, or ``default`` where the variable is unset or empty.
+        """Return the parsed value, or ``default`` if the variable is unset or empty.
 
-        ``about`` and the default are its row of the reference of settings; ``shown`` describes a default that is
+        ``about`` and the default are its row in the reference of settings; ``shown`` describes a default that is
         neither number nor word.
         """
         self._settings.append(Setting(name, about, _shown(default) if shown is None else shown))
@@ -100,9 +100,9 @@ class EnvironmentReader:
         return default if text is None else self._parsed(name, parse, text, default)
 
     def required(self, name: str, parse: Callable[[str], T], about: str, *, shown: str = "") -> T:
-        """The parsed value; unset is a problem, reported by ``check``.
+        """Return the parsed value; an unset one is a problem that ``check`` reports.
 
-        ``shown`` is for one that has a default in other cases, such as on a chain that has a record.
+        ``shown`` is for a value that has a default in other cases, such as on a chain that has a record.
         """
         self._settings.append(Setting(name, about, shown))
         known = len(self._problems)
@@ -114,13 +114,13 @@ class EnvironmentReader:
         return self._parsed(name, parse, text, cast("T", None))
 
     def recorded(self, name: str, parse: Callable[[str], T], known: T | None, about: str) -> T:
-        """The parsed value, or that of the deployment's record; required where the record has none."""
+        """Return the parsed value, or that of the deployment's record; required if the record has none."""
         if known is None:
             return self.required(name, parse, about, shown="the record's")
         return self.optional(name, parse, known, about, shown="the record's")
 
     def secret_file(self, name: str, about: str) -> str:
-        """A secret that may only come from a file, one that other users cannot read: the content of ``NAME_FILE``."""
+        """Return a secret from the file that ``NAME_FILE`` names, which other users may not read."""
         self._settings.append(Setting(name, f"{about}; from a file only", ""))
         if self._environment.get(name, "").strip():
             self._problems.append(f"{name} must not be in the environment; put it in a file and set {name}_FILE")

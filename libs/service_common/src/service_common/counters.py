@@ -9,7 +9,7 @@ from prometheus_client import Counter
 
 
 def counter_by(label: str, kinds: Iterable[str], name: str, words: str) -> Counter:
-    """A counter with one label, which takes these values and no others."""
+    """Return a counter with one label, which takes these values and no others."""
     counter = Counter(name, words, [label])
     for kind in kinds:
         counter.labels(kind)

@@ -41,7 +41,7 @@ class Process:
 def run_entry_point(
     program: str, description: str, processes: Mapping[str, Process], arguments: Sequence[str] | None
 ) -> int:
-    """Run the chosen process; the exit code."""
+    """Run the chosen process; return the exit code."""
     parser = argparse.ArgumentParser(prog=program, description=description)
     commands = parser.add_subparsers(dest="command", required=True)
     for name, process in processes.items():

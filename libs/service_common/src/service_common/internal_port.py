@@ -52,7 +52,7 @@ class Readiness:
         self._was_ready = False
 
     def failing(self) -> tuple[str, ...]:
-        """Names of the dependencies that do not answer."""
+        """Return the names of the dependencies that do not answer."""
         with self._lock:
             if time.monotonic() - self._checked_at > 1:
                 self._failing = _silent(self._checks)
@@ -60,7 +60,7 @@ class Readiness:
             return self._failing
 
     def serving(self) -> bool:
-        """Whether to send work here."""
+        """Return whether to send work here."""
         self._was_ready = self._was_ready or not self.failing()
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
@@ -70,7 +70,7 @@ class ProcessCollector(Collector):
 
     def __init__(self, names: Iterable[str], readiness: Readiness) -> None:
         self._names, self._readiness = tuple(names), readiness
-        program = Path(sys.argv[0]).resolve().name  # service-api, also where an image calls it service
+        program = Path(sys.argv[0]).resolve().name  # resolve the image's name "service" to service-api
         try:
             release = version(program)
         except PackageNotFoundError:
@@ -78,7 +78,7 @@ class ProcessCollector(Collector):
         self._release = (program, release, os.environ.get("SERVICE_REVISION", "unknown"))  # the image sets the last
 
     def collect(self) -> Iterator[Metric]:
-        """The figures of this moment."""
+        """Yield the figures of this moment."""
         build = GaugeMetricFamily(
             "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
         )
@@ -96,7 +96,9 @@ class ProcessCollector(Collector):
 
 
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
-    """Start answering in a thread; the caller may ``shutdown()`` it. ``own`` probes this process's public port."""
+    """Start answering in a thread; the caller may ``shutdown()`` the server. ``own`` probes this process's
+    public port.
+    """
     readiness, of_process = Readiness(checks, own), CollectorRegistry()
     of_process.register(ProcessCollector(checks, readiness))
 
@@ -132,7 +134,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Probes are not worth a line."""
+            """Log no probes."""
 
     host = read_internal_host(EnvironmentReader(os.environ))
 
@@ -146,7 +148,7 @@ def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | Non
 
 
 def _registry() -> CollectorRegistry:
-    """This process's metrics, or those of all its workers where they share a directory."""
+    """Return this process's metrics, or those of all its workers if they share a directory."""
     if "PROMETHEUS_MULTIPROC_DIR" not in os.environ:
         return REGISTRY
     registry = CollectorRegistry()
@@ -155,7 +157,7 @@ def _registry() -> CollectorRegistry:
 
 
 def _silent(checks: Mapping[str, BoundedCall[object]]) -> tuple[str, ...]:
-    """Names of those that do not answer in time; all are checked at once."""
+    """Return the names of those that do not answer in time; all are checked at once."""
     ends, asked = time.monotonic() + CHECK_SECONDS, {name: check.begin() for name, check in checks.items()}
     found = []
     for name, answer in asked.items():

@@ -46,7 +46,7 @@ from service_common.log import correlation_id, get_logger
 
 MESSAGE_VERSION: Final = 1
 ANSWER_SECONDS: Final = 2.0
-"""With the retries, a server that does not answer is given up within ten seconds."""
+"""Seconds after which, with the retries, a server that does not answer is given up within ten seconds."""
 RETRIES: Final = 4
 TICK_SECONDS: Final = 1.0
 BEGIN_SECONDS: Final = 5
@@ -142,7 +142,7 @@ def connect(url: str, *, answer_seconds: float | None = ANSWER_SECONDS, retries:
 
 
 def check_redis(redis: Redis) -> None:
-    """Return when the server takes writes; for readiness."""
+    """Return if the server takes writes; for readiness."""
     redis.set("writable", 1, ex=60)
 
 
@@ -181,13 +181,13 @@ def locked(engine: Engine, name: str, wait_seconds: float = 0.0) -> Iterator[boo
 
 
 def is_running(engine: Engine, job_id: str) -> bool:
-    """Whether some process runs the job at this moment."""
+    """Return whether some process runs the job at this moment."""
     with locked(engine, job_id) as free:
         return not free
 
 
 def is_pending(redis: Redis, engine: Engine, kind: JobKind, job_id: str) -> bool:
-    """Whether the job waits, is about to begin, or runs."""
+    """Return whether the job waits, is about to begin, or runs."""
     return _is_waiting(open_queue(kind.queue, redis), job_id) or is_running(engine, job_id)
 
 
@@ -227,7 +227,7 @@ def wait_for_result(redis: Redis, job_id: str, seconds: int) -> Result | None:
 
 def _is_waiting(queue: Queue, job_id: str) -> bool:
     redis = queue.connection
-    if not redis.exists(Job.key_for(job_id)):  # also of one that is listed, and waited too long
+    if not redis.exists(Job.key_for(job_id)):  # a job that waited too long may still be listed
         return False
     return (
         bool(redis.exists(_begins_key(job_id)))
@@ -237,7 +237,7 @@ def _is_waiting(queue: Queue, job_id: str) -> bool:
 
 
 def _begins_key(job_id: str) -> str:
-    """The key that bridges the time from a job's place in the queue to its lock; the job deletes it."""
+    """Return the key that bridges the time from a job's place in the queue to its lock; the job deletes it."""
     return f"begins:{job_id}"
 
 
@@ -265,7 +265,7 @@ class ForeignJob(Exception):
 class _OwnJob(Job):
     """A job as a worker runs it: one of the worker's functions with one message.
 
-    ``held`` is whether its worker holds the lock of its id; None where the database did not answer.
+    ``held`` is whether its worker holds the lock of its id; None if the database did not answer.
     """
 
     functions: ClassVar[Mapping[str, Function]]
@@ -279,7 +279,7 @@ class _OwnJob(Job):
         return lambda received: function(check_message(received))
 
     def perform(self) -> object:
-        """Run it, or do nothing where another process runs it."""
+        """Run the job, or do nothing if another process runs it."""
         if self.held is None:
             raise DatabaseUnavailable("the job's lock could not be taken")
         if self.held:
@@ -298,10 +298,10 @@ class _Worker(SimpleWorker):
     """Set while no job runs here; nothing else could begin here meanwhile."""
 
     def subscribe(self) -> None:
-        """RQ's commands end a worker, or its job. Nothing sends them."""
+        """Ignore RQ's commands, which end a worker or its job: nothing sends them."""
 
     def set_shutdown_requested_date(self) -> None:
-        """Nobody reads it, and a signal that comes while Redis is away must not fail the job."""
+        """Do nothing: nobody reads the date, and a signal that comes while Redis is away must not fail the job."""
 
     def perform_job(self, job: Job, queue: Queue) -> bool:
         """Run the job under its lock and correlation id, and note how a periodic one ended.
@@ -346,10 +346,10 @@ def run_worker(
     functions: Sequence[Function],
     periodic: Sequence[Periodic] = (),
 ) -> None:
-    """Work on a queue in the main thread until SIGTERM or SIGINT; a job that runs is finished.
+    """Work on a queue in the main thread until SIGTERM or SIGINT; finish a job that runs.
 
-    ``urls`` are those of Redis and of the database. Redis that goes away, and whatever else ends RQ's worker, has
-    another one begin after a second.
+    ``urls`` are those of Redis and of the database. If Redis goes away, or RQ's worker ends otherwise, another one
+    begins after a second.
     """
     redis_url, database_url = urls
     redis, engine = connect(redis_url), make_engine(database_url, application="jobs", pool_size=1)
@@ -403,7 +403,7 @@ def begin_due(redis: Redis, engine: Engine, periodic: Sequence[Periodic]) -> lis
 
 
 def release_scheduled(queue: QueueName, redis: Redis, engine: Engine) -> None:
-    """Put the queue's jobs whose time has come into it; one process at a time does."""
+    """Put the queue's jobs whose time has come into it; one process at a time does this."""
     if not redis.zcount(open_queue(queue, redis).scheduled_job_registry.key, 0, time.time()):
         return
     with locked(engine, f"scheduled-{queue.value}") as held:
@@ -432,7 +432,7 @@ def left_to_the_next(job: Callable[[Message], int]) -> Callable[[Message], int]:
 
 
 def _note_end(redis: Redis, job: Periodic, *, well: bool) -> None:
-    """Note for how long the job rests, which ended or has nothing to do."""
+    """Note for how long a job that ended, or has nothing to do, rests."""
     seconds = job.every_seconds if well else max(1, min(FAILURE_SECONDS, job.every_seconds))
     if seconds:
         with suppress(RedisError):  # it is begun again sooner
@@ -450,7 +450,7 @@ class QueueCollector(Collector):
         self._queue = open_queue(name, redis)
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The figures of this moment."""
+        """Yield the figures of this moment."""
         failed, started = self._queue.failed_job_registry.key, self._queue.started_job_registry
         counts = {
             "waiting": self._queue.count,

@@ -18,7 +18,7 @@ _LEVELS: Final = {"debug": logging.DEBUG, "info": logging.INFO, "warning": loggi
 
 
 def parse_level(text: str) -> int:
-    """A log level by name; ``ValueError`` names the accepted ones."""
+    """Parse a log level by name; ``ValueError`` names the accepted ones."""
     if text.lower() not in _LEVELS:
         raise ValueError(f"a log level is one of {', '.join(_LEVELS)}")
     return _LEVELS[text.lower()]
@@ -68,6 +68,6 @@ def configure(service: str, level: int = logging.INFO) -> None:
 
 
 def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
-    """A logger for one module."""
+    """Return a logger for one module."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger(module=name)
     return logger

@@ -9,7 +9,7 @@ from typing import Final
 from bounty_protocol.errors import ServiceError
 
 MAX_IN_FLIGHT: Final = 240
-"""Of a process: well above the hundred publications that may wait for their review at a time."""
+"""Requests in flight of a process: well above the hundred publications that may wait for their review at a time."""
 
 
 class Places:

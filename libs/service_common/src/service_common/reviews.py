@@ -37,7 +37,7 @@ OUTCOMES: Final = tuple(dict.fromkeys((*ReviewResult, *_OUTCOMES.values())))
 
 
 def outcome_of(code: str) -> str:
-    """The outcome behind an error code; one that this release does not know is a provider's failure."""
+    """Return the outcome behind an error code; an unknown code is a provider's failure."""
     return _OUTCOMES.get(code, _PROVIDER_ERROR)
 
 
@@ -51,7 +51,7 @@ class Circumstances:
     token_decimals: int
 
     def to_fields(self) -> dict[str, str | int]:
-        """As fields of a job message or of a review record."""
+        """Return the circumstances as fields of a job message or of a review record."""
         return {
             "now": self.now,
             "reveal_delay": self.reveal_delay,
@@ -61,7 +61,7 @@ class Circumstances:
 
     @staticmethod
     def from_fields(fields: Mapping[str, object]) -> "Circumstances | None":
-        """Read ``to_fields``; None where they are not all there."""
+        """Read what ``to_fields`` wrote; None if a field is missing."""
         now, delay, decimals = fields.get("now"), fields.get("reveal_delay"), fields.get("token_decimals")
         if not (isinstance(now, int) and isinstance(delay, int) and isinstance(decimals, int)):
             return None
@@ -80,12 +80,12 @@ class ReviewEnding:
     retry_at: UnixSeconds | None = None
 
     def to_json(self) -> dict[str, str | int | None]:
-        """The job's return value."""
+        """Return the job's return value."""
         return {"code": self.code, "retry_after": self.retry_after, "retry_at": self.retry_at}
 
     @staticmethod
     def from_json(value: object) -> "ReviewEnding":
-        """Read ``to_json``; anything else means that the provider failed."""
+        """Read what ``to_json`` wrote; anything else means that the provider failed."""
         if not isinstance(value, Mapping) or not isinstance(value.get("code"), str):
             return ReviewEnding("orchestrator_provider_error")
         after, at = value.get("retry_after"), value.get("retry_at")
@@ -97,15 +97,15 @@ class ReviewEnding:
 
 
 def review_id(poster: Address, spec_commitment: Bytes32, rubric_hash: Bytes32) -> Bytes32:
-    """keccak256 over poster, page and rubric."""
+    """Compute keccak256 over poster, page and rubric."""
     return bytes32(keccak256(to_bytes(poster) + to_bytes(spec_commitment) + to_bytes(rubric_hash)))
 
 
 def pack_page(page: bytes) -> str:
-    """The page as text of a JSON message."""
+    """Return the page as text of a JSON message."""
     return base64.b64encode(page).decode()
 
 
 def unpack_page(packed: str) -> bytes:
-    """The page behind ``pack_page``."""
+    """Return the page behind ``pack_page``."""
     return base64.b64decode(packed, validate=True)

@@ -26,7 +26,7 @@ class StorageSettings:
 
 
 def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSettings:
-    """The settings of a process that reaches ``bucket`` itself; mistakes are collected by ``reader``."""
+    """Read the settings of a process that reaches ``bucket`` itself; mistakes are collected by ``reader``."""
     return StorageSettings(
         bucket=bucket,
         endpoint=read_storage_endpoint(reader),
@@ -41,26 +41,26 @@ def read_storage_settings(reader: EnvironmentReader, bucket: str) -> StorageSett
 
 
 def read_bucket(reader: EnvironmentReader) -> str:
-    """The bucket of the ciphertexts."""
+    """Read the bucket of the ciphertexts."""
     about = "the bucket of the ciphertexts, which the pages let browsers reach"
     return reader.required("SERVICE_STORAGE_BUCKET", parse_bucket, about)
 
 
 def read_storage_endpoint(reader: EnvironmentReader) -> str | None:
-    """Another address of the storage's interface; None for Google's."""
+    """Read another address of the storage's interface; None for Google's."""
     about = "another address of the same interface"
     return reader.optional("SERVICE_STORAGE_ENDPOINT", parse_endpoint, None, about, shown="Google's")
 
 
 def parse_bucket(text: str) -> str:
-    """A bucket's name."""
+    """Parse a bucket's name."""
     if _BUCKET.fullmatch(text) is None:
         raise ValueError("a bucket name has lower-case letters, digits, dots, dashes and underscores")
     return text
 
 
 def parse_endpoint(text: str) -> str | None:
-    """An origin such as ``https://storage.example``."""
+    """Parse an origin such as ``https://storage.example``."""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path or parts.query or parts.username:
         raise ValueError("an endpoint is http:// or https:// and a host, without a path")
@@ -68,7 +68,7 @@ def parse_endpoint(text: str) -> str | None:
 
 
 def parse_credentials(text: str) -> str | None:
-    """The JSON text of a service account's key file."""
+    """Parse the JSON text of a service account's key file."""
     try:
         key = json.loads(text)
     except ValueError:

@@ -52,13 +52,15 @@ class Web3Provider(JSONBaseProvider):
 
 
 def make_web3(ask: Ask) -> Web3:
-    """web3 over the endpoints behind ``ask``, without its middleware, which resolves names and repeats checks."""
+    """Make a web3 over the endpoints behind ``ask``, without its middleware, which resolves names and
+    repeats checks.
+    """
     return Web3(Web3Provider(ask), middleware=())
 
 
 @contextmanager
 def usable_answers() -> Iterator[None]:
-    """Raise ``ChainUnavailable`` where web3 cannot read what an endpoint answered."""
+    """Raise ``ChainUnavailable`` if web3 cannot read what an endpoint answered."""
     try:
         yield
     except (Web3Exception, ValueError, TypeError, LookupError, AttributeError, OverflowError) as error:

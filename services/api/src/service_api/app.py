@@ -64,7 +64,7 @@ ROUTES = tuple(
 
 
 def make_app(resources: Resources) -> Flask:
-    """An app that answers with these resources."""
+    """Make an app that answers with these resources."""
     config, rpc, clock = resources.config, resources.rpc, resources.clock
     chain, web = config.chain, config.web
     budgets = Budgets(clock, resources.limits_redis)
@@ -98,7 +98,7 @@ def make_app(resources: Resources) -> Flask:
 
 
 def make_pages_app(config: ApiConfig) -> Flask:
-    """An app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
+    """Make an app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
     clock, relays, rpc = SystemClock(), Urllib3Get(), config.chain.rpc()
     callers = Callers(Budgets(clock), config.budgets, config.web.forwarded_hops, config.at_once.requests)
     app, _ = create_api("service_api", TITLE, (), None, callers)

@@ -44,26 +44,26 @@ class ApiBudgets(CallerBudgets):
     """How much each caller may use of the api in a while; what is expensive is counted by all processes together."""
 
     subgraph: Budget = Budget("subgraph", 300, 60, shared=True)
-    """Of a network address: GraphQL queries."""
+    """GraphQL queries of a network address."""
     publications: Budget = Budget("publications", 60, _HOUR, shared=True)
-    """Of a Poster: pages sent, beside the quota of reviews."""
+    """Pages sent by a Poster, beside the quota of reviews."""
     publications_of_address: Budget = Budget("publications-of-address", 120, _HOUR, shared=True)
     reviews_of_address: Budget = Budget("reviews-of-address", 100, 24 * _HOUR, shared=True)
-    """Of a network address: reviews started, beside the quota of each Poster."""
+    """Reviews started from a network address, beside the quota of each Poster."""
     uploads: Budget = Budget("uploads", 60, _HOUR, shared=True)
-    """Of a Solver: upload URLs."""
+    """Upload URLs of a Solver."""
     uploads_of_address: Budget = Budget("uploads-of-address", 600, _HOUR, shared=True)
     upload_mebibytes: Budget = Budget("upload-mebibytes", 16 * 1024, _HOUR, shared=True)
-    """Of a Solver: MiB that upload URLs are for, each counted as a whole number of them."""
+    """MiB that a Solver's upload URLs are for, each counted as a whole number of them."""
     upload_mebibytes_of_address: Budget = Budget("upload-mebibytes-of-address", 64 * 1024, _HOUR, shared=True)
     envelopes: Budget = Budget("envelopes", 120, _HOUR, shared=True)
-    """Of a Solver: envelopes sent to be prepared, those that are repeated while their bytes are hashed included."""
+    """Envelopes that a Solver sends to be prepared, those included that are repeated while their bytes are hashed."""
     envelopes_of_address: Budget = Budget("envelopes-of-address", 600, _HOUR, shared=True)
     page_checks: Budget = Budget("page-checks", 120, _HOUR, shared=True)
-    """Of a network address: pages checked by the rules, whatever is found."""
+    """Pages from a network address that the rules check, whatever is found."""
 
     def times(self, factor: int) -> "ApiBudgets":
-        """All of them."""
+        """Return all budgets, multiplied."""
         budgets: list[Budget] = [getattr(self, each.name) for each in fields(self)]
         return ApiBudgets(*(replace(each, amount=each.amount * factor) for each in budgets))
 
@@ -78,10 +78,10 @@ class AtOnce:
     queries: int = 1
     """Others of it wait for their turn."""
     requests: int = 16
-    """Of all kinds together, without those that no process has to make an answer for."""
+    """Requests of all kinds together, without those that no process has to make an answer for."""
 
     def times(self, factor: int) -> "AtOnce":
-        """All of them."""
+        """Return all bounds, multiplied."""
         return AtOnce(*(getattr(self, each.name) * factor for each in fields(self)))
 
 
@@ -186,7 +186,7 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
 
 
 def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRecord:
-    """The randomness beacon that this deployment seals for; mistakes are collected by ``reader``.
+    """Read the randomness beacon that this deployment seals for; mistakes are collected by ``reader``.
 
     A known network's beacon is pinned in its deployment record and only its addresses may be overridden; the local
     network names all three. Genesis and period come from the beacon itself, checked by the chain hash.

@@ -4,5 +4,5 @@ from flask import Response
 
 
 def exact_bytes(content: bytes) -> Response:
-    """Markdown as it was committed to; nobody keeps it on the way."""
+    """Answer Markdown as it was committed to; nobody keeps it on the way."""
     return Response(content, headers=[("Cache-Control", "no-store")], content_type="text/markdown; charset=utf-8")

@@ -27,8 +27,8 @@ PERIODIC: Final = (
 def verify_artifact(received: Message) -> str:
     """Hash one uploaded ciphertext to its end; idempotent per object generation.
 
-    An object is held against its own name, which has the digest. A message says only which one: whoever writes to the
-    queue has nothing removed that is what it is called, and nothing of another deployment.
+    The object is compared with its own name, which has the digest. A message only says which object: a writer to the
+    queue can have nothing removed that matches its name, and nothing of another deployment.
     """
     place = parse_locator(str(received["storage_locator"]))
     with _resources() as resources:
@@ -45,35 +45,35 @@ def verify_artifact(received: Message) -> str:
 
 @left_to_the_next
 def sweep_orphans(_received: Message) -> int:
-    """Delete uploads that became no Submission; how many."""
+    """Delete uploads that became no Submission; return how many."""
     with _resources() as resources:
         return delete_orphans(resources.facts, resources.store)
 
 
 @left_to_the_next
 def sweep_rows(_received: Message) -> int:
-    """Delete rows that are no longer needed; how many."""
+    """Delete rows that are no longer needed; return how many."""
     with _resources() as resources:
         return delete_expired(resources.facts)
 
 
 @left_to_the_next
 def settle_kept(_received: Message) -> int:
-    """Stop counting what waited for its transaction and is on chain by now; how many rows."""
+    """Stop counting rows that waited for their transaction and are on chain by now; return how many."""
     with _resources() as resources:
         return settle_pending(resources.engine)
 
 
 @left_to_the_next
 def look_for_work(_received: Message) -> int:
-    """Note the recorded Submissions whose envelope or bytes are not here; how many."""
+    """Note the recorded Submissions whose envelope or bytes are not here; return how many."""
     with _resources() as resources:
         return note_missing(resources.facts, resources.store)
 
 
 @contextmanager
 def _resources() -> Iterator[Resources]:
-    """The connections of one job, which end with it."""
+    """Open the connections of one job, which end with it."""
     resources = make_resources(read_config(os.environ), application="api-worker", pool_size=2)
     try:
         yield resources

@@ -23,7 +23,7 @@ from service_api.resources import make_resources
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process; the exit code."""
+    """Run one process; return the exit code."""
     processes = {
         "serve": Process("answer HTTP requests", _serve),
         "pages": Process("answer people alone: reads the database, without Redis and the bucket", _pages),
@@ -83,7 +83,7 @@ def _configured(environment: Environment) -> ApiConfig:
 
 
 def _checks(config: ApiConfig) -> dict[str, Check]:
-    """The readiness checks of this process's resources."""
+    """Return the readiness checks of this process's resources."""
     resources = make_resources(config, application="api-health", pool_size=1)
     return {
         "database": lambda: check_database(resources.engine),

@@ -44,7 +44,7 @@ class PendingCollector(Collector):
         self._engine, self._most = engine, most
 
     def collect(self) -> Iterator[Metric]:
-        """The figures of this moment."""
+        """Yield the figures of this moment."""
         family = GaugeMetricFamily(
             "service_pending_ratio",
             "Part of what is kept at most that is taken by `envelopes` which the Hub does not "

@@ -25,7 +25,7 @@ from service_api.storage.port import ObjectStore
 from service_api.submissions.ciphertexts import Ciphertexts
 
 FORWARDED_SECONDS = 20.0
-"""For a whole answer of another service of the deployment."""
+"""Seconds for a whole answer of another service of the deployment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Resources:
         return FactSource.of(self.engine, self.config.chain, self.clock)
 
     def constants(self) -> Constants:
-        """The deployment's constants, none of which is read yet."""
+        """Return the deployment's constants, none of which is read yet."""
         return Constants(self.rpc, self.config.chain, self.config.beacon, self.relays)
 
     @property
@@ -69,7 +69,7 @@ class Resources:
 
 
 def make_resources(config: ApiConfig, *, application: str = "api", pool_size: int = 20) -> Resources:
-    """The real ones."""
+    """Make the real resources."""
     return Resources(
         config=config,
         engine=make_engine(config.database_url, application=application, pool_size=pool_size),

@@ -23,7 +23,7 @@ _CLOCK = SystemClock()
 
 
 def make_app(config: DeliveryConfig, clock: Clock = _CLOCK) -> Flask:
-    """An app of this configuration. Making it opens no connection."""
+    """Make an app of this configuration, without opening a connection."""
     chain, rpc = config.chain, config.chain.rpc()
     source = FactSource.of(make_engine(config.database_url, application="delivery", pool_size=10), chain, clock)
     blocks = RecentBlocks(rpc, clock)

@@ -38,7 +38,7 @@ class KnownBounty:
     finalized_number: BlockNumber
 
     def ending(self) -> BountyFinalized | None:
-        """How it ended, None while it is open; 503 while that can still change."""
+        """Return how it ended, None while it is open; 503 while that can still change."""
         if self.pending is not None:
             refusal = self.pending
             raise ServiceError(
@@ -56,7 +56,7 @@ class Bounties:
         self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512, source.clock)
 
     def known(self, bounty_id: BountyId) -> KnownBounty:
-        """Poster, roster, ending and the keys in use; 404 and 503 as the facts require."""
+        """Return Poster, roster, ending and the keys in use; 404 and 503 as the facts require."""
 
         def look_up() -> KnownBounty:
             with self.source.open() as facts:
@@ -72,7 +72,7 @@ class Bounties:
         return self._bounties.get(bounty_id, look_up)
 
     def content_public_key(self, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> Bytes32:
-        """The public half that the envelope behind a commitment names."""
+        """Return the public half that the envelope behind a commitment names."""
 
         def look_up() -> Bytes32:
             with single(self.source.engine) as connection:
@@ -82,8 +82,9 @@ class Bounties:
 
 
 def read_envelope(connection: Connection, bounty_id: BountyId, solver: Address, commitment: Bytes32) -> Envelope:
-    """The envelope behind an indexed commitment, from the api's table and trusted only after hashing it; it names the
-    pair's Solver and this bounty."""
+    """Read the envelope behind an indexed commitment from the api's table. It counts only once it hashes to the
+    commitment, and names the pair's Solver and this bounty.
+    """
     c = t.submission_envelopes.c
     stored = connection.execute(
         select(c.content).where(c.bounty_id == bounty_id, c.solver == solver, c.submission_commitment == commitment)

@@ -33,7 +33,7 @@ class HubWitness:
             hub = Hub(one, self.hub)
             try:
                 return hub.bounty(bounty.bounty_id, final)
-            except RpcRefused:  # of a node that keeps the state of its newest blocks alone: what is final is in them
+            except RpcRefused:  # a node that keeps only recent state still has the final block's
                 return hub.bounty(bounty.bounty_id)
 
         seen = self.rpc.agreed(ask, 1)

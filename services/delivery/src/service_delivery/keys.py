@@ -51,7 +51,7 @@ class Pause:
     is_owners: bool
 
     def refusal(self) -> ServiceError:
-        """The answer to those who would wrap to it."""
+        """Return the answer to those who would wrap to it."""
         message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
         until = "" if self.until is None else f" until {iso_utc(self.until)}"
         wait = _LONGEST_WAIT if self.until is None else min(_LONGEST_WAIT, self.until - self.now)
@@ -78,11 +78,11 @@ class HeldKey:
 
     @property
     def key_id(self) -> str:
-        """The key's name."""
+        """Return the key's name."""
         return key_id(self.identity.public_key)
 
     def takes_wraps(self, now: int, grace_seconds: int) -> bool:
-        """Whether a Guardian may still wrap to it; never to one that was withdrawn."""
+        """Return whether a Guardian may still wrap to it; never to a withdrawn key."""
         if self.state is KeyState.WITHDRAWN:
             return False
         return self.state is not KeyState.RETIRED or now < (self.retired_at or 0) + grace_seconds
@@ -90,19 +90,19 @@ class HeldKey:
 
 @cache
 def key_id(public_key: Bytes32) -> str:
-    """The first 8 bytes of the key's SHA-256, hex."""
+    """Return the first 8 bytes of the key's SHA-256, hex."""
     return "0x" + hashlib.sha256(to_bytes(public_key)).hexdigest()[:16]
 
 
 def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
-    """The key that Guardians are to wrap to."""
+    """Return the key that Guardians are to wrap to."""
     published = read_delivery_keys(connection, now)
     held = _held(published, keyring)
     return _pause(published, held) or held[0].identity
 
 
 def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> AcceptedKeys:
-    """The keys that a new wrap may be made for, the current one first; none while deliveries pause."""
+    """Return the keys that a new wrap may be made for, the current one first; none while deliveries pause."""
     now = facts.head.block_time
     published = read_delivery_keys(facts.connection, now)
     held = _held(published, keyring)
@@ -113,7 +113,7 @@ def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
 
 
 def describe_current_key(facts: HubFacts, keyring: Sequence[Identity]) -> DeliveryKey:
-    """The current key, for those who wrap to it; 503 while deliveries pause."""
+    """Return the current key, for those who wrap to it; 503 while deliveries pause."""
     current = current_key(facts.connection, facts.head.block_time, keyring)
     if isinstance(current, Pause):
         raise current.refusal()
@@ -128,7 +128,7 @@ def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
 
 
 def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
-    """The keyring as the Hub's own publications order it; the current key first, where there is one."""
+    """Return the keyring as the Hub's own publications order it; the current key first, if there is one."""
     held = [identity.public_key for identity in keyring]
     current = published.current
     if current not in held and not published.paused:
@@ -151,7 +151,7 @@ def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> Ke
 
 
 def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> list[dict[str, object]]:
-    """The facts of each key that an operator needs before taking it out of the file; nothing secret."""
+    """Return what an operator needs to know of each key before taking it out of the file; nothing secret."""
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []

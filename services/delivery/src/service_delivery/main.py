@@ -20,7 +20,7 @@ from service_delivery.sweeping import keep_sweeping
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process; the exit code."""
+    """Run one process; return the exit code."""
     processes = {
         "serve": Process("answer HTTP requests that the api forwards; sweep losing wraps each minute", _serve),
         "keys": Process("show of each delivery key whether it is current, retired, or may be destroyed", _keys),
@@ -69,7 +69,7 @@ def _configured(environment: Environment) -> DeliveryConfig:
 
 
 def _checks(config: DeliveryConfig) -> dict[str, Check]:
-    """The readiness checks of this process's dependencies."""
+    """Return the readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="delivery-health", pool_size=1)
     rpc = config.chain.rpc()
     return {

@@ -41,7 +41,7 @@ def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rew
         return Rewrapped(0, 0)
     name, done = key_id(current.public_key), 0
     held = [key_id(key.public_key) for key in keyring]
-    # By the primary key from the last one on: however many do not open, the others have their turn.
+    # Go on by primary key: wraps that do not open cannot keep the others from their turn.
     batch = select(t.wraps).where(c.key_id.in_(held), c.key_id != name).order_by(*t.wraps.primary_key).limit(BATCH)
     others = batch
     while True:
@@ -64,7 +64,7 @@ def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rew
 
 
 def _renewed(connection: Connection, row: RowMapping, keyring: Sequence[Identity], current: Identity) -> bytes | None:
-    """The same key, wrapped to the current one; None where it does not open."""
+    """Return the same key, wrapped to the current one; None if it does not open."""
     bounty_id, solver = BountyId(row["bounty_id"]), Address(row["solver"])
     try:
         envelope = read_envelope(connection, bounty_id, solver, Bytes32(row["submission_commitment"]))

@@ -40,7 +40,7 @@ _held_ids: BindParameter[list[str]] = bindparam("held", expanding=True)
 _KEEP: Final = _insert.on_conflict_do_update(
     index_elements=[_c.bounty_id, _c.solver, _c.submission_commitment],
     set_={"wrapped_key": _insert.excluded.wrapped_key, "key_id": _insert.excluded.key_id},
-    where=_c.key_id.not_in(_held_ids),  # a wrap that no key here opens any more holds nobody up
+    where=_c.key_id.not_in(_held_ids),  # a stored wrap that no held key opens is replaced
 ).returning(_c.bounty_id)
 _FIND: Final = select(_c.wrapped_key).where(
     _c.bounty_id == bindparam("bounty_id"),
@@ -78,7 +78,7 @@ class Wraps:
         self._held = [key_id(key.public_key) for key in self._keyring]
 
     def store(self, bounty_id: BountyId, wrap: WrapRequest) -> bool:
-        """Keep a wrap; whether it is the first of its Submission."""
+        """Keep a wrap; return whether it is the first of its Submission."""
         known, commitment = self._bounties.known(bounty_id), wrap.submission_commitment
         if known.accepted.paused is not None:
             raise known.accepted.paused.refusal()
@@ -106,7 +106,7 @@ class Wraps:
         return created
 
     def exists(self, bounty_id: BountyId, commitment: Bytes32) -> bool:
-        """Whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
+        """Return whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
         named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": self._held}
         with single(self._engine) as connection:
             rows = connection.execute(_HELD, named).all()
@@ -122,7 +122,7 @@ class Wraps:
         return False
 
     def retrieve(self, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
-        """The answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
+        """Return the answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
         known = self._bounties.known(bounty_id)
         ending = known.ending()
         if ending is None or ending.outcome is not Outcome.AWARDED:
@@ -147,7 +147,7 @@ class Wraps:
         return RetrievedKey(solver, commitment, rewrapped)
 
     def _opened(self, wrapped: bytes, public_key: Bytes32, bounty_id: BountyId, commitment: Bytes32) -> Identity | None:
-        """The content key of a Submission's stored wrap; None where it was altered."""
+        """Return the content key of a Submission's stored wrap; None if it was altered."""
         try:
             return sealed_box.unwrap(base64.b64encode(bytes(wrapped)).decode(), self._keyring, public_key)
         except SealedDataError:
@@ -156,7 +156,9 @@ class Wraps:
             return None
 
     def _require_deliverable(self, known: KnownBounty, wrap: WrapRequest) -> None:
-        """The pair is the Solver's current Submission while the bounty is open, the winner once it is final."""
+        """Refuse unless the pair is the Solver's current Submission while the bounty is open, or the winner once it is
+        final.
+        """
         ending = known.ending()
         if ending is not None:
             if (wrap.solver_address, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
@@ -169,7 +171,7 @@ class Wraps:
 
 
 def _key_that_opens(known: KnownBounty, wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
-    """The deployment key the wrap was made for."""
+    """Return the deployment key the wrap was made for."""
     problem = "does not open with this deployment's key"
     for key in known.accepted.keys:
         try:

@@ -27,8 +27,8 @@ _MOST_TIMES: Final = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Glimpse:
-    """The newest block of one endpoint. ``root``: the Hub's storage root about then, None where none is proven;
-    ``fact_hash``: the hash at the number that was asked for, None where the endpoint has no such block."""
+    """The newest block of one endpoint. ``root``: the Hub's storage root about then, None if none is proven;
+    ``fact_hash``: the hash at the number that was asked for, None if the endpoint has no such block."""
 
     newest: Header
     root: Bytes32 | None
@@ -63,7 +63,7 @@ class FollowedChain(Protocol):
         """Return the Hub's logs of a range, both ends included; if there are many, those up to an earlier ``end``."""
 
     def open_bounties(self, ids: Sequence[BountyId], block: BlockNumber) -> list[Bytes32 | None]:
-        """Return each bounty's page commitment by the Hub itself at a block; None where it is not open there."""
+        """Return each bounty's page commitment by the Hub itself at a block; None if it is not open there."""
 
     def distrust(self) -> None:
         """Ask another endpoint first from now on."""

@@ -79,7 +79,7 @@ def _count_on(connection: Connection) -> None:
 
 
 def _changes(table: Table) -> Select[Any]:
-    """The share of each row of a table in each count."""
+    """Return the share of each row of a table in each count."""
     c = table.c
     adds: dict[str, ColumnElement[Any]] = {name: literal(0, Numeric) for name in _COUNTS}
     if table is t.bounties:
@@ -96,12 +96,12 @@ def _changes(table: Table) -> Select[Any]:
 
 
 def _newest(connection: Connection, rows: Select[Any], table: Table) -> Row[Any] | None:
-    """The one of these rows that is last in the chain."""
+    """Return the one of these rows that is last in the chain."""
     return connection.execute(rows.order_by(table.c.block_number.desc(), table.c.log_index.desc()).limit(1)).first()
 
 
 def _after(table: Table, newest: Row[Any] | None) -> ColumnElement[bool]:
-    """Whether a row comes later in the chain; the first condition is what the index by block answers."""
+    """Return whether a row comes later in the chain; the first condition is what the index by block answers."""
     if newest is None:
         return true()
     c, place = table.c, (newest.block_number, newest.log_index)

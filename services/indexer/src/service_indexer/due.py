@@ -16,7 +16,7 @@ MAX_DUE = 100
 
 
 def read_due(connection: Connection, head: Head) -> list[BountyId]:
-    """Bounties whose time is up at the indexed block's time, oldest first, at most ``MAX_DUE``."""
+    """Read the bounties whose time is up at the indexed block's time, oldest first, at most ``MAX_DUE``."""
     b, s = t.bounties.c, t.submissions.c
     has_submission = exists().where(s.bounty_id == b.bounty_id)
     now = head.block_time
@@ -34,7 +34,7 @@ def read_due(connection: Connection, head: Head) -> list[BountyId]:
 
 
 def has_work(engine: Engine, chain_id: ChainId) -> bool:
-    """Whether a bounty is due, or a settlement that was sent is kept; while the copy has halted nothing is done."""
+    """Return whether a bounty is due, or a sent settlement is kept; False while the copy has halted."""
     with reading(engine) as connection:
         head = read_head(connection, chain_id)
         if head is None or head.halted is not None:

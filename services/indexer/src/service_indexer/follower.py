@@ -60,7 +60,7 @@ class Follower:
         self._forget()
 
     def _forget(self) -> None:
-        """Know nothing of the unfinal part."""
+        """Forget the unfinal part."""
         self._settled: Bytes32 | None = None
         """The storage root that the copied logs explain."""
         self._explained = True
@@ -69,7 +69,9 @@ class Follower:
         self._look_end: Header | None = None
 
     def step(self) -> bool:
-        """Take one step; True where the next one should follow at once. Raises ``Halted`` and ``ChainUnavailable``."""
+        """Take one step; return True if the next one should follow at once. Raises ``Halted`` and
+        ``ChainUnavailable``.
+        """
         position = self._copy.position()
         if position is None:
             self._copy.begin(self._chain.header(self._start))
@@ -154,7 +156,7 @@ class Follower:
         self._look(position, glimpse, shorter=is_behind)
 
     def _is_shorter_chain(self) -> bool:
-        """Whether the newest blocks were below the copy's for so long that the chain itself got shorter."""
+        """Return whether the newest blocks were below the copy's for so long that the chain itself got shorter."""
         now = self._monotonic()
         if now - self._behind_at > FINALITY_SECONDS:
             self._behind_since = now

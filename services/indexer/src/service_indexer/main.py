@@ -31,7 +31,7 @@ from service_indexer.writer import AnotherWriter, NoCopy
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process; the exit code."""
+    """Run one process; return the exit code."""
     processes = {
         "worker": Process("follow the chain: run jobs of the queue index", _worker),
         "settler": Process("run jobs of the queue settle; does nothing without SERVICE_SETTLER_PRIVATE_KEY", _settler),

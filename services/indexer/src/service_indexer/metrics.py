@@ -107,7 +107,9 @@ def archived_seconds(connection: Connection) -> float | None:
 
 
 def _acts_of_the_owner(connection: Connection) -> dict[str, int]:
-    """How often the owner did each of what it can do; a new recipient of fees counts apart from other fee policies."""
+    """Return how often the owner did each of what it can do; a new recipient of fees counts apart from other fee
+    policies.
+    """
     policies = select(
         t.fee_policies.c.recipient,
         func.lag(t.fee_policies.c.recipient).over(order_by=_in_order(t.fee_policies)).label("former"),
@@ -133,6 +135,8 @@ def _in_order(table: Table) -> tuple[Column[Any], ...]:
 
 
 def _bounties(connection: Connection, head: Head) -> dict[str, int]:
-    """How many are open, final, and past the time from which anyone may settle them (at most as many as are listed)."""
+    """Return how many are open, final, and past the time from which anyone may settle them (at most as many as are
+    listed).
+    """
     totals = read_totals(connection)
     return {"open": totals.open, "final": totals.final, "overdue": len(read_due(connection, head))}

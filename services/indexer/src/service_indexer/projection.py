@@ -34,7 +34,7 @@ _CLAIMS: Final[dict[type[HubEvent], str]] = {
 
 
 def project(log: Log, time: UnixSeconds) -> Iterator[Row]:
-    """The raw log, and the facts it states, each with where it came from."""
+    """Yield the raw log, and the facts it states, each with its origin."""
     event = decode_log(log)
     origin: dict[str, object] = {
         "block_number": log.block_number,
@@ -62,7 +62,7 @@ def _facts(event: HubEvent) -> Iterator[Row]:
 
 
 def _fields(event: HubEvent) -> dict[str, object]:
-    """The event's fields by name; ``dataclasses.asdict`` copies them deeply, which costs more than the rest."""
+    """Return the event's fields by name; ``dataclasses.asdict`` copies them deeply, which costs more than the rest."""
     return {
         name: value.number if isinstance(value := getattr(event, name), HubEnum) else value
         for name in EVENT_FIELDS[type(event)]

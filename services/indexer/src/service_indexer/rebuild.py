@@ -23,9 +23,11 @@ from service_indexer.follower import Follower
 from service_indexer.writer import NoCopy, Writer
 
 _MOST_FAILURES: Final = 10
-"""In a row, of the endpoints or the database; with the pauses between them a minute, which a failover takes."""
+"""Failures in a row, of the endpoints or the database; with the pauses between them a minute, which a
+failover takes.
+"""
 _TRIES: Final = 3
-"""Of the switch: finality may have moved since the new copy looked."""
+"""Attempts of the switch: finality may have moved since the new copy looked."""
 _MOVED: Final = (
     *("block_number", "block_hash", "block_time", "finalized_number", "finalized_hash", "finalized_time"),
     "tip_number",

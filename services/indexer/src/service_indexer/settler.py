@@ -73,7 +73,7 @@ class SettlerCollector(Collector):
         self._rpc, self._account = rpc, account
 
     def collect(self) -> Iterator[Metric]:
-        """One gauge."""
+        """Yield one gauge."""
         try:
             balance = quantity(self._rpc.call("eth_getBalance", self._account, "latest"))
             price = quantity(self._rpc.call("eth_gasPrice"))
@@ -100,11 +100,11 @@ class GasFees:
 
     @classmethod
     def capped(cls, max_fee: int, tip: int) -> "GasFees":
-        """These, or as much of them as may be spent."""
+        """Return these fees, or as much of them as may be spent."""
         return cls(min(max_fee, MAX_FEE_WEI), min(tip, max_fee, MAX_TIP_WEI))
 
     def raised(self) -> "GasFees":
-        """High enough that nodes accept it as a replacement: an eighth more than before, rounded up."""
+        """Return fees that nodes accept in a replacement: an eighth more than before, rounded up."""
         return self.capped(self.max_fee + self.max_fee // 8 + 1, self.tip + self.tip // 8 + 1)
 
 
@@ -120,7 +120,7 @@ class Settler:
     key: bytes = field(repr=False)
 
     def settle_due(self) -> int:
-        """Send what is due and not sent yet, resend what is stuck; how many transactions were sent."""
+        """Send what is due and not sent yet, resend what is stuck; return how many transactions were sent."""
         with reading(self.engine) as connection:
             head = read_head(connection, self.chain_id)
             if head is None or head.halted is not None:
@@ -187,7 +187,7 @@ class Settler:
         return self._attempted(connection, row, min(row.nonce, self._next_nonce(connection)), fees)
 
     def _attempted(self, connection: Connection, row: Row[Any], nonce: int, fees: GasFees) -> str:
-        """A further attempt in the place of the row's; its bytes."""
+        """Replace the row's attempt by a further one; return its bytes."""
         signed = self._signed(row.bounty_id, nonce, fees)
         connection.execute(
             update(settlements)
@@ -197,7 +197,7 @@ class Settler:
         return str(signed["raw_transaction"])
 
     def _signed(self, bounty_id: BountyId, nonce: int, fees: GasFees) -> dict[str, object]:
-        """A signed call, as the columns that hold it."""
+        """Return a signed call, as the columns that hold it."""
         call = hub_abi().functions["settle"].encode(bounty_id)
         unsigned = UnsignedTransaction(
             self.chain_id, nonce, Wei(fees.tip), Wei(fees.max_fee), SETTLE_GAS, self.hub, call
@@ -213,7 +213,7 @@ class Settler:
         }
 
     def _broadcast(self, bounty_id: BountyId, raw: str, event: str) -> bool:
-        """Send it to every endpoint: one may say that it did, and not."""
+        """Send it to every endpoint: one may claim to have done so in vain."""
         call: Call = ("eth_sendRawTransaction", [raw])
         answers = [answer for (answer,) in self.rpc.of_each([call]) or [self.rpc.batch([call])]]
         refusals = [each for each in answers if isinstance(each, RpcRefused)]
@@ -245,16 +245,18 @@ class Settler:
         return True
 
     def _next_nonce(self, connection: Connection) -> int:
-        """The lowest that is not used, or kept here and not mined yet: what is kept above it waits for it."""
+        """Return the lowest nonce that is not used, or kept here and not mined yet: what is kept above it
+        waits for it.
+        """
         kept = set(connection.execute(select(settlements.c.nonce)).scalars())
         return next(nonce for nonce in count(self._used()) if nonce not in kept)
 
     def _used(self) -> int:
-        """How many nonces of this account are used."""
+        """Return how many nonces of this account are used."""
         return quantity(self.rpc.call("eth_getTransactionCount", self.account, "latest"))
 
     def _current_fees(self, head: Head) -> GasFees:
-        """Fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
+        """Return fees by the endpoint's suggested tip and the fees of the last seconds' blocks, within the bounds."""
         blocks = min(_MOST_TIPS, max(1, head.blocks_in(_TIPS_SECONDS)))
         calls: list[Call] = [("eth_maxPriorityFeePerGas", []), ("eth_feeHistory", [hex(blocks), "latest", [50]])]
         suggested, answer = self.rpc.batch(calls)
@@ -267,15 +269,16 @@ class Settler:
         return GasFees.capped(2 * quantity(base[-1]) + tip, tip)  # the next block's base fee
 
     def _forget_other_keys(self) -> None:
-        """Rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them may
-        still be mined, which costs this one at most a transaction that fails."""
+        """Forget rows of a key that this one replaced: their nonces say nothing of this account. What was sent of them
+        may still be mined, which costs this key at most a transaction that fails.
+        """
         with writing(self.engine) as connection:
             others = delete(settlements).where(settlements.c.account != self.account)
             if count := connection.execute(others).rowcount:
                 log.info("settlements that another key signed are signed anew", account=self.account, bounties=count)
 
     def _forget_final(self, head: Head) -> None:
-        """Rows of bounties whose ending is final are history, unless one of another bounty waits for their nonce."""
+        """Forget rows of bounties whose ending is final, unless one of another bounty waits for their nonce."""
         c, ending = settlements.c, hub_index.finalizations.c
         final = exists().where(ending.bounty_id == c.bounty_id, ending.block_number <= head.finalized_number)
         with writing(self.engine) as connection:
@@ -286,12 +289,12 @@ class Settler:
 
 
 def make_settler(engine: Engine, rpc: Rpc, key: bytes, chain_id: ChainId, hub: Address) -> Settler:
-    """The settler of one Hub with a gas key."""
+    """Make the settler of one Hub with a gas key."""
     return Settler(engine, rpc, chain_id, hub, account_of_key(key), key)
 
 
 def _read_sent(connection: Connection) -> dict[BountyId, int]:
-    """Bounties with a row and its nonce, the lowest first."""
+    """Read the bounties with a row and its nonce, the lowest first."""
     c = settlements.c
     rows = connection.execute(select(c.bounty_id, c.nonce).order_by(c.nonce))
     return {BountyId(bounty_id): nonce for bounty_id, nonce in rows}

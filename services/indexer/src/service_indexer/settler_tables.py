@@ -1,7 +1,7 @@
 """Schema ``settler``: what the settler has sent. Sole writer: the settler.
 
 The signed transaction is here before it is sent, so that a restart sends the same bytes again and never a second
-transaction for the same bounty beside the first. ``attempts`` is 0 where every node refused the last one because the
+transaction for the same bounty beside the first. ``attempts`` is 0 if every node refused the last one because the
 key lacks ether: no node has it.
 """
 

@@ -34,7 +34,7 @@ class SolvencyCollector(Collector):
         self._rpc = chain.rpc().bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_MOST_BYTES)
 
     def collect(self) -> Iterator[Metric]:
-        """The figures of this moment, in units of the token."""
+        """Yield the figures of this moment, in units of the token."""
         try:
             with reading(self._engine) as connection:
                 head = read_head(connection, self._chain.chain_id)

@@ -31,12 +31,12 @@ def status_lines(connection: Connection, chain_id: ChainId) -> Iterator[str]:
 
 
 def ago(seconds: float) -> str:
-    """An age: ``4 minutes ago``."""
+    """Format an age: ``4 minutes ago``."""
     return f"{lasting(seconds)} ago" if seconds >= 1 else "just now"
 
 
 def lasting(seconds: float) -> str:
-    """A time in its largest unit, rounded down: ``4 minutes``; one second at least."""
+    """Format a time in its largest unit, rounded down: ``4 minutes``; at least one second."""
     size, unit = next((each for each in _UNITS if seconds >= each[0]), _UNITS[-1])
     count = max(1, int(seconds // size))
     return f"{count} {unit}{'' if count == 1 else 's'}"

@@ -55,7 +55,7 @@ class CopyChange:
     """One move of the copy: delete what is of ``retract_from`` and later, then add these logs."""
 
     newest: Header | None = None
-    """The block that the copy is at from now on; None where it stays."""
+    """The block that the copy is at from now on; None if it stays."""
     finalized: Header | None = None
     tip: int = 0
     """The newest block that the chain showed, where that is above the copy."""
@@ -72,7 +72,7 @@ class Writer:
         self._chain_id, self._hub = chain_id, hub
 
     def position(self) -> Position | None:
-        """Return where the copy is, None where there is none; raises ``NoCopy`` where it is of another Hub."""
+        """Return where the copy is, None if there is none; raises ``NoCopy`` where it is of another Hub."""
         h, c = t.head.c, t.logs.c
         newest = (
             select(c.block_number.label("fact_number"), c.block_hash.label("fact_hash"))
@@ -92,7 +92,7 @@ class Writer:
         return Position(head_of_row(row), row["finalized_hash"], fact, row["updated_at"])
 
     def begin(self, start: Header) -> None:
-        """Write where the copy starts, at a block before the Hub; do nothing where there is a copy."""
+        """Write where the copy starts, at a block before the Hub; do nothing if there is a copy."""
         row = {
             "chain_id": self._chain_id,
             "hub_address": self._hub,

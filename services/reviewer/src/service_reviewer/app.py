@@ -33,7 +33,7 @@ from service_common.web.provided import provide, provided
 from service_reviewer.rules import RulesFailed, judge_by_rules
 
 JUDGE_SECONDS: Final = 8.0
-"""For the rules on one page; the worst page of the largest size takes a fourth of it."""
+"""Seconds for the rules on one page; the worst page of the largest size takes a fourth of it."""
 AT_ONCE: Final = 2
 """Pages that one process judges at a time."""
 PATIENCE_SECONDS: Final = 2.0
@@ -63,7 +63,7 @@ class PageJudge:
         self._judge, self._places = judge, BoundedSemaphore(AT_ONCE)
 
     def issues(self, material: Material) -> list[Issue]:
-        """What the rules find; 503 where there is no turn, or no time."""
+        """Return what the rules find; 503 without a turn, or time."""
         if not self._places.acquire(timeout=PATIENCE_SECONDS):
             raise ServiceError("service_overloaded", "Too many pages are being checked at the moment.")
         try:
@@ -76,7 +76,7 @@ class PageJudge:
 
 
 def make_app(judge: PageJudge | None = None) -> Flask:
-    """An app whose pages are judged by ``judge``."""
+    """Make an app whose pages are judged by ``judge``."""
     app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes], None)
     provide(app, judge or PageJudge())
     return app
@@ -102,7 +102,7 @@ def post_findings(page: bytes) -> Response:
 
 
 def check_rules() -> None:
-    """Return if pages can be judged here; raise where the rules get no process, no time, or do not work."""
+    """Return if pages can be judged here; raise if the rules get no process, no time, or do not work."""
     judge_by_rules(_SMALL, JUDGE_SECONDS)
 
 

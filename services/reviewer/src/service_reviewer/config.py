@@ -82,7 +82,7 @@ def read_config(environment: Mapping[str, str]) -> ReviewerConfig:
 
 
 def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
-    """The same for the process that answers HTTP requests."""
+    """Read the configuration of the process that answers HTTP requests."""
     reader = EnvironmentReader(environment)
     config = serving_config(reader)
     reader.check()
@@ -90,7 +90,7 @@ def read_serving_config(environment: Mapping[str, str]) -> ServingConfig:
 
 
 def serving_config(reader: EnvironmentReader) -> ServingConfig:
-    """The settings of that process; none of it is required."""
+    """Read the settings of that process; none of it is required."""
     return ServingConfig(
         host=read_host(reader),
         port=read_port(reader),

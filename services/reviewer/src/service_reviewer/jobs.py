@@ -55,14 +55,14 @@ log = get_logger(__name__)
 
 @left_to_the_next
 def sweep(_received: Message) -> int:
-    """Delete records and counted calls that have served their time; how many."""
+    """Delete records and counted calls that have served their time; return how many."""
     old = reviews.c.finished_at < func.now() - timedelta(days=RECORD_DAYS)
     with engine_of_job(read_config(os.environ).database_url, application="reviewer") as engine:
         return forget_old_calls(engine) + delete_where(engine, reviews, old)
 
 
 def review(received: Message) -> dict[str, str | int | None]:
-    """Judge one page; how that ended, as ``ReviewEnding``."""
+    """Judge one page; return how that ended, as ``ReviewEnding``."""
     ending = _review(read_config(os.environ), received)
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()
@@ -100,8 +100,9 @@ def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
 def _judge(
     config: ReviewerConfig, engine: Engine, page: bytes, circumstances: Circumstances, paid_for: tuple[Bytes32, bool]
 ) -> Sequence[Issue]:
-    """The judgement of the rules, or of the configured model where these find nothing; ``paid_for`` is the review, and
-    whether its Poster has a bounty on chain."""
+    """Return the judgement of the rules, or of the configured model where these find nothing; ``paid_for`` is the
+    review, and whether its Poster has a bounty on chain.
+    """
     if config.provider is None:
         raise NoJudgement("orchestrator_unconfigured")
     try:

@@ -16,7 +16,7 @@ from service_reviewer.config import ReviewerConfig, read_config, read_serving_co
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one process; the exit code."""
+    """Run one process; return the exit code."""
     processes = {
         "worker": Process("run jobs of the queue reviews", _worker),
         "serve": Process("answer HTTP requests: findings of the rules, health and metrics", _serve),
@@ -45,7 +45,7 @@ def _serve(environment: Environment) -> None:
 
 
 def _checks(config: ReviewerConfig) -> dict[str, Check]:
-    """The readiness checks of this process's dependencies."""
+    """Return the readiness checks of this process's dependencies."""
     engine = make_engine(config.database_url, application="reviewer-health", pool_size=1)
     redis = connect(config.redis_url)
     return {"database": lambda: check_database(engine), "redis": lambda: check_redis(redis)}

@@ -126,7 +126,7 @@ class _Unusable(Exception):
 
 
 def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) -> list[Issue]:
-    """What the model finds: one request, and one more where its answer cannot be used."""
+    """Return what the model finds: one request, and one more where its answer cannot be used."""
     first, ends = messages(material), clock.monotonic() + settings.timeout_seconds
     completion = _ask(settings, first, ends - clock.monotonic(), spent=False)
     try:
@@ -146,7 +146,7 @@ def judge_by_model(settings: ModelSettings, material: Material, clock: Clock) ->
 
 
 def messages(material: Material) -> Messages:
-    """The two messages of a first request: the same material gives the same, byte for byte.
+    """Return the two messages of a first request: the same material gives the same, byte for byte.
 
     The page travels as one string inside a JSON object, never as part of the instructions, and these state that.
     """
@@ -169,7 +169,7 @@ def messages(material: Material) -> Messages:
 
 
 def _ask(settings: ModelSettings, asked: Messages, seconds: float, *, spent: bool) -> Completion:
-    """One request, read to its end within the time that is left."""
+    """Send one request, and read it to its end within the time that is left."""
     wanted = {"name": "readiness_review", "strict": True, "schema": SCHEMA}
     request = {
         "model": settings.model,
@@ -207,7 +207,7 @@ def _ask(settings: ModelSettings, asked: Messages, seconds: float, *, spent: boo
 
 
 def _refused(answer: HttpAnswer, *, spent: bool) -> NoJudgement:
-    """Why there is no completion, by the answer's status."""
+    """Return why there is no completion, by the answer's status."""
     if answer.status in {401, 403, 404}:
         log.error("the model's endpoint refuses the key or the model", status=answer.status)
         return NoJudgement("orchestrator_unconfigured", spent=spent)
@@ -219,7 +219,7 @@ def _refused(answer: HttpAnswer, *, spent: bool) -> NoJudgement:
 
 
 def _read_review(completion: Completion) -> list[Issue]:
-    """The answer's issues, or ``_Unusable``: nothing is cut, filled in or guessed."""
+    """Return the answer's issues, or raise ``_Unusable``: nothing is cut, filled in or guessed."""
     choice = completion.choices[0]
     text = choice.message.content or ""
     if choice.message.refusal or choice.finish_reason == "content_filter":

@@ -39,11 +39,11 @@ def take_call(engine: Engine, cap: int, review_id: Bytes32, *, has_bounty: bool)
 
 
 def give_back_call(engine: Engine, call_id: str) -> None:
-    """The call was not used."""
+    """Give back a call that was not used."""
     with writing(engine) as connection:
         connection.execute(delete(paid_calls).where(paid_calls.c.call_id == call_id))
 
 
 def forget_old_calls(engine: Engine) -> int:
-    """Delete the calls that no cap counts any more; how many."""
+    """Delete the calls that no cap counts any more; return how many."""
     return delete_where(engine, paid_calls, paid_calls.c.called_at < func.now() - 2 * WINDOW)

@@ -62,7 +62,7 @@ _FORKING: Final = _Forking()
 def judge_by_rules(
     material: Material, seconds: float | None = None, rules: Callable[[Material], Sequence[Issue]] = review
 ) -> list[Issue]:
-    """What the rules find, or the issue of a parked page. Thread-safe."""
+    """Return what the rules find, or the issue of a parked page. Thread-safe."""
     seconds = SECONDS if seconds is None else seconds
     with _FORKING.lock, warnings.catch_warnings():
         # The child runs the rules and ends: it needs nothing that another thread might hold.
@@ -110,7 +110,7 @@ def _judge_in_child(rules: Callable[[Material], Sequence[Issue]], material: Mate
 
 
 def _read_all(descriptor: int, ends: float) -> bytes | None:
-    """All bytes until the other side is closed; None where the time is up before."""
+    """Read all bytes until the other side is closed; None if the time is up before."""
     pieces: list[bytes] = []
     while select.select([descriptor], [], [], max(0.0, ends - time.monotonic()))[0]:
         piece = os.read(descriptor, 64 * 1024)

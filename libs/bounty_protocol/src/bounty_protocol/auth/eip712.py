@@ -31,11 +31,11 @@ class Domain:
     verifying_contract: Address
 
     def separator(self) -> bytes:
-        """The 32 bytes that separate its signatures from those of any other domain."""
+        """Return the domain separator, 32 bytes (EIP-712)."""
         return _struct_hash(_DOMAIN, _DOMAIN_FIELDS, self.values())
 
     def values(self) -> dict[str, object]:
-        """The domain as wallets take it."""
+        """Return the domain as wallets take it."""
         return {
             "name": self.name,
             "version": self.version,
@@ -45,7 +45,7 @@ class Domain:
 
 
 def for_wallets(domain: Domain, name: str, fields: Fields, message: Mapping[str, object]) -> dict[str, object]:
-    """A structure of this name as a wallet takes it; a message's integers may be decimal text."""
+    """Return a structure as a wallet takes it. The integers of ``message`` may be decimal text."""
     types = ((_DOMAIN, _DOMAIN_FIELDS), (name, fields))
     return {
         "types": {each: [{"name": field, "type": kind} for field, kind in members] for each, members in types},
@@ -56,21 +56,21 @@ def for_wallets(domain: Domain, name: str, fields: Fields, message: Mapping[str,
 
 
 def type_hash(name: str, fields: Fields) -> bytes:
-    """The 32 bytes with which a structure's hash begins."""
+    """Return the 32 bytes with which a structure's hash begins."""
     members = ",".join(f"{kind} {field}" for field, kind in fields)
     return keccak256(f"{name}({members})".encode())
 
 
 def signed_digest(separator: bytes, struct_hash: bytes) -> bytes:
-    """The 32 bytes that are signed of a structure in the domain of this separator."""
+    """Return the 32 bytes to sign for a structure in the domain of this separator."""
     return keccak256(b"\x19\x01" + separator + struct_hash)
 
 
 def typed_data_digest(typed_data: Mapping[str, object]) -> bytes:
-    """The 32 bytes that are signed; integers may be decimal text, written in the one way that ``str`` writes them.
+    """Return the 32 bytes to sign. Integers may be canonical decimal text.
 
-    ``KeyError``, ``TypeError``, ``ValueError`` or ``OverflowError`` for data that is not of its own types, has more
-    than these name, or is of others than ``address``, ``bytes32``, ``string`` and ``uint256``.
+    Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``OverflowError`` for data that does not match its own types,
+    or has other types than ``address``, ``bytes32``, ``string`` and ``uint256``.
     """
     domain = _struct_hash(_DOMAIN, _fields(typed_data, _DOMAIN), typed_data["domain"])
     name = str(typed_data["primaryType"])

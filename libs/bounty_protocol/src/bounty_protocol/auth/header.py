@@ -51,7 +51,7 @@ def parse_header(text: str) -> ApprovalHeader:
 
 
 def format_header(approval: ApprovalHeader) -> str:
-    """The header's value."""
+    """Return the header's value."""
     joined = f"{approval.address}~0x{approval.signature.hex()}~{approval.block_number}~{approval.block_hash}"
     return f"{SCHEME} {base64.b64encode(joined.encode()).decode()}"
 

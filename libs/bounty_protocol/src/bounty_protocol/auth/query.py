@@ -17,7 +17,7 @@ def canonical_query(raw: str) -> str:
 
 
 def parse_query(raw: str) -> list[tuple[str, str]]:
-    """Names and values in order; a piece without ``=`` has an empty value, an empty piece is dropped."""
+    """Return names and values in order; a piece without ``=`` has an empty value, an empty piece is dropped."""
     if not raw:
         return []
     if _PRINTABLE.fullmatch(raw) is None:

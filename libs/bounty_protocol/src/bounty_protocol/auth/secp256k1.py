@@ -18,12 +18,13 @@ class CurveLibrary:
 
     name: str
     recover: Callable[[bytes, bytes, int], bytes | None]
-    """Of a digest, r || s and a recovery id from 0 to 3: the 64 bytes x || y; None when there is no such key."""
+    """Return the 64 bytes x || y for a digest, r || s and a recovery id from 0 to 3; None when there is no such key."""
     public_key: Callable[[bytes], bytes]
-    """The 64 bytes x || y of a private key; ``ValueError``, which names no value, for bytes that are none."""
+    """Return the 64 bytes x || y of a private key; ``ValueError``, which names no value, for an invalid key."""
     sign: Callable[[bytes, bytes], tuple[bytes, int]]
-    """Of a digest and a private key: r || s with s in the lower half, and the recovery id; always the same ones (RFC
-    6979). ``ValueError`` as above."""
+    """Return r || s, with s in the lower half, and the recovery id for a digest and a private key: always the same ones
+    (RFC 6979). ``ValueError`` as above.
+    """
 
 
 def _coincurve() -> CurveLibrary:
@@ -84,7 +85,7 @@ _LOADERS: Final = {"coincurve": _coincurve, "btclib_libsecp256k1": _btclib}
 
 
 def installed() -> Iterator[CurveLibrary]:
-    """The installed bindings, the preferred one first; each is imported when it is needed."""
+    """Yield the installed bindings, the preferred one first; import each when it is needed."""
     for module, load in _LOADERS.items():
         try:
             yield load()

@@ -23,7 +23,7 @@ class RequestToSign:
     audience: str
 
     def approval(self, block_number: BlockNumber, block_hash: Bytes32) -> Approval:
-        """The message to sign, bound to a recent block."""
+        """Return the message to sign, bound to a recent block."""
         return Approval(
             endpoint_id=endpoint_id(self.method, self.path),
             audience=self.audience,
@@ -35,5 +35,5 @@ class RequestToSign:
 
 
 def approval_header(signer: Address, signature: bytes, approval: Approval) -> str:
-    """The Authorization header's value."""
+    """Return the Authorization header's value."""
     return format_header(ApprovalHeader(signer, signature, approval.block_number, approval.block_hash))

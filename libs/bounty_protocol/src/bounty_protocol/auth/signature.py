@@ -15,7 +15,7 @@ _HALF_ORDER: Final = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F466
 
 
 def recover(digest: bytes, signature: bytes) -> Address | None:
-    """The account whose key signed ``digest``; None when the signature is not of the accepted form or recovers none."""
+    """Return the account whose key signed ``digest``; None if the signature is malformed or recovers no account."""
     if len(signature) != 65 or signature[64] not in (27, 28) or int.from_bytes(signature[32:64], "big") > _HALF_ORDER:
         return None
     key = BINDING.recover(digest, signature[:64], signature[64] - 27)
@@ -23,18 +23,20 @@ def recover(digest: bytes, signature: bytes) -> Address | None:
 
 
 def sign_digest(digest: bytes, private_key: bytes) -> bytes:
-    """The signature of a digest of 32 bytes, the same each time; ``ValueError``, which names no value, for no key."""
+    """Return the deterministic signature of a 32-byte digest; ``ValueError``, which names no value, for an
+    invalid key.
+    """
     compact, recovery_id = BINDING.sign(digest, private_key)
     return compact + bytes([27 + recovery_id])
 
 
 def account_of_key(private_key: bytes) -> Address:
-    """The account of a private key of 32 bytes; ``ValueError``, which names no value, for bytes that are none."""
+    """Return the account of a 32-byte private key; ``ValueError``, which names no value, for an invalid key."""
     return _account(BINDING.public_key(private_key))
 
 
 def parse_private_key(text: str) -> bytes:
-    """A private key in hexadecimal digits; ``ValueError``, which does not repeat it, for any other text."""
+    """Parse a private key in hexadecimal digits. The ``ValueError`` for any other text does not repeat it."""
     digits = text.removeprefix("0x")
     try:
         if len(digits) != 64 or not set(digits) <= set(hexdigits):

@@ -46,17 +46,17 @@ class Approval:
 
 
 def endpoint_id(method: str, path: str) -> str:
-    """``<METHOD> <pathname>``: method uppercased, no origin, no query."""
+    """Return ``<METHOD> <pathname>``: method uppercased, no origin, no query."""
     return f"{method.upper()} {path}"
 
 
 def body_hash(body: bytes) -> Bytes32:
-    """keccak256 of the exact request bytes, empty bytes included."""
+    """Return keccak256 of the exact request bytes, empty bytes included."""
     return bytes32(keccak256(body))
 
 
 def digest(domain: SigningDomain, approval: Approval) -> bytes:
-    """The 32 bytes that are signed."""
+    """Return the 32 bytes to sign."""
     return _signed(
         domain,
         _APPROVAL_TYPE,
@@ -70,7 +70,7 @@ def digest(domain: SigningDomain, approval: Approval) -> bytes:
 
 
 def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
-    """A request as a wallet takes it (``eth_signTypedData_v4``)."""
+    """Return a request as a wallet takes it (``eth_signTypedData_v4``)."""
     message = {
         "endpointId": approval.endpoint_id,
         "audience": approval.audience,
@@ -83,7 +83,7 @@ def typed_data(domain: SigningDomain, approval: Approval) -> dict[str, object]:
 
 
 def _signed(domain: SigningDomain, *words: bytes) -> bytes:
-    """The digest of a structure whose type hash and values are these words."""
+    """Return the digest of a structure with this type hash and these values."""
     return signed_digest(_separator(domain), keccak256(b"".join(words)))
 
 

@@ -74,7 +74,7 @@ class WalletView(Protocol):
         many."""
 
     def ask(self, account: Address, digest: bytes, signature: bytes) -> WalletAnswer:
-        """The answer of the account's own code about the signature (ERC-1271, before deployment ERC-6492)."""
+        """Return what the account's own code answers about the signature (ERC-1271; before deployment ERC-6492)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +114,7 @@ class VerifiedRequest:
             raise TypeError("a VerifiedRequest is made by verify_request only")
 
     def require_signer(self, allowed: Collection[Address]) -> None:
-        """Step 4: the signer is one the action belongs to; else 403."""
+        """Raise 403 unless the signer is one that the action belongs to (step 4)."""
         if self.signer not in allowed:
             raise Refused(Reason.FORBIDDEN, "The signature is valid, but this action belongs to another wallet.")
 
@@ -161,7 +161,9 @@ def verify_request(
 
 
 def _not_verified(authority: Authority) -> str:
-    """The message names the deployment, public anyway: a client set for another one learns what to correct."""
+    """Return the message. It names the deployment, which is public: a client set for another one learns what to
+    correct.
+    """
     at = f"chain {authority.domain.chain_id}, Hub {authority.domain.hub_address}, host {authority.audience}"
     return f"The signature does not verify for this exact request and signer on {at}."
 

@@ -44,7 +44,7 @@ class Function:
         return keccak256(self.signature.encode())[:4]
 
     def encode(self, *arguments: object) -> bytes:
-        """Call data."""
+        """Return the call data."""
         if not self.inputs and not arguments:
             return self.selector
         from eth_abi.abi import encode
@@ -52,11 +52,11 @@ class Function:
         return self.selector + encode([p.type for p in self.inputs], arguments)
 
     def decode(self, data: bytes) -> tuple[object, ...]:
-        """Return values, structs as tuples in the ABI's order; ``ValueError`` when the data is not of their shape."""
+        """Decode return values, structs as tuples in the ABI's order; ``ValueError`` if the data has another shape."""
         return _decode(self.outputs, data)
 
     def decode_named(self, data: bytes) -> dict[str, object]:
-        """Return values by their snake_case names; those of a struct by the names of its fields."""
+        """Decode return values to their snake_case names; those of a struct to the names of its fields."""
         outputs, values = self.outputs, self.decode(data)
         if len(outputs) == 1 and outputs[0].fields:
             (struct,) = values
@@ -74,7 +74,7 @@ class AbiEvent:
     _topics: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
     _data: tuple[Parameter, ...] = field(init=False, repr=False, compare=False)
     _order: tuple[tuple[str, int], ...] = field(init=False, repr=False, compare=False)
-    """Of each field its snake_case name, and its place among the values of the topics and then of the data."""
+    """The snake_case name of each field, and its place among the values of the topics and then of the data."""
 
     def __post_init__(self) -> None:
         signature = f"{self.name}({','.join(p.type for p in self.inputs)})"
@@ -91,7 +91,7 @@ class AbiEvent:
             object.__setattr__(self, name, value)
 
     def decode(self, topics: Sequence[Bytes32], data: bytes) -> dict[str, object]:
-        """The event's fields by their snake_case names."""
+        """Decode an event's fields to their snake_case names."""
         if len(topics) != len(self._topics) + 1 or topics[0] != self.topic:
             raise ValueError(f"not a log of {self.name}")
         values = (*_decode(self._topics, bytes.fromhex("".join(t[2:] for t in topics[1:]))), *_decode(self._data, data))
@@ -119,11 +119,11 @@ class Abi:
     errors: Mapping[bytes, RevertError]
 
     def event(self, name: str) -> AbiEvent:
-        """The event of this name."""
+        """Return the event of this name."""
         return next(event for event in self.events.values() if event.name == name)
 
     def revert(self, data: bytes) -> tuple[str, tuple[object, ...]] | None:
-        """The custom error behind revert data, with its values; None for anything else."""
+        """Return the custom error behind revert data, with its values; None for anything else."""
         error = self.errors.get(data[:4])
         if error is None:
             return None
@@ -135,7 +135,7 @@ class Abi:
 
 @cache
 def hub_abi() -> Abi:
-    """The Hub's ABI."""
+    """Return the Hub's ABI."""
     return parse_abi((files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8"))
 
 
@@ -153,7 +153,7 @@ def parse_abi(text: str) -> Abi:
 
 
 def snake_case(name: str) -> str:
-    """``escrowAmount`` as ``escrow_amount``."""
+    """Return ``escrowAmount`` as ``escrow_amount``."""
     return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).lower()
 
 

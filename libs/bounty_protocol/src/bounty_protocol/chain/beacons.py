@@ -7,7 +7,7 @@ from bounty_protocol.types import UnixSeconds
 
 
 def beacon_info(record: BeaconRecord, http: HttpGet) -> BeaconInfo:
-    """The beacon whole: from the record where it is pinned, else read from the relays and checked by its hash."""
+    """Return the beacon's information: pinned by the record, or read from the relays and checked by its hash."""
     if record.genesis_time is None or record.period_seconds is None:
         return fetch_info(record.urls, record.chain_hash, record.public_key, http)
     return BeaconInfo(record.chain_hash, record.public_key, UnixSeconds(record.genesis_time), record.period_seconds)

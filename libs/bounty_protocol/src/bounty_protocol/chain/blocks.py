@@ -55,7 +55,7 @@ def parse_header(answer: object) -> Header:
 
 
 def header_at(rpc: ChainNode, tag: BlockNumber | str) -> Header:
-    """The header at a number or a tag (``latest``, ``finalized``)."""
+    """Return the header at a number or a tag (``latest``, ``finalized``)."""
     return parse_header(rpc.answer(header_call(tag)))
 
 

@@ -16,7 +16,7 @@ LOCAL_CHAIN_ID: Final = ChainId(31337)
 NETWORKS: Final = {"mainnet": ChainId(8453), "staging": ChainId(84532), "local": LOCAL_CHAIN_ID}
 _RECORDED: Final = ("mainnet", "staging")
 HUB_HEADER: Final = "X-Hub"
-"""Of every answer of an API: which Hub it serves, as ``caip_10`` writes it."""
+"""The header of every answer of an API that names the Hub which it serves, as ``caip_10`` writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class BeaconRecord:
 
 @dataclass(frozen=True, slots=True)
 class DeploymentRecord:
-    """One deployment of the service; None where this release does not know the value."""
+    """One deployment of the service; None if this release does not know the value."""
 
     name: str
     chain_id: ChainId
@@ -51,23 +51,23 @@ class DeploymentRecord:
 
 @cache
 def deployment_of(chain_id: ChainId) -> DeploymentRecord | None:
-    """The record of a known chain; None for any other, ``local`` included."""
+    """Return the record of a known chain; None for any other, ``local`` included."""
     return next((_load(name) for name in _RECORDED if NETWORKS[name] == chain_id), None)
 
 
 def caip_10(chain_id: ChainId, hub_address: Address) -> str:
-    """A Hub as one name, by the standard CAIP-10."""
+    """Return a Hub's name by the standard CAIP-10."""
     return f"eip155:{chain_id}:{hub_address}"
 
 
 def network_named(chain_id: int) -> str:
-    """A chain as messages name it: ``8453 (mainnet)``; the bare number of one that is no network here."""
+    """Return a chain as messages name it: ``8453 (mainnet)``, or the bare number of an unknown network."""
     name = next((name for name, known in NETWORKS.items() if known == chain_id), None)
     return str(chain_id) if name is None else f"{chain_id} ({name})"
 
 
 def parse_network(text: str) -> ChainId:
-    """A network's name or chain id; ``ValueError`` names what is accepted."""
+    """Parse a network's name or chain id; ``ValueError`` names what is accepted."""
     if text in NETWORKS:
         return NETWORKS[text]
     if text.isascii() and text.isdigit() and int(text) in NETWORKS.values():

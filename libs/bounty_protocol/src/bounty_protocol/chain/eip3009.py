@@ -11,7 +11,7 @@ from bounty_protocol.chain.hub_constants import EscrowToken
 from bounty_protocol.types import Address, Bytes32, ChainId, TokenAmount, UnixSeconds
 
 AUTHORIZATION_SECONDS: Final = 3_600
-"""For how long the one of a new bounty may be used."""
+"""Seconds for which the authorization of a new bounty may be used."""
 _FIELDS: Final[Fields] = (
     ("from", "address"),
     ("to", "address"),
@@ -23,7 +23,7 @@ _FIELDS: Final[Fields] = (
 
 
 def domain_separator(token: EscrowToken, chain_id: ChainId) -> bytes:
-    """The separator of the domain that the token describes; what is signed is good where the token has the same."""
+    """Return the token's EIP-712 domain separator, from the fields that the token describes."""
     return _domain(token, chain_id).separator()
 
 
@@ -38,7 +38,7 @@ def authorization_typed_data(
     valid_before: UnixSeconds,
     nonce: Bytes32,
 ) -> dict[str, object]:
-    """The typed data that the Poster's wallet shows and signs."""
+    """Return the typed data that the Poster's wallet shows and signs."""
     message = {
         "from": owner,
         "to": payee,

@@ -15,13 +15,13 @@ from typing import Final
 FIRST_REST_SECONDS: Final = 0.5
 LONGEST_REST_SECONDS: Final = 30.0
 MOST_CALLS: Final = 100
-"""Of one request: what most providers take."""
+"""Calls of one request: what most providers take."""
 FIRST_BLOCKS: Final = 2_000
 MOST_BLOCKS: Final = 10_000
-"""Of one range of logs: providers that take more are few."""
+"""Blocks of one range of logs: few providers take more."""
 LARGER_AFTER: Final = 16
 TOLERATED_SECONDS: Final = 6
-"""Between the newest blocks that endpoints show: as many are only the time that news takes to travel."""
+"""Seconds between the newest blocks of two endpoints that are only the time that news takes to travel."""
 
 
 @dataclass(slots=True)
@@ -55,7 +55,7 @@ class Endpoint:
     place: int
     url: str = field(repr=False)
     failures: int = 0
-    """In a row."""
+    """Failures in a row."""
     rests_until: float = 0.0
     contradictions: int = 0
     """How often it was outvoted by the quorum."""
@@ -87,7 +87,7 @@ class Endpoints:
         return self._preferred
 
     def in_order(self) -> list[Endpoint]:
-        """Every endpoint, the one to query first at the front."""
+        """Return every endpoint, the one to query first at the front."""
         now = self._monotonic()
         return sorted(
             self.all,
@@ -100,33 +100,33 @@ class Endpoints:
         )
 
     def is_resting(self, endpoint: Endpoint) -> bool:
-        """Whether it failed a moment ago."""
+        """Return whether the endpoint failed a moment ago."""
         return endpoint.rests_until > self._monotonic()
 
     def awake(self, least: int) -> list[Endpoint]:
-        """Those that do not rest, in order; with resting ones where there are fewer than ``least``."""
+        """Return the endpoints that do not rest, in order; add resting ones until there are ``least``."""
         now = self._monotonic()
         return [each for place, each in enumerate(self.in_order()) if place < least or each.rests_until <= now]
 
     def succeeded(self, endpoint: Endpoint, *, prefer: bool) -> None:
-        """It answered; with ``prefer`` it is queried first from now on."""
+        """Note that the endpoint answered; with ``prefer`` query it first from now on."""
         endpoint.failures, endpoint.rests_until = 0, 0.0
         if prefer:
             self._preferred = endpoint
 
     def failed(self, endpoint: Endpoint) -> None:
-        """It did not answer."""
+        """Note that the endpoint did not answer."""
         endpoint.failures += 1
         longest = min(LONGEST_REST_SECONDS, FIRST_REST_SECONDS * 2 ** min(endpoint.failures - 1, 10))
         endpoint.rests_until = self._monotonic() + longest * (0.5 + self._jitter() / 2)
 
     def distrusted(self) -> None:
-        """Report an unusable answer of the preferred one: another is preferred, also once it has rested."""
+        """Report an unusable answer of the preferred endpoint, and prefer another one."""
         of_no_use = self._preferred
         self.failed(of_no_use)
         self._preferred = next((each for each in self.in_order() if each is not of_no_use), of_no_use)
 
     def contradicted(self, endpoint: Endpoint) -> None:
-        """It contradicted the quorum."""
+        """Note that the endpoint contradicted the quorum."""
         endpoint.contradictions += 1
         self.failed(endpoint)

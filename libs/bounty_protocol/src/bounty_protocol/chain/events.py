@@ -37,12 +37,12 @@ class Log:
     data: bytes
 
     def origin(self, time: UnixSeconds) -> Origin:
-        """Where it was logged, with the time of its block."""
+        """Return the place of the log in the chain, with the time of its block."""
         return Origin(self.block_number, self.block_hash, self.log_index, self.tx_hash, time)
 
 
 def decode_log(log: Log) -> HubEvent:
-    """The event behind a log of the Hub; ``UnknownLog`` when it is none of the Hub's, ``ValueError`` when malformed."""
+    """Decode a log of the Hub; ``UnknownLog`` if the Hub has no such event, ``ValueError`` if it is malformed."""
     event = hub_abi().events.get(log.topics[0]) if log.topics else None
     if event is None or event.name not in EVENT_CLASSES:
         raise UnknownLog(log.block_number)
@@ -50,7 +50,7 @@ def decode_log(log: Log) -> HubEvent:
 
 
 def parse_log(answer: object) -> Log:
-    """A log from ``eth_getLogs`` or a receipt; raises ``ChainUnavailable`` when malformed."""
+    """Parse a log from ``eth_getLogs`` or a receipt; ``ChainUnavailable`` if it is malformed."""
     fields = mapping(answer)
     topics = fields.get("topics")
     if not isinstance(topics, list):

@@ -31,14 +31,14 @@ class GasNeed:
     further: int = 0
 
     def usual(self, parts: int = 1) -> int:
-        """The gas of a call with this many claims."""
+        """Return the gas of a call with this many claims."""
         return self.used + self.further * (parts - 1)
 
     def most(self, parts: int = 1) -> int:
-        """The gas that is signed at most: twice the need, or three times where the token's code is part of it.
+        """Return the highest gas limit to sign: twice the need, or three times if the token's code is part of it.
 
-        A claim pays somebody who never held the token, a token is replaced behind its proxy, and estimates have a
-        margin: all of that is within it.
+        This covers a recipient that never held the token, a token replaced behind its proxy, and the margin of
+        estimates.
         """
         return (3 if self.reaches_token else 2) * self.usual(parts)
 
@@ -61,7 +61,8 @@ GAS_NEEDS: Final[Mapping[str, GasNeed]] = {
 
 
 def reasonable_tip(suggested: int, recent: Sequence[int]) -> int:
-    """The tip to offer: as suggested, but at most twice the median of what ``recent`` blocks took, and never more
-    than ``MAX_TIP_WEI``. Without recent blocks, or where they took next to nothing, it is ``PLAIN_TIP_WEI`` at most."""
+    """Return the tip to offer: as suggested, but at most twice the median of ``recent`` blocks and never above
+    ``MAX_TIP_WEI``. Without recent blocks, or if these took next to nothing, it is at most ``PLAIN_TIP_WEI``.
+    """
     median = sorted(recent)[len(recent) // 2] if recent else 0
     return min(suggested, max(_TIP_MULTIPLE * median, PLAIN_TIP_WEI), MAX_TIP_WEI)

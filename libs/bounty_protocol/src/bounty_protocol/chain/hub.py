@@ -39,7 +39,7 @@ class BountyView(BountyTerms):
 
 @dataclass(frozen=True, slots=True)
 class RosterView:
-    """One roster version, members in order; ``effective_from`` is 0 where it was replaced before it took effect."""
+    """One roster version, members in order; ``effective_from`` is 0 if it was replaced before it took effect."""
 
     guardian_roster_hash: Bytes32
     quorum: int
@@ -65,7 +65,7 @@ class Hub:
         self.rpc, self.address, self.block = rpc, address, block
 
     def call(self, function: str, *arguments: object, block: BlockNumber | str | None = None) -> Call:
-        """A view's call, for a request of several."""
+        """Return the call of a view, for a batch."""
         data = "0x" + hub_abi().functions[function].encode(*arguments).hex()
         at = self.block if block is None else block
         return "eth_call", [{"to": self.address, "data": data}, hex(at) if isinstance(at, int) else at]
@@ -90,11 +90,11 @@ class Hub:
             ) from error
 
     def _struct(self, function: str, argument: int, block: BlockNumber | str | None) -> dict[str, Any]:
-        """The fields of the struct that a view returns, of the types that the ABI fixes."""
+        """Return the fields of the struct that a view returns, typed as the ABI says."""
         return self._read(function, (argument,), block, Function.decode_named)
 
     def bounty(self, bounty_id: BountyId, block: BlockNumber | str | None = None) -> BountyView | None:
-        """One bounty; None when the Hub knows no such id."""
+        """Read one bounty; None if the Hub knows no such id."""
         try:
             view = self._struct("getBounty", bounty_id, block)
         except RpcRefused as refusal:
@@ -107,39 +107,39 @@ class Hub:
         return BountyView(**view)
 
     def roster(self, version: int, block: BlockNumber | str | None = None) -> RosterView:
-        """A roster version."""
+        """Read a roster version."""
         return RosterView(**self._struct("getRoster", version, block))
 
     def current_roster_version(self) -> RosterVersion:
         return RosterVersion(self._integer("currentRosterVersion"))
 
     def submission(self, bounty_id: BountyId, solver: Address, block: BlockNumber | str | None = None) -> Bytes32:
-        """The Solver's active commitment; zero when there is none."""
+        """Read the Solver's active commitment; zero if there is none."""
         (commitment,) = self.read("getSubmission", bounty_id, solver, block=block)
         return Bytes32(str(commitment))
 
     def verdict(self, bounty_id: BountyId, guardian: Address) -> VerdictView:
-        """A Guardian's recorded Verdict."""
+        """Read a Guardian's recorded Verdict."""
         kind, solver, commitment = self.read("getVerdict", bounty_id, guardian)
         with _numbers_of_the_hub():
             return VerdictView(VerdictKind.of_number(_int(kind)), Address(str(solver)), Bytes32(str(commitment)))
 
     def announced_roster(self) -> tuple[RosterVersion, UnixSeconds] | None:
-        """The version that is announced and the moment from which it takes effect; None where none is."""
+        """Read the announced roster version and the time from which it takes effect; None without one."""
         version, effective_from = self.read("announcedRoster")
         return (RosterVersion(_int(version)), UnixSeconds(_int(effective_from))) if version else None
 
     def delivery_key(self, block: BlockNumber | str | None = None) -> Bytes32:
-        """The delivery public key in effect; zero before the first and after it was withdrawn."""
+        """Read the delivery public key in effect; zero before the first one and after a withdrawal."""
         return Bytes32(str(self.read("deliveryKey", block=block)[0]))
 
     def announced_delivery_key(self) -> tuple[Bytes32, UnixSeconds] | None:
-        """The key that is announced and the moment from which it takes effect; None where none is."""
+        """Read the announced delivery key and the time from which it takes effect; None without one."""
         key, effective_from = self.read("announcedDeliveryKey")
         return (Bytes32(str(key)), UnixSeconds(_int(effective_from))) if effective_from else None
 
     def fee_policy(self) -> tuple[int, int, Address]:
-        """Protocol and guardian fee in basis points, and the protocol fee's recipient."""
+        """Read protocol and guardian fee in basis points, and the protocol fee's recipient."""
         protocol, guardian, recipient = self.read("feePolicy")
         return _int(protocol), _int(guardian), Address(str(recipient))
 
@@ -150,11 +150,11 @@ class Hub:
         return self._integer("revealDelay")
 
     def publication_delay(self) -> int:
-        """Seconds from an announcement of a roster or delivery key until it takes effect."""
+        """Read the seconds from an announcement of a roster or delivery key until it takes effect."""
         return self._integer("publicationDelay")
 
     def limit(self, function: str) -> int:
-        """One of the Hub's immutable limits, such as ``minEscrow``."""
+        """Read one of the Hub's immutable limits, such as ``minEscrow``."""
         return self._integer(function)
 
     def _integer(self, function: str) -> int:
@@ -163,7 +163,7 @@ class Hub:
 
 @contextmanager
 def _numbers_of_the_hub() -> Iterator[None]:
-    """An outcome, a reason or a kind that no Hub has is an answer of another contract."""
+    """Treat an outcome, reason or kind that no Hub has as the answer of another contract."""
     try:
         yield
     except ValueError as error:

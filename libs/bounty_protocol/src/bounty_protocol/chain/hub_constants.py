@@ -65,7 +65,7 @@ class HubConstants:
 def term_issues(
     page: "ChallengePage", hub: HubConstants, now: UnixSeconds, moment: Callable[[int], str]
 ) -> list[Issue]:
-    """Where a page's terms are outside of what this Hub takes, all at once; ``moment`` shows a time to people."""
+    """List the terms of a page that this Hub does not take; ``moment`` formats a time for people."""
     issues = []
     if page.escrow_amount < hub.min_escrow:
         least = f"{hub.min_escrow} base units ({whole_tokens(hub.min_escrow, hub.token.decimals)} {hub.token.symbol})"
@@ -82,7 +82,7 @@ def term_issues(
 
 
 def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) -> HubConstants:
-    """Read them all in two requests; raises ``ChainUnavailable`` where there is no such Hub on that chain."""
+    """Read all constants in two requests; ``ChainUnavailable`` if that chain has no such Hub."""
     views = map(Hub(rpc, hub_address).call, _CONSTANTS)
     known = Answers.of(rpc, [("eth_chainId", []), *views])
     if quantity(known.call("eth_chainId")) != chain_id:
@@ -102,14 +102,15 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
 
 
 def read_agreed_constants(rpc: Rpc, hub_address: Address, chain_id: ChainId) -> HubConstants:
-    """Read what two endpoints agree on, of several: one alone could have all amounts shown with other decimals, for as
-    long as they are kept."""
+    """Read the constants on which two of several endpoints agree: one alone could have all amounts shown with other
+    decimals, for as long as they are kept.
+    """
     bounded = rpc.bounded(seconds=_ANSWER_SECONDS)
     return bounded.agreed(lambda one: read_hub_constants(one, hub_address, chain_id), rpc.pair)
 
 
 def read_publication_delay(hub: Hub) -> int:
-    """The Hub's publication delay; raises ``ChainUnavailable`` for a Hub that has none."""
+    """Read the Hub's publication delay in seconds; ``ChainUnavailable`` if it has none."""
     try:
         return hub.publication_delay()
     except RpcRefused as error:
@@ -119,7 +120,7 @@ def read_publication_delay(hub: Hub) -> int:
 
 
 def read_token(rpc: ChainNode, address: Address) -> EscrowToken:
-    """The token's descriptive fields."""
+    """Read the token's descriptive fields."""
     return EscrowToken(
         address=address,
         symbol=_text(rpc, address, _SYMBOL),
@@ -130,17 +131,19 @@ def read_token(rpc: ChainNode, address: Address) -> EscrowToken:
 
 
 def token_calls(address: Address) -> list[Call]:
-    """The calls of ``read_token``, for a request of several."""
+    """List the calls of ``read_token``, for a batch."""
     return [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)]
 
 
 def balance_call(token: Address, account: Address, block: str = "latest") -> Call:
-    """The call of ``balance_of``, for a request of several."""
+    """Return the call of ``balance_of``, for a batch."""
     return _call(token, BALANCE_OF + account[2:].rjust(64, "0"), block)
 
 
 def balance_of(rpc: ChainNode, token: Address, account: Address, block: str = "latest") -> TokenAmount:
-    """An account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that is no word."""
+    """Read an account's balance of a token, in its smallest units; ``ChainUnavailable`` for an answer that
+    is no word.
+    """
     answer = rpc.answer(balance_call(token, account, block))
     try:
         word = hex_bytes(answer)

@@ -56,8 +56,9 @@ def logs_of_range(
 
 
 def _may_be_of_the_range(error: RpcRefused | ChainUnavailable) -> bool:
-    """Whether a shorter range may be answered. What reads as a limit of requests and outlasts every wait may be one of
-    the range."""
+    """Return whether a shorter range may be answered. A limit of requests that outlasts every wait may be one of the
+    range.
+    """
     if isinstance(error, RpcRefused | AnswerTooLarge) or error.refusal is not None:
         return True
     return not (error.limited or error.silent)

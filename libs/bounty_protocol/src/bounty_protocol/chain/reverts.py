@@ -112,7 +112,7 @@ class Refusal:
 
 
 def explain(refusal: RpcRefused) -> Refusal:
-    """The sentence behind a reverted call."""
+    """Explain a reverted call in a sentence."""
     revert = hub_abi().revert(refusal.data)
     if revert is None or revert[0] not in SENTENCES:
         return Refusal("reverted", "The call would revert for a reason the Hub does not name.", _REREAD)
@@ -124,7 +124,7 @@ def explain(refusal: RpcRefused) -> Refusal:
 
 
 def _shown(name: str, value: object) -> object:
-    """A time as people read it; any other value as it is."""
+    """Format a time for people; return any other value as it is."""
     if name not in TIMES or not isinstance(value, int):
         return value
     try:

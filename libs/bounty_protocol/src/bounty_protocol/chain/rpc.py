@@ -35,13 +35,13 @@ if TYPE_CHECKING:  # loaded with the first client: much that imports this reads 
     from bounty_protocol.chain.rpc_answers import Expected, RpcEnvelope
 
 TIMEOUT: Final = urllib3.Timeout(connect=3.0, read=15.0)
-"""For connecting, and for each wait until something more comes."""
+"""Seconds for connecting, and for each wait for more bytes."""
 ANSWER_SECONDS: Final = 60.0
 
 LIMIT_WAITS: Final = (0.5, 1.0, 2.0, 4.0)
 """Seconds before what was refused by a rate limit is sent again; an endpoint may wish for up to the last of them."""
 PATIENCE_SECONDS: Final = 15.0
-"""For how long it is sent again at most, also to an endpoint that takes its time to refuse."""
+"""The longest that it is sent again, also to an endpoint that takes its time to refuse."""
 _LIMIT: Final = re.compile(
     r"rate.?limit|too many requests?|request (?:rate|limit|count)|per second|/sec|\brps\b|compute units|credits|quota",
     re.IGNORECASE,
@@ -95,12 +95,11 @@ class ChainUnavailable(Exception):
         return "in a minute" if self.retry_after is None else f"in {max(1, self.retry_after):,} seconds"
 
     def bare(self) -> "ChainUnavailable":
-        """The same without a traceback, whose frames hold what the endpoint answered: to be kept while others are
-        queried."""
+        """Return the same error without its traceback, whose frames hold what the endpoint answered."""
         return self.restated(type(self), str(self))
 
     def restated(self, kind: "type[ChainUnavailable]", problem: str) -> "ChainUnavailable":
-        """The same of another kind, in other words."""
+        """Return the same error as another kind, in other words."""
         return kind(
             problem,
             host=self.host,
@@ -153,7 +152,7 @@ class ChainNode(ABC):
         return answer
 
     def answer(self, call: Call) -> object:
-        """Return the ``result`` of a call that is also read by a request of several."""
+        """Return the ``result`` of a call that could also be part of a batch."""
         method, params = call
         return self.call(method, *params)
 
@@ -180,7 +179,7 @@ class OneEndpoint(ChainNode):
     endpoint: Endpoint
     send: Callable[[Sequence[Call]], list[object]]
     waits: Sequence[float]
-    """Seconds before what it does not answer yet is sent again; none where the client is not patient."""
+    """Seconds before what it does not answer yet is sent again; none if the client is not patient."""
 
     @property
     def place(self) -> int:
@@ -219,8 +218,9 @@ class Rpc(ChainNode):
         self._http = TimelyHttp(answer_seconds, maxsize=16, timeout=timeout)
 
     def bounded(self, *, seconds: float, max_answer_bytes: int | None = None, patient: bool = False) -> "Rpc":
-        """A client of the same endpoints that waits and reads less: what waits on it is a person's request, or has a
-        time of its own."""
+        """Return a client of the same endpoints with shorter waits and smaller answers, for a caller with a
+        deadline.
+        """
         timeout = urllib3.Timeout(connect=min(1.0, seconds), read=seconds)
         urls = [each.url for each in self.endpoints.all]
         return Rpc(urls, timeout=timeout, answer_seconds=seconds, max_answer_bytes=max_answer_bytes, patient=patient)
@@ -272,8 +272,9 @@ class Rpc(ChainNode):
         raise ChainUnavailable(f"{most} of {len(self.endpoints.all)} RPC endpoints agree, and {quorum} have to")
 
     def of_each(self, calls: Sequence[Call], *, least: int = 1) -> list[list[object]]:
-        """What each endpoint answers to these calls, as ``batch`` has it, asked side by side. One that gives no usable
-        answer is left out, and rests; those that rest are asked only to have ``least``."""
+        """Ask each endpoint these calls, side by side, and return the answers. An endpoint without a usable answer is
+        left out and rests; resting ones are asked only to have ``least``.
+        """
         from concurrent.futures import ThreadPoolExecutor  # a command of the client starts without it
 
         endpoints = self.endpoints.awake(least)
@@ -296,12 +297,12 @@ class Rpc(ChainNode):
         return OneEndpoint(endpoint, send, self._limit_waits)
 
     def _contradicted(self, endpoint: Endpoint, quorum: int) -> None:
-        if not self.endpoints.is_resting(endpoint):  # else its rest began with such a line
+        if not self.endpoints.is_resting(endpoint):  # one line for each rest, not for each failure
             log.warning("RPC endpoint %d contradicts %d others", endpoint.place, quorum)
         self.endpoints.contradicted(endpoint)
 
     def _answers_of(self, endpoint: Endpoint, calls: Sequence[Call], waits: Sequence[float]) -> list[object]:
-        """The answers of one endpoint; what becomes of one that fails is left to the caller."""
+        """Return one endpoint's answers; the caller handles its failure."""
         answering, answers, failures = self._collected([endpoint], calls, waits)
         if answering is None:
             raise failures[endpoint.place]
@@ -310,9 +311,9 @@ class Rpc(ChainNode):
     def _collected(
         self, endpoints: Sequence[Endpoint], calls: Sequence[Call], limit_waits: Sequence[float]
     ) -> tuple[Endpoint | None, list[object], dict[int, ChainUnavailable]]:
-        """The first endpoint that answers all calls, and its answers; and by place how others failed.
+        """Return the first endpoint that answers all calls, its answers, and by place how others failed.
 
-        Those that were queried too often are queried again for the calls that they have not answered.
+        An endpoint that was queried too often is queried again for the calls that it has not answered.
         """
         answers = {each.place: list[object]() for each in endpoints}
         failures = dict[int, ChainUnavailable]()
@@ -364,7 +365,7 @@ class Rpc(ChainNode):
                 answers += alone
 
     def _unavailable(self, failures: Sequence[ChainUnavailable]) -> ChainUnavailable:
-        """What is raised where each endpoint failed; where one may answer later, it says when."""
+        """Return the error to raise if each endpoint failed; it says when one of them may answer later."""
         kind = AnswerTooLarge if any(isinstance(each, AnswerTooLarge) for each in failures) else ChainUnavailable
         told = next((each for each in failures if each.limited), failures[-1])
         problem = f"none of {len(self.endpoints.all)} RPC endpoints gave a usable answer"
@@ -395,7 +396,7 @@ class Rpc(ChainNode):
         raise kind(problem, host=host, cause=known, limited=limited, retry_after=retry_after, silent=silent)
 
     def distrust(self) -> None:
-        """The caller cannot use the last answer: query another endpoint first."""
+        """Query another endpoint first from now on, since the caller cannot use the last answer."""
         self.endpoints.distrusted()
 
     def _send(self, url: str, calls: Sequence[Call]) -> list[object]:
@@ -422,7 +423,7 @@ class Rpc(ChainNode):
         return Expected(self._max_answer_bytes or 0) if self._own else expected(method, params)
 
     def _most_bytes(self, wanted: "Sequence[Expected]") -> int:
-        """Of one answer to all of these calls."""
+        """Return the most bytes of one answer to all of these calls."""
         from bounty_protocol.chain.rpc_answers import MOST_BYTES
 
         together = sum(each.most_bytes for each in wanted)
@@ -441,7 +442,7 @@ class _Unusable(ValueError):
 
 
 def _failure(endpoint: Endpoint, error: ChainUnavailable | RpcRefused) -> ChainUnavailable:
-    """How one endpoint of several failed to answer, to be kept while others are queried."""
+    """Describe how one of several endpoints failed, to be kept while others are queried."""
     if isinstance(error, ChainUnavailable):
         return error.bare()
     cause = f"error {error.code}: {error.message[:200]}"
@@ -449,13 +450,12 @@ def _failure(endpoint: Endpoint, error: ChainUnavailable | RpcRefused) -> ChainU
 
 
 def _is_refused(answer: object) -> bool:
-    """Whether the endpoint refused, and not the contract."""
+    """Return whether the endpoint refused, and not the contract."""
     return isinstance(answer, RpcRefused) and not answer.is_revert
 
 
 def _wished(failure: ChainUnavailable, wait: float | None, longest: float) -> float | None:
-    """After how many seconds an endpoint is queried again; None where it is not: it did not answer for another reason,
-    or wants to be left alone for longer."""
+    """Return after how many seconds to retry an endpoint; None if it failed otherwise, or wants a longer wait."""
     if wait is None or not failure.limited:
         return None
     wished = failure.retry_after or wait
@@ -473,7 +473,7 @@ def host_of(url: str) -> str:
 
 
 def unreachable(error: urllib3.exceptions.HTTPError) -> str:
-    """Why no answer came, in text that names no address."""
+    """Say why no answer came, without naming an address."""
     match error:
         case AnswerRefused():
             return str(error)
@@ -510,10 +510,10 @@ _LAST_SECOND: Final = 253_402_300_799
 
 
 def quantity(value: object, most: int = 2**256 - 1) -> int:
-    """A JSON-RPC quantity, such as ``0x1b4``: digits only, at most those of a word, and at most ``most``.
+    """Parse a JSON-RPC quantity, such as ``0x1b4``: digits only, at most those of a word, and at most ``most``.
 
-    What no chain has (a negative number, one of a thousand digits, a gas limit above that of any block) is a malformed
-    answer of the endpoint, and no number that somebody goes on to reckon with.
+    A number that no chain has (negative, of a thousand digits, a gas limit above that of any block) is a malformed
+    answer.
     """
     if not isinstance(value, str) or _QUANTITY.fullmatch(value) is None or (found := int(value, 16)) > most:
         raise ChainUnavailable("an RPC endpoint answered a malformed quantity")
@@ -521,24 +521,24 @@ def quantity(value: object, most: int = 2**256 - 1) -> int:
 
 
 def block_number(value: object) -> BlockNumber:
-    """The number of a block."""
+    """Parse the number of a block."""
     return BlockNumber(quantity(value, 2**63 - 1))
 
 
 def block_time(value: object) -> UnixSeconds:
-    """The time of a block, which some calendar has."""
+    """Parse the time of a block, within the calendar."""
     return UnixSeconds(quantity(value, _LAST_SECOND))
 
 
 def hex_bytes(value: object) -> bytes:
-    """A JSON-RPC byte string, such as ``0xdeadbeef``."""
+    """Parse a JSON-RPC byte string, such as ``0xdeadbeef``."""
     if not isinstance(value, str) or not value.startswith("0x"):
         raise ValueError("not a byte string")
     return bytes.fromhex(value[2:])
 
 
 def hash_of(value: object) -> Bytes32:
-    """A 32-byte value in an answer."""
+    """Parse a 32-byte value."""
     try:
         return parse_bytes32(value if isinstance(value, str) else "")
     except ValueError as error:
@@ -546,7 +546,7 @@ def hash_of(value: object) -> Bytes32:
 
 
 def account_of(value: object) -> Address:
-    """An account in an answer."""
+    """Parse an account."""
     try:
         return parse_address(value.lower() if isinstance(value, str) else "")
     except ValueError as error:
@@ -554,7 +554,7 @@ def account_of(value: object) -> Address:
 
 
 def mapping(value: object) -> dict[str, object]:
-    """An object in an answer; ``null`` and everything else is a broken answer."""
+    """Parse an object; ``null`` and everything else is a malformed answer."""
     if not isinstance(value, dict):
         raise ChainUnavailable("an RPC endpoint answered null or no object where there should be one")
     return value

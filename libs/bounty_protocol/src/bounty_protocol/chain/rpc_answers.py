@@ -17,10 +17,10 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 PLAIN_BYTES: Final = 64 * KIB
 MOST_BYTES: Final = 32 * MIB
-"""Of any answer: of the logs of one block, or of a batch."""
+"""Bytes of any answer: of the logs of one block, or of a batch."""
 RANGE_BYTES: Final = 8 * MIB
 MOST_LOGS: Final = MOST_BYTES // 512
-"""Of one answer: the shortest log of the Hub is longer than 512 bytes."""
+"""Logs of one answer: the shortest log of the Hub is longer than 512 bytes."""
 
 _Account = Annotated[str, msgspec.Meta(max_length=42)]
 _Number = Annotated[str, msgspec.Meta(max_length=66)]
@@ -95,7 +95,7 @@ _LOGS_OF_RANGE: Final = Expected(RANGE_BYTES, _Logs)
 
 
 def expected(method: str, params: Sequence[object]) -> Expected:
-    """The limits of one call's answer."""
+    """Return the limits of one call's answer."""
     if method == "eth_getLogs":
         place = params[0] if params and isinstance(params[0], dict) else {}
         of_block = "blockHash" in place or place.get("fromBlock", "") == place.get("toBlock")
@@ -112,17 +112,17 @@ class RpcEnvelope(msgspec.Struct):
 
 
 def read_envelopes(body: bytes, count: int) -> list[RpcEnvelope]:
-    """The answers to ``count`` calls, in any order; ``ValueError`` or ``RecursionError`` for anything else."""
+    """Parse the answers to ``count`` calls, in any order; ``ValueError`` or ``RecursionError`` if malformed."""
     return list(_decoder_of_batch(count).decode(body)) if count > 1 else [_ONE.decode(body)]
 
 
 def read_result(answer: RpcEnvelope, wanted: Expected) -> object:
-    """The result, of the type that is expected; the same errors."""
+    """Parse the result, of the expected type; raise as ``read_envelopes`` does."""
     return _decoder_of(wanted).decode(answer.result)
 
 
 def read_error(answer: RpcEnvelope) -> object:
-    """The endpoint's error in place of a result, as plain values, or None; the same errors."""
+    """Parse the endpoint's error to plain values, or return None; raise as ``read_envelopes`` does."""
     size = len(memoryview(answer.error))
     if size > PLAIN_BYTES:
         raise ValueError("an error that is too long")

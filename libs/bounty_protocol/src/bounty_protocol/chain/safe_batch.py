@@ -11,7 +11,8 @@ _NAME = "Bounty Escrow Service Hub"
 def safe_batch(
     chain_id: ChainId, safe: Address, calls: Sequence[tuple[Address, bytes]], description: str, created_at: int
 ) -> str:
-    """The file's text, in the builder's format 1.0; ``calls`` are contracts and call data, ``created_at`` seconds.
+    """Return the file's text, in the builder's format 1.0; ``calls`` are contracts and call data, ``created_at``
+    seconds.
 
     A call is given as its bytes alone: with a method beside them the builder shows the method and sends the bytes.
     """

@@ -29,7 +29,7 @@ class UnsignedTransaction:
     data: bytes
 
     def signed(self, private_key: bytes) -> bytes:
-        """The raw transaction."""
+        """Sign; return the raw transaction."""
         numbers = (self.chain_id, self.nonce, self.tip, self.fee_cap, self.gas)
         fields: list[Rlp] = [*map(_number, numbers), to_bytes(self.to), _number(0), self.data, ()]
         compact, parity = BINDING.sign(keccak256(_TYPE + rlp(fields)), private_key)
@@ -38,7 +38,7 @@ class UnsignedTransaction:
 
 
 def rlp(value: Rlp) -> bytes:
-    """Bytes and lists of them in Recursive Length Prefix."""
+    """Encode bytes and lists of them in Recursive Length Prefix."""
     if not isinstance(value, bytes):
         items = b"".join(map(rlp, value))
         return _head(_LIST, len(items)) + items
@@ -55,5 +55,5 @@ def _head(kind: int, length: int) -> bytes:
 
 
 def _number(value: int) -> bytes:
-    """Without leading zeros; nothing for 0."""
+    """Encode a number without leading zeros; 0 as nothing."""
     return value.to_bytes((value.bit_length() + 7) // 8, "big")

@@ -33,9 +33,9 @@ class Expectations:
 
     block_seconds: float
     finality_seconds: int
-    """From a block to its finality, at most."""
+    """The most seconds from a block to its finality."""
     gas: int
-    """Of the largest call; a block has to hold it."""
+    """The gas of the largest call; a block has to hold it."""
     range_blocks: int
     batch_calls: int
     token_code: Mapping[Address, Bytes32]
@@ -59,7 +59,7 @@ def expectations_of(record: DeploymentRecord) -> Expectations:
 
 
 def assumptions(record: DeploymentRecord) -> Mapping[str, Assumption]:
-    """Return the table, of a network's record."""
+    """List what is assumed of a network."""
     expected = expectations_of(record)
     return {
         "Pace of Base": Assumption(f"{expected.block_seconds:g} s a block", "docs.base.org, Denim", "2026-11-29"),

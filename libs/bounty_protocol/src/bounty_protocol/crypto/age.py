@@ -65,21 +65,21 @@ def decrypt(source: Readable, identities: Sequence[Identity], *, recipients: int
 
 
 def encrypt_bytes(data: bytes, recipients: Sequence[Bytes32], randomness: Randomness = os.urandom) -> bytes:
-    """``encrypt`` for something small."""
+    """Encrypt something small."""
     sink = io.BytesIO()
     encrypt([data], sink, recipients, randomness)
     return sink.getvalue()
 
 
 def decrypt_bytes(data: bytes, identities: Sequence[Identity], *, recipients: int) -> bytes:
-    """``decrypt`` for something small."""
+    """Decrypt something small."""
     return b"".join(decrypt(io.BytesIO(data), identities, recipients=recipients))
 
 
 def encrypt_payload(
     blocks: Iterable[Block], sink: Sink, stanzas: Sequence[Stanza], file_key: bytes, *, randomness: Randomness
 ) -> None:
-    """Header and payload, once the file key is locked into stanzas (of any kind: the timelock has its own)."""
+    """Write header and payload, once the file key is locked into stanzas (of any kind: the timelock has its own)."""
     nonce = randomness(NONCE)
     sink.write(write_header(stanzas, file_key))
     sink.write(nonce)
@@ -87,7 +87,7 @@ def encrypt_payload(
 
 
 def decrypt_payload(source: Readable, header: AgeHeader, file_key: bytes) -> Iterator[bytes]:
-    """Check the header's MAC, then give the payload's chunks."""
+    """Check the header's MAC, then yield the payload's chunks."""
     header.check_mac(file_key)
     nonce = read_fully(source, NONCE)
     if len(nonce) != NONCE:
@@ -118,7 +118,7 @@ def _only_x25519(header: AgeHeader, wanted: int) -> list[Stanza]:
 
 
 def _share(stanza: Stanza) -> Bytes32:
-    """The ephemeral public key of a well-formed stanza."""
+    """Return the ephemeral public key of a well-formed stanza."""
     try:
         (argument,) = stanza.arguments
         if len(stanza.body) == FILE_KEY_SIZE + 16:

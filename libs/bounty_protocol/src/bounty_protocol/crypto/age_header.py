@@ -31,10 +31,10 @@ class Readable(Protocol):
     """A binary source with lines, such as an open file or ``BytesIO``."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes, none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
 
     def readline(self, size: int, /) -> bytes:
-        """The next line with its line feed, cut at ``size`` bytes."""
+        """Read the next line with its line feed, cut at ``size`` bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Stanza:
         return self.kind.endswith("-grease")
 
     def encode(self) -> bytes:
-        """The stanza as age writes it."""
+        """Encode the stanza as age writes it."""
         text = encode_base64(self.body)
         lines = [text[start : start + _COLUMNS] for start in range(0, len(text) + 1, _COLUMNS)]
         return " ".join(["->", self.kind, *self.arguments]).encode() + b"\n" + b"".join(row + b"\n" for row in lines)
@@ -72,7 +72,7 @@ class AgeHeader:
 
 
 def write_header(stanzas: Sequence[Stanza], file_key: bytes) -> bytes:
-    """A complete header."""
+    """Write a complete header."""
     covered = INTRO + b"".join(stanza.encode() for stanza in stanzas) + b"---"
     return covered + b" " + encode_base64(_mac(file_key, covered)) + b"\n"
 
@@ -94,17 +94,17 @@ def read_header(source: Readable) -> AgeHeader:
 
 
 def derive(file_key: bytes, salt: bytes, info: bytes) -> bytes:
-    """HKDF-SHA-256 with a 32-byte result, as every key of the format is derived."""
+    """Derive 32 bytes by HKDF-SHA-256, as for every key of the format."""
     return HKDF(SHA256(), 32, salt, info).derive(file_key)
 
 
 def encode_base64(data: bytes) -> bytes:
-    """Standard base64 without padding."""
+    """Encode as standard base64 without padding."""
     return base64.b64encode(data).rstrip(b"=")
 
 
 def decode_base64(text: bytes) -> bytes:
-    """The bytes behind canonical base64 without padding."""
+    """Decode canonical base64 without padding."""
     try:
         data = base64.b64decode(text + b"=" * (-len(text) % 4), validate=True)
     except (binascii.Error, ValueError):

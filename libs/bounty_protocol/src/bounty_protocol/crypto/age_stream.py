@@ -31,7 +31,7 @@ class CiphertextSource(Protocol):
     """Where ciphertext comes from."""
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes, none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
 
 
 class Sink(Protocol):
@@ -42,7 +42,7 @@ class Sink(Protocol):
 
 
 def payload_key(file_key: bytes, nonce: bytes) -> bytes:
-    """The key of the chunks, from the file key and the 16 bytes that follow the header."""
+    """Return the key of the chunks, from the file key and the 16 bytes that follow the header."""
     return derive(file_key, nonce, b"payload")
 
 
@@ -60,7 +60,7 @@ def encrypt_chunks(blocks: Iterable[Block], sink: Sink, key: bytes) -> None:
 
 
 def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[bytes]:
-    """Give each authenticated chunk; raises at the first that is not, or at the end if there is no proper one."""
+    """Yield each authenticated chunk; raise at the first that is not, or at the end without a proper last one."""
     cipher = ChaCha20Poly1305(key)
     for counter, (sealed, last) in enumerate(_sealed_chunks(source)):
         if len(sealed) < TAG + 1:
@@ -72,7 +72,7 @@ def decrypt_chunks(source: CiphertextSource, key: bytes) -> Iterator[bytes]:
 
 
 def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]]:
-    """The parts of a payload, many read at once, each with whether it is the last; an empty one if there is none."""
+    """Yield the parts of a payload, each with whether it is the last; one empty part for an empty payload."""
     block = read_fully(source, _SEALED_BLOCK)
     while True:
         following = read_fully(source, _SEALED_BLOCK) if len(block) == _SEALED_BLOCK else b""
@@ -86,7 +86,7 @@ def _sealed_chunks(source: CiphertextSource) -> Iterator[tuple[memoryview, bool]
 
 
 def read_fully(source: CiphertextSource, size: int) -> bytes:
-    """Exactly ``size`` bytes, fewer only at the end."""
+    """Read exactly ``size`` bytes; fewer only at the end."""
     data = source.read(size)
     if len(data) == size or not data:
         return data
@@ -99,7 +99,7 @@ def read_fully(source: CiphertextSource, size: int) -> bytes:
 
 
 def _outputs() -> Iterator[memoryview]:
-    """Memory for sealed chunks, each piece given out again once nobody reads it any more."""
+    """Yield memory for sealed chunks; a piece is given out again once nobody reads it any more."""
     pieces: list[memoryview] = []
     while len(pieces) <= KEPT:
         pieces.append(memoryview(bytearray(_SEALED_BLOCK)))
@@ -108,7 +108,7 @@ def _outputs() -> Iterator[memoryview]:
 
 
 def _rechunked(blocks: Iterable[Block]) -> Iterator[tuple[memoryview, bool]]:
-    """Regroup into full chunks; a chunk is given out only once it is known whether it is the last.
+    """Regroup into full chunks; yield a chunk once it is known whether it is the last.
 
     Whole chunks inside a block are not copied; only what a block ends with is kept until the next one is there.
     """

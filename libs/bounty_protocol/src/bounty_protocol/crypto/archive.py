@@ -59,7 +59,7 @@ class ArchiveNames:
             raise refused(f"more than {self._limits.max_entries} files and directories")
 
     def _directory(self, path: str) -> str:
-        """What a directory folds to, once it and those above it are accepted."""
+        """Accept a directory and those above it; return its folded path."""
         if (known := self._directories.get(path)) is not None:
             return known
         key = self._folded(path)
@@ -68,7 +68,7 @@ class ArchiveNames:
         return key
 
     def _folded(self, path: str) -> str:
-        """What a path folds to: its parts do so one by one, since nothing composes with a ``/``."""
+        """Fold a path, part by part: nothing composes with a ``/``."""
         above, slash, name = path.rpartition("/")
         check_name(name)
         return f"{self._directory(above)}/{folded(name)}" if slash else folded(name)
@@ -92,12 +92,12 @@ def check_name(name: str) -> None:
 
 
 def shown(path: str) -> str:
-    """A path as a message may print it: escaped and cut."""
+    """Escape and cut a path for a message."""
     return ascii(path)[:200]
 
 
 def shown_size(size: int) -> str:
-    """Bytes for a person: ``512 bytes``, ``1.5 MiB``, ``1 GiB``."""
+    """Format a size for a person: ``512 bytes``, ``1.5 MiB``, ``1 GiB``."""
     if size < 1024:
         return f"{size} bytes"
     value = float(size)
@@ -109,13 +109,13 @@ def shown_size(size: int) -> str:
 
 
 def refused(what: str) -> SealedDataError:
-    """The refusal of an archive's content."""
+    """Return the refusal of an archive's content."""
     return SealedDataError(Failure.ARCHIVE_REFUSED, f"the archive is refused: {what}")
 
 
 def folded(path: str) -> str:
-    """The path as file systems compare it that ignore letter case and how letters are composed.
+    """Fold a path as file systems do that ignore letter case and composition.
 
-    Every version of Unicode gives the same where ``check_name`` accepts the names.
+    For names that ``check_name`` accepts, the result is the same with every version of Unicode.
     """
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", path).casefold())

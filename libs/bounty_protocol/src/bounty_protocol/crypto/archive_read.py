@@ -30,7 +30,7 @@ _GATHERED: Final = 16
 _FILES: Final = (tarfile.REGTYPE, tarfile.AREGTYPE)
 _SPARSE: Final = "GNU.sparse."
 _MAX_DIGITS: Final = 19
-"""Of a pax record's length."""
+"""Digits of a pax record's length."""
 _NUMBERS: Final = tuple(
     slice(start, end)
     for start, end in ((100, 108), (108, 116), (116, 124), (124, 136), (136, 148), (148, 156), (329, 337), (337, 345))
@@ -96,7 +96,7 @@ _OF_NAMES: Final = {
 
 
 def writing_failed(error: OSError) -> SealedDataError:
-    """An output that cannot be written, as a plain message; ``OutputFailed`` whatever it holds."""
+    """Return the ``OutputFailed`` for an output that cannot be written, with a plain message."""
     number = error.errno or 0
     if (reason := _OF_MACHINE.get(number)) is not None:
         return OutputFailed(f"cannot write the output: {reason}")
@@ -172,7 +172,7 @@ class _Comments:
 
 
 def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator[tarfile.TarInfo]:
-    """Files and directories, with names and sizes of extension headers applied."""
+    """Yield files and directories, with names and sizes of extension headers applied."""
     longname: str | None = None
     records: dict[str, str] = {}
     for number in itertools.count(1):
@@ -199,7 +199,7 @@ def _entries(stream: _Stream, comments: _Comments, max_headers: int) -> Iterator
 
 
 def _header(block: bytes) -> tarfile.TarInfo:
-    """An entry's header; what Python reads as numbers beyond tar's, such as ``0o644``, no other reader takes."""
+    """Parse an entry's header; refuse numbers that only Python reads, such as ``0o644``."""
     fields = (block[number] for number in _NUMBERS)
     if not all(field.startswith(_BINARY) or _OCTAL.fullmatch(field) for field in fields):
         raise _malformed("an entry's header cannot be read")
@@ -253,12 +253,12 @@ def _applied(entry: tarfile.TarInfo, longname: str | None, records: dict[str, st
 
 
 def _is_root(entry: tarfile.TarInfo) -> bool:
-    """Whether this is the archived directory itself, which tar programs write as ``.`` or ``./``."""
+    """Return whether this is the archived directory itself, which tar programs write as ``.`` or ``./``."""
     return entry.isdir() and entry.name in {".", "./"}
 
 
 def _relative(entry: tarfile.TarInfo) -> str:
-    """The entry's path without the ``./`` and the trailing slash that tar programs write."""
+    """Return the entry's path without the ``./`` and the trailing slash that tar programs write."""
     name = entry.name.removeprefix("./")
     return name.removesuffix("/") if entry.isdir() else name
 
@@ -291,7 +291,7 @@ def _write_file(stream: _Stream, path: Path, size: int) -> None:
 
 
 def _write_large(stream: _Stream, descriptor: int, size: int) -> None:
-    """By a thread of its own, so that the file system is not waited for."""
+    """Write by a thread of its own, so as not to wait for the file system."""
 
     def write(parts: list[memoryview]) -> None:
         written = os.writev(descriptor, parts)

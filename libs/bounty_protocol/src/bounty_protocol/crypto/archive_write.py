@@ -39,7 +39,7 @@ class ArchiveEntry:
     executable: bool
 
     def header(self) -> bytes:
-        """The entry's header blocks; a pax record carries a name that is long or not ASCII."""
+        """Return the entry's header blocks; a pax record carries a name that is long or not ASCII."""
         name = self.path.encode() + (b"/" if self.directory else b"")
         mode = 0o755 if self.directory or self.executable else 0o644
         block = _header(name, mode, self.size, b"5" if self.directory else b"0", b"0000000\0")
@@ -56,7 +56,7 @@ Keep = Callable[[str, bool], bool]
 def list_directory(
     root: Path, limits: ArchiveLimits, keep: Keep = lambda _path, _directory: True
 ) -> tuple[ArchiveEntry, ...]:
-    """Everything below a directory that ``keep`` takes, in archive order; nothing is opened.
+    """List everything below a directory that ``keep`` takes, in archive order; open nothing.
 
     ``archive_refused`` names everything that may not be in an archive at once, and where the files are too large, the
     largest of them. Nothing below a directory that ``keep`` leaves out is looked at.
@@ -113,17 +113,17 @@ def _require_size(files: list[ArchiveEntry], limits: ArchiveLimits) -> None:
 
 
 def comment_header(text: str) -> bytes:
-    """The blocks of a global pax header with a comment, which tar programs skip."""
+    """Return the blocks of a global pax header with a comment, which tar programs skip."""
     return _extension(b"g", _pax_record(b"comment", text.encode()))
 
 
 def tar_length(entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> int:
-    """How many bytes ``tar_blocks`` will give."""
+    """Return how many bytes ``tar_blocks`` yields."""
     return len(head) + sum(len(entry.header()) + entry.size + -entry.size % BLOCK for entry in entries) + len(_END)
 
 
 def tar_blocks(root: Path, entries: tuple[ArchiveEntry, ...], head: bytes = b"") -> "Iterator[Block]":
-    """The tar stream, after the blocks ``head``. A block may be reused once the next one is requested."""
+    """Yield the tar stream, after the blocks ``head``. A block may be reused once the next one is requested."""
     buffer = memoryview(bytearray(_READ))
     yield head
     for entry in entries:
@@ -169,12 +169,12 @@ def _content(root: Path, entry: ArchiveEntry, buffer: memoryview) -> "Iterator[B
 
 
 def _extension(kind: bytes, record: bytes) -> bytes:
-    """A pax header of one record."""
+    """Return a pax header of one record."""
     return _header(_PAX_NAME, 0o644, len(record), kind, bytes(8)) + record + bytes(-len(record) % BLOCK)
 
 
 def _header(name: bytes, mode: int, size: int, kind: bytes, device: bytes) -> bytes:
-    """One ustar header block; name cut to its field, owner, times and link empty."""
+    """Return one ustar header block; name cut to its field, owner, times and link empty."""
     before = name[:_NAME_FIELD].ljust(_NAME_FIELD, b"\0") + b"%07o\0" % mode + b"0000000\0" * 2
     before += b"%011o\0" % size + b"00000000000\0"
     after = kind + bytes(100) + b"ustar\x0000" + bytes(64) + device * 2 + bytes(167)

@@ -135,11 +135,11 @@ class _DigestingFile:
         self.byte_length = 0
 
     def read(self, size: int, /) -> bytes:
-        """At most ``size`` bytes, none at the end."""
+        """Read at most ``size`` bytes; none at the end."""
         return self._counted(self._file.read(size))
 
     def readline(self, size: int, /) -> bytes:
-        """A line, or its first ``size`` bytes."""
+        """Read a line, or its first ``size`` bytes."""
         return self._counted(self._file.readline(size))
 
     def _counted(self, data: bytes) -> bytes:
@@ -177,6 +177,6 @@ def _reporting(blocks: Iterator[Block], total: int, progress: Progress) -> Itera
 
 
 def ciphertext_mismatch() -> SealedDataError:
-    """The refusal of bytes that are not those an envelope commits to."""
+    """Return the refusal of bytes that are not those an envelope commits to."""
     message = "the ciphertext is not the one the envelope commits to: its digest or length differs"
     return SealedDataError(Failure.CIPHERTEXT_MISMATCH, message)

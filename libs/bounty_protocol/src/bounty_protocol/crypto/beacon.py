@@ -55,14 +55,14 @@ class NotYet:
 
 
 def verify_beacon(beacon: Beacon, info: BeaconInfo) -> bool:
-    """Whether the signature is the beacon's for the round."""
+    """Return whether the signature is the beacon's for the round."""
     from bounty_protocol.crypto import bls
 
     return bls.verify(beacon.round, beacon.signature, info.public_key_bytes)
 
 
 def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: HttpGet) -> BeaconInfo:
-    """Genesis and period of a chain of which only hash and key are known, from the first relay that knows them."""
+    """Fetch genesis and period of a chain of which only hash and key are known, from the first relay that has them."""
     refused: SealedDataError | None = None
     for url in urls:
         try:
@@ -87,7 +87,7 @@ class BeaconClient:
         self._cache: dict[int, Beacon] = {}
 
     def round(self, number: int) -> Beacon | NotYet:
-        """The signature of a round, or when to ask again."""
+        """Fetch the signature of a round, or return when to retry."""
         if number in self._cache:
             return self._cache[number]
         if number < 1:
@@ -98,7 +98,7 @@ class BeaconClient:
         return self._ask(number)
 
     def latest(self) -> Beacon:
-        """The newest round that a relay serves."""
+        """Fetch the newest round that a relay serves."""
         beacon = self._ask(None)
         if isinstance(beacon, NotYet):
             raise _unavailable("the beacon has not published its first round yet")
@@ -140,7 +140,7 @@ class BeaconClient:
 
 
 def _relay(url: str, chain_hash: Bytes32) -> str:
-    """A relay's address for one chain; an address that already names the chain is left as it is."""
+    """Return a relay's address for one chain; an address that already names the chain is left as it is."""
     base = url.rstrip("/")
     return base if base.endswith(chain_hash[2:]) else f"{base}/{chain_hash[2:]}"
 

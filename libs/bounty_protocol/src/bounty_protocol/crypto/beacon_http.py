@@ -23,7 +23,7 @@ class Urllib3Get:
         self._http = TimelyHttp(answer_seconds, num_pools=8, maxsize=4, headers={"Accept": "application/json"})
 
     def get(self, url: str, timeout: float) -> RelayAnswer:
-        """One GET within ``timeout`` seconds for connecting, and for each wait until something more comes."""
+        """Send one GET. ``timeout`` seconds bound connecting, and each wait for something more."""
         try:
             answer = self._http.exchange("GET", url, most_bytes=MAX_BODY, timeout=timeout)
         except AnswerRefused as error:

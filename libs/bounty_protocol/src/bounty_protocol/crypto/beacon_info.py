@@ -38,15 +38,15 @@ class BeaconInfo:
         return bytes.fromhex(self.public_key)
 
     def round_at(self, reveal_at: int) -> int:
-        """The first round at or after that second."""
+        """Return the first round at or after that second."""
         return round_at(reveal_at, self.genesis_time, self.period_seconds)
 
     def time_of(self, number: int) -> UnixSeconds:
-        """The second from which the round's signature may exist."""
+        """Return the second from which the round's signature may exist."""
         return time_of_round(number, self.genesis_time, self.period_seconds)
 
     def reveal_policy(self, reveal_at: UnixSeconds) -> RevealPolicy:
-        """The policy an envelope for this reveal point must carry."""
+        """Return the policy an envelope for this reveal point must carry."""
         return reveal_policy(reveal_at, self.chain_hash, self.genesis_time, self.period_seconds)
 
 
@@ -64,12 +64,12 @@ QUICKNET_ID: Final = "quicknet"
 
 
 def parse_chain_hash(text: str) -> Bytes32:
-    """A chain hash with 0x or, as drand writes it, without."""
+    """Parse a chain hash with 0x or, as drand writes it, without."""
     return parse_bytes32(text if text.startswith("0x") else f"0x{text}")
 
 
 def parse_beacon_key(text: str) -> str:
-    """A beacon's public key, 96 bytes of hex with or without 0x; gives it without, lowercase."""
+    """Parse a beacon's public key, 96 bytes of hex with or without 0x; return it lowercase without."""
     digits = text.removeprefix("0x").lower()
     if _PUBLIC_KEY.fullmatch(digits) is None:
         raise ValueError("a beacon public key is 96 bytes in hexadecimal")
@@ -77,14 +77,14 @@ def parse_beacon_key(text: str) -> str:
 
 
 def chain_hash(public_key: bytes, genesis_time: int, period_seconds: int, group_hash: bytes, beacon_id: str) -> Bytes32:
-    """drand's hash of a chain's information (``chain.Info.Hash``)."""
+    """Compute drand's hash of a chain's information (``chain.Info.Hash``)."""
     clock = struct.pack(">Iq", period_seconds, genesis_time)
     name = b"" if beacon_id in _DEFAULT_IDS else beacon_id.encode()
     return bytes32(hashlib.sha256(clock + public_key + group_hash + name).digest())
 
 
 def info_json(info: BeaconInfo, group_hash: str, beacon_id: str) -> dict[str, object]:
-    """The body of drand's ``/info``."""
+    """Return the body of drand's ``/info``."""
     return {
         "public_key": info.public_key,
         "period": info.period_seconds,
@@ -97,7 +97,7 @@ def info_json(info: BeaconInfo, group_hash: str, beacon_id: str) -> dict[str, ob
 
 
 def parse_info(body: bytes, wanted_hash: Bytes32, wanted_key: str) -> BeaconInfo:
-    """Read a relay's ``/info`` and hold it against the chain hash and key that the deployment pins."""
+    """Read a relay's ``/info`` and compare it with the chain hash and key that the deployment pins."""
     try:
         found = _read(json.loads(body))
     except (ValueError, TypeError, KeyError, RecursionError, struct.error):

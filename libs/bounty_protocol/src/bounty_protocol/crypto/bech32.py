@@ -12,7 +12,7 @@ _GENERATOR: Final = (0x3B6A57B2, 0x26508E6D, 0x1EA119FA, 0x3D4233DD, 0x2A1462B3)
 
 
 def encode(prefix: str, data: bytes) -> str:
-    """The lower-case encoding of ``data`` under a lower-case human-readable prefix."""
+    """Encode ``data`` under a lower-case human-readable prefix, in lower case."""
     values = _regroup(data, 8, 5, pad=True)
     checksum = _polymod([*_expand(prefix), *values, 0, 0, 0, 0, 0, 0]) ^ 1
     values += [(checksum >> 5 * (5 - position)) & 31 for position in range(6)]
@@ -20,7 +20,7 @@ def encode(prefix: str, data: bytes) -> str:
 
 
 def decode(prefix: str, text: str) -> bytes:
-    """The bytes behind an encoding under this prefix."""
+    """Decode an encoding under this prefix."""
     if text not in {text.lower(), text.upper()}:
         raise ValueError("mixed letter case")
     head, separator, tail = text.lower().rpartition("1")

@@ -21,12 +21,12 @@ _PAIRING_OF_GENERATORS: Final = "300e47c99502f3af33ad2080847d528cabd90365a90ab98
 
 
 def round_message(number: int) -> bytes:
-    """The beacon's message for a round: SHA-256 of the round as 8 bytes, big-endian."""
+    """Return the beacon's message for a round: SHA-256 of the round as 8 bytes, big-endian."""
     return hashlib.sha256(number.to_bytes(8, "big")).digest()
 
 
 def round_point(number: int) -> G1Point:
-    """The round's message hashed to the curve."""
+    """Return the round's message hashed to the curve."""
     return G1Point.hash_to_curve(round_message(number), DOMAIN)
 
 
@@ -51,7 +51,7 @@ def key_point(data: bytes) -> G2Point:
 
 
 def verify(number: int, signature: bytes, public_key: bytes) -> bool:
-    """Whether this is the beacon's signature for the round."""
+    """Return whether this is the beacon's signature for the round."""
     try:
         points = [signature_point(signature), round_point(number)]
         return bool(GT.pairing_check(points, [_MINUS_GENERATOR, key_point(public_key)]))
@@ -60,17 +60,17 @@ def verify(number: int, signature: bytes, public_key: bytes) -> bool:
 
 
 def sign(number: int, secret: Scalar) -> bytes:
-    """A beacon's signature for a round; for local beacons and tests."""
+    """Sign a round as a beacon does; for local beacons and tests."""
     return bytes((round_point(number) * secret).to_compressed_bytes())
 
 
 def public_key_of(secret: Scalar) -> bytes:
-    """The public key of a beacon's secret."""
+    """Return the public key of a beacon's secret."""
     return bytes((_GENERATOR * secret).to_compressed_bytes())
 
 
 def pairing_bytes(left: G1Point, right: G2Point) -> bytes:
-    """e(left, right) in the byte order that tlock hashes: 576 bytes, highest coefficient first."""
+    """Return e(left, right) in the byte order that tlock hashes: 576 bytes, highest coefficient first."""
     return bytes.fromhex(str(GT.pairing(left, right)))[::-1]
 
 

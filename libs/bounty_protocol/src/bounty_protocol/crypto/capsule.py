@@ -36,7 +36,7 @@ class IdentityFile:
     binding: Binding | None
 
     def to_bytes(self) -> bytes:
-        """The file; age takes the binding for a comment."""
+        """Return the file; age takes the binding for a comment."""
         comment = b"" if self.binding is None else _COMMENT + self.binding.text().encode() + b"\n"
         return comment + self.identity.to_text().encode() + b"\n"
 
@@ -55,7 +55,7 @@ def seal_capsule(
 
 
 def check_capsule(capsule: bytes, policy: RevealPolicy) -> list[Issue]:
-    """The checks before the round: that the capsule is a timelock file for the policy's round and chain."""
+    """Check before the round that the capsule is a timelock file for the policy's round and chain."""
     try:
         lock = read_timelock(capsule)
     except SealedDataError as error:
@@ -78,7 +78,7 @@ def open_capsule(
     content_public_key: Bytes32,
     expected: Binding,
 ) -> Identity:
-    """The content identity, with the beacon's signature for the capsule's round and one Guardian's keyring."""
+    """Open the capsule to the content identity, by the beacon's signature for its round and one Guardian's keyring."""
     # 1. The outer lock: right chain, right round, real signature, unaltered.
     inner = timelock_decrypt(capsule, beacon, info)
     # 2. The inner lock: one stanza per Guardian, one of them ours.
@@ -91,7 +91,7 @@ def open_capsule(
 
 
 def check_identity(identity: Identity, content_public_key: Bytes32) -> Identity:
-    """Hold an identity, from wherever it came, against the envelope's public half."""
+    """Compare an identity from any source with the envelope's public half, and return it."""
     if identity.public_key != content_public_key:
         message = "the identity is not the one whose public half is in the envelope"
         raise SealedDataError(Failure.CAPSULE_WRONG_IDENTITY, message)

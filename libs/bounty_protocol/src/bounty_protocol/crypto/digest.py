@@ -20,6 +20,6 @@ class BackgroundSha256(Background[Block]):
         self.give(data)
 
     def value(self) -> Bytes32:
-        """The digest of everything given so far; waits until all of it is hashed."""
+        """Return the digest of everything given so far; waits until all of it is hashed."""
         self.finish()
         return bytes32(self._digest.digest())

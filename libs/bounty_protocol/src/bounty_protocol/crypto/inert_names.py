@@ -87,14 +87,14 @@ _FILES: Final = re.compile("|".join(f"(?:{one.pattern})" for one in OBEYED), re.
 
 
 def inert_path(path: str, *, directory: bool) -> str:
-    """Where an entry of an archive is laid out, part by part; the same path where nothing in it is obeyed."""
+    """Return where an entry of an archive is laid out; the same path if no tool obeys its names."""
     *above, last = path.split("/")
     return "/".join([*(inert_name(part, directory=True) for part in above), inert_name(last, directory=directory)])
 
 
 @lru_cache(maxsize=32_768)
 def inert_name(name: str, *, directory: bool) -> str:
-    """One part of a path as it is laid out."""
+    """Return one part of a path as it is laid out."""
     if not _is_obeyed(name, directory=directory):
         return name
     laid_out = f"{_MARK}{_shown(name)}_"
@@ -116,9 +116,9 @@ def _is_obeyed(name: str, *, directory: bool) -> bool:
 
 
 def _shown(name: str) -> str:
-    """With the number of each character that nobody sees; a brace of the name itself counts as one.
+    """Show the number of each invisible character; a brace of the name itself counts as one.
 
-    A joiner beside one that became a number joins nothing any more, and becomes one itself.
+    A joiner beside a character that became a number joins nothing any more, and becomes one itself.
     """
     shown = name.replace("{", "{U+007B}")
     while UNSEEN.search(shown):

@@ -24,7 +24,7 @@ _PARTIAL: Final = re.compile(r"[0-9a-f]{12}\.partial")
 
 @contextmanager
 def new_directory(target: Path) -> Iterator[Path]:
-    """A directory to fill; it becomes ``target`` when the block ends well."""
+    """Make a directory to fill; it becomes ``target`` if the block ends well."""
     if os.path.lexists(target) and (target.is_symlink() or not target.is_dir() or any(target.iterdir())):
         raise SealedDataError(Failure.OUTPUT_REFUSED, "the output directory already exists and is not empty")
     with _parents(target), _cleared(_beside(target)) as temporary:
@@ -37,7 +37,7 @@ def new_directory(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[BinaryIO]:
-    """A file to write; it becomes ``target`` when the block ends well."""
+    """Open a file to write; it becomes ``target`` if the block ends well."""
     if os.path.lexists(target):
         raise _appeared()
     with _parents(target), _cleared(_beside(target)) as temporary:
@@ -67,7 +67,7 @@ def _appeared() -> SealedDataError:
 
 
 def _beside(target: Path) -> Path:
-    """A temporary name; what died under an earlier one is removed."""
+    """Return a temporary name; remove what a dead process left under an earlier one."""
     with suppress(OSError):
         for left in partial_outputs(target):
             remove_if_dead(left)
@@ -75,7 +75,7 @@ def _beside(target: Path) -> Path:
 
 
 def partial_outputs(target: Path) -> list[Path]:
-    """Everything that was begun for this target and not put in place, by processes that live or died."""
+    """List what was begun for this target and not put in place, by living and dead processes."""
     stem = _stem(target)
     try:
         beside = list(target.absolute().parent.iterdir())
@@ -85,7 +85,7 @@ def partial_outputs(target: Path) -> list[Path]:
 
 
 def remove_if_dead(left: Path) -> bool:
-    """Whether nothing of a partial output is there any more; what a living process works on stays."""
+    """Remove a partial output unless a living process works on it; return whether it is gone."""
     with suppress(OSError), _open(left, os.O_NOFOLLOW) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if left.is_dir():

@@ -89,7 +89,7 @@ def _read_stanza(header: AgeHeader) -> TimelockStanza:
 
 
 def _lock(file_key: bytes, number: int, info: BeaconInfo, randomness: Randomness) -> bytes:
-    """U || V || W of the identity-based encryption of 16 bytes to a round."""
+    """Return U || V || W of the identity-based encryption of 16 bytes to a round."""
     sigma = randomness(FILE_KEY_SIZE)
     scalar = _scalar(sigma, file_key)
     mask = _mask(bls.pairing_bytes(bls.round_point(number) * scalar, bls.key_point(info.public_key_bytes)))
@@ -111,7 +111,7 @@ def _unlock(body: bytes, signature: bytes) -> bytes:
 
 
 def _scalar(sigma: bytes, file_key: bytes) -> Scalar:
-    """H3: the first hash, its top bit shifted out, that is below the group order."""
+    """Return H3 of tlock: the first hash, its top bit shifted out, that is below the group order."""
     seed = hashlib.sha256(b"IBE-H3" + sigma + file_key).digest()
     for counter in range(1, 65_535):
         digest = bytearray(hashlib.sha256(counter.to_bytes(2, "little") + seed).digest())

@@ -42,7 +42,7 @@ class Identity:
 
     @staticmethod
     def generate(randomness: Randomness = os.urandom) -> "Identity":
-        """A new identity."""
+        """Generate a new identity."""
         return Identity(randomness(32))
 
     @staticmethod
@@ -54,11 +54,11 @@ class Identity:
             raise SealedDataError(Failure.KEY_INVALID, "not an age identity: AGE-SECRET-KEY-1...") from None
 
     def to_text(self) -> str:
-        """``AGE-SECRET-KEY-1...``; a secret, for files and variables only."""
+        """Return ``AGE-SECRET-KEY-1...``: a secret, for files and variables only."""
         return bech32.encode(_IDENTITY_PREFIX, self.secret).upper()
 
     def shared_secret(self, peer: Bytes32) -> bytes:
-        """The X25519 function of this key and a checked public key."""
+        """Compute the X25519 function of this key and a checked public key."""
         try:
             check_public_key(peer)
             return X25519PrivateKey.from_private_bytes(self.secret).exchange(
@@ -69,12 +69,12 @@ class Identity:
 
 
 def recipient_text(public_key: Bytes32) -> str:
-    """``age1...`` of a public key, as age's command line takes it."""
+    """Return ``age1...`` of a public key, as age's command line takes it."""
     return bech32.encode(_RECIPIENT_PREFIX, to_bytes(public_key))
 
 
 def parse_recipient(text: str) -> Bytes32:
-    """The public key behind ``age1...``."""
+    """Parse the public key behind ``age1...``."""
     try:
         return check_public_key(bytes32(bech32.decode(_RECIPIENT_PREFIX, text if text.islower() else "")))
     except ValueError:
@@ -85,7 +85,7 @@ _FORM: Final = "AGE-SECRET-KEY-1..."
 
 
 def _other_kind(text: str) -> str | None:
-    """What a text is that people take for a keyring; None where it may be one."""
+    """Say what a text is that people mistake for a keyring; None if it may be one."""
     if re.fullmatch(r"\s*(0x)?[0-9a-fA-F]{64}\s*", text):
         return "an account's private key"
     if "AGE-SECRET-KEY-PQ-1" in text:

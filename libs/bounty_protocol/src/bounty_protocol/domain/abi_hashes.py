@@ -27,26 +27,26 @@ def guardian_roster_hash(
     encryption_public_keys: Sequence[Bytes32],
     quorum: int,
 ) -> Bytes32:
-    """The hash a bounty pins: chain, Hub, version, accounts and X25519 keys in roster order, quorum."""
+    """Return the hash a bounty pins: chain, Hub, version, accounts and X25519 keys in roster order, quorum."""
     types = ("uint256", "address", "uint256", "address[]", "bytes32[]", "uint256")
     keys = [to_bytes(key) for key in encryption_public_keys]
     return _hash(types, (chain_id, hub, version, list(accounts), keys, quorum))
 
 
 def recipients_commitment(roster_hash: Bytes32, encryption_public_keys: Sequence[Bytes32]) -> Bytes32:
-    """keccak256(abi.encode(guardian_roster_hash, encryption keys in roster order)); part of the envelope."""
+    """Return keccak256(abi.encode(guardian_roster_hash, encryption keys in roster order)); part of the envelope."""
     keys = [to_bytes(key) for key in encryption_public_keys]
     return _hash(("bytes32", "bytes32[]"), (to_bytes(roster_hash), keys))
 
 
 def authorization_nonce(chain_id: int, hub: Address, poster: Address, terms: Terms) -> Bytes32:
-    """The EIP-3009 nonce that binds an authorization to exactly these terms."""
+    """Return the EIP-3009 nonce that binds an authorization to exactly these terms."""
     types = ("bytes32", "uint256", "address", "address", *TERMS_TYPES)
     return _hash(types, (keccak256(AUTHORIZATION_TYPE.encode()), chain_id, hub, poster, *terms.as_tuple()))
 
 
 def funding_salt(chain_id: int, hub: Address, poster: Address, page: Bytes32, number: int) -> Bytes32:
-    """The salt of the terms with which a Poster funds a page; ``number`` is 1 for the first bounty on it.
+    """Return the salt of the terms with which a Poster funds a page; ``number`` is 1 for the first bounty on it.
 
     It follows from what every machine of the Poster knows, so that the same terms are the same authorization on each of
     them, and the token takes it once.

@@ -29,7 +29,7 @@ class Binding:
     solver_address: Address
 
     def text(self) -> str:
-        """The one spelling."""
+        """Return the binding in its one spelling."""
         return (
             f"{MARK} chain_id={self.chain_id} hub_address={self.hub_address}"
             f" bounty_id={self.bounty_id} solver_address={self.solver_address}"
@@ -37,7 +37,7 @@ class Binding:
 
 
 def parse_binding(text: str) -> Binding:
-    """Read the one spelling, or raise ValueError."""
+    """Parse the one spelling, or raise ``ValueError``."""
     found = _TEXT.fullmatch(text)
     if found is None:
         raise ValueError("it does not name a chain, a Hub, a bounty and a Solver in the one spelling")
@@ -48,7 +48,7 @@ def parse_binding(text: str) -> Binding:
 
 
 def take_comment(found: Binding | None, comment: str) -> Binding | None:
-    """The binding after one more comment: other comments change nothing, a second binding is a ValueError."""
+    """Return the binding after one more comment: other comments change nothing, a second binding is a ValueError."""
     if not comment.startswith(MARK):
         return found
     if found is not None:

@@ -47,7 +47,7 @@ class Bounty:
 
     @property
     def winner(self) -> Winner | None:
-        """The awarded Submission; None where there is none."""
+        """The awarded Submission; None if there is none."""
         ending = self.ending
         if ending is None or ending.outcome is not Outcome.AWARDED:
             return None
@@ -69,7 +69,7 @@ class TermDifference:
 
 
 def term_differences(page: "ChallengePage", terms: "BountyTerms") -> tuple[TermDifference, ...]:
-    """Where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
+    """List where the page states other terms than the chain (``challenge_terms`` of the bounty detail)."""
     pairs = (
         ("escrow_amount", page.escrow_amount, terms.escrow_amount),
         ("submission_deadline", page.submission_deadline, terms.submission_deadline),

@@ -29,7 +29,7 @@ SECONDS_PATTERN: Final = "[1-9][0-9]{0,18}"
 
 
 def line(maximum: int) -> Callable[[str], str]:
-    """A parser of one line of text."""
+    """Return a parser of one line of text."""
 
     def parse(text: str) -> str:
         if "\n" in text:
@@ -40,7 +40,7 @@ def line(maximum: int) -> Callable[[str], str]:
 
 
 def prose(maximum: int) -> Callable[[str], str]:
-    """A parser of text that is not blank, within a length in characters."""
+    """Return a parser of text that is not blank, within a length in characters."""
 
     def parse(text: str) -> str:
         if not text.strip():
@@ -53,7 +53,7 @@ def prose(maximum: int) -> Callable[[str], str]:
 
 
 def only_version(text: str) -> int:
-    """The one version there is."""
+    """Return the one version there is."""
     if text != str(VERSION):
         raise ValueError(f"must be {VERSION}")
     return VERSION
@@ -102,14 +102,14 @@ class FrontmatterField:
     """What it fixes, for docs/poster.md."""
 
     def read(self, reader: FieldReader, name: str) -> object:
-        """The value of that name; a problem is the reader's."""
+        """Read the value of that name; ``reader`` notes a problem."""
         if self.is_list:
             return reader.texts(name, self.parse, self.entries, is_required=self.is_required, is_set=self.is_set)
         parse = self.parse if self.shorthand is None else strictly(name, self.parse, self.shorthand)
         return reader.text(name, parse) if self.is_required else reader.optional_text(name, parse)
 
     def json_schema(self) -> dict[str, object]:
-        """Of one value, or of the list."""
+        """Return the JSON Schema of one value, or of the list."""
         if self.is_list:
             found = {"type": "array", "items": dict(self.schema), "minItems": 1, "maxItems": self.entries}
             return found | ({"uniqueItems": True} if self.is_set else {})
@@ -253,7 +253,7 @@ def parse_challenge(page: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Challen
 
 
 def challenge_schema() -> dict[str, object]:
-    """JSON Schema of the frontmatter, as ``GET /api/schemas/bounty-challenge.json`` serves it."""
+    """Return JSON Schema of the frontmatter, as ``GET /api/schemas/bounty-challenge.json`` serves it."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Bounty challenge frontmatter",

@@ -12,17 +12,17 @@ from bounty_protocol.types import Bytes32, bytes32
 
 
 def spec_commitment(page: bytes) -> Bytes32:
-    """keccak256 of the exact bytes of a challenge page."""
+    """Return keccak256 of the exact bytes of a challenge page."""
     return bytes32(keccak256(page))
 
 
 def report_commitment(document: bytes) -> Bytes32:
-    """keccak256 of the exact bytes of a written Verdict."""
+    """Return keccak256 of the exact bytes of a written Verdict."""
     return bytes32(keccak256(document))
 
 
 def submission_commitment(canonical_envelope: bytes) -> Bytes32:
-    """keccak256 of an envelope's canonical JSON (``Envelope.canonical_bytes``)."""
+    """Return keccak256 of an envelope's canonical JSON (``Envelope.canonical_bytes``)."""
     return bytes32(keccak256(canonical_envelope))
 
 

@@ -49,14 +49,14 @@ class DeliveryKeys:
         return bool(self.withdrawals) and self.current is None
 
     def is_withdrawn(self, key: Bytes32) -> bool:
-        """Whether a key was withdrawn and has not taken effect again since."""
+        """Return whether a key was withdrawn and has not taken effect again since."""
         at = self.withdrawals.get(key)
         return at is not None and not any(
             period.key == key and period.begins >= at and period.withdrawn_at is None for period in self._begun()
         )
 
     def retired_at(self, key: Bytes32) -> UnixSeconds | None:
-        """When a key that was in effect ceased to be, the last time; None for one that is or never was in effect."""
+        """Return when a key last ceased to be in effect; None for one that is or never was in effect."""
         begun = self._begun()
         for number in range(len(begun) - 1, -1, -1):
             if begun[number].key == key:
@@ -69,7 +69,7 @@ class DeliveryKeys:
 
 
 def delivery_keys_at(changes: Iterable[Change], now: UnixSeconds) -> DeliveryKeys:
-    """The keys as of ``now``, from every change up to then in the order of the chain."""
+    """Return the keys as of ``now``, from every change up to then in the order of the chain."""
     periods: list[KeyPeriod] = []
     withdrawals: dict[Bytes32, UnixSeconds] = {}
     for event, time in changes:

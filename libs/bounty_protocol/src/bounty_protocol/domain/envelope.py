@@ -65,15 +65,15 @@ class Envelope:
         return Binding(self.chain_id, self.hub_address, self.bounty_id, self.solver_address)
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object, key names of docs/formats.md."""
+        """Return the JSON object, key names of docs/formats.md."""
         return to_json(self)
 
     def canonical_bytes(self) -> bytes:
-        """The bytes that are stored, served and committed to."""
+        """Return the bytes that are stored, served and committed to."""
         return canonical_bytes(self.to_json())
 
     def commitment(self) -> Bytes32:
-        """The Submission's commitment."""
+        """Return the Submission's commitment."""
         return submission_commitment(self.canonical_bytes())
 
 
@@ -89,7 +89,9 @@ def build_envelope(
     ciphertext_sha256: Bytes32,
     ciphertext_byte_length: int,
 ) -> Envelope:
-    """An envelope with its derived fields (capsule digest, storage locator) filled in; ``binding`` as it was sealed."""
+    """Return an envelope with its derived fields (capsule digest, storage locator) filled in; ``binding`` as it was
+    sealed.
+    """
     names = (binding.chain_id, binding.hub_address, binding.bounty_id, binding.solver_address)
     locator = storage_locator(*names, ciphertext_sha256)
     return Envelope(

@@ -28,7 +28,7 @@ class ExpectedEnvelope:
 
 
 def envelope_differences(envelope: Envelope, expected: ExpectedEnvelope) -> list[Issue]:
-    """Every difference, in the order of the envelope's fields; empty means it belongs here."""
+    """List every difference, in the order of the envelope's fields; none means that the envelope belongs here."""
     pairs: tuple[tuple[str, object, object, str], ...] = (
         ("chain_id", envelope.chain_id, expected.chain_id, "is not this deployment's chain"),
         ("hub_address", envelope.hub_address, expected.hub_address, "is not this deployment's Hub"),

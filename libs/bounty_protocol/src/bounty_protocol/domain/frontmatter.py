@@ -161,8 +161,9 @@ class _Reader:
         return values
 
     def _text(self, event: yaml.ScalarEvent, path: str) -> str:
-        """What it says. Line separators and marks have to be escapes; what drives a terminal, or no database takes,
-        must not be one either."""
+        """Return the text of a scalar. Line separators and marks have to be escapes; refuse what drives a terminal, or
+        no database takes, even so.
+        """
         text = str(event.value)
         if (found := _NEVER.search(text)) is None:
             return text
@@ -181,7 +182,7 @@ class _Reader:
 
 
 def _bounded(events: Iterator[yaml.Event]) -> Iterator[yaml.Event]:
-    """The events, or a refusal where they come to too many values; nothing of the rest is read."""
+    """Yield the events; refuse once they come to too many values, and read nothing of the rest."""
     count = 0
     for event in events:
         count += isinstance(event, yaml.NodeEvent)

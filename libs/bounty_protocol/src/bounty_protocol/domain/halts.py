@@ -9,7 +9,7 @@ STANDS_STILL_SECONDS: Final = 120
 """How old a chain's newest block may be; a chain with an older one counts as one that stands still. Indexing and the
 clocks of two machines are no further apart than that either, when all is well."""
 BASE_FINALITY_SECONDS: Final = 1_200
-"""From a block of Base to its finality, at most."""
+"""The most seconds from a block of Base to its finality."""
 BASE_OUTAGE_SECONDS: Final = 116 * 60
 """The longest that Base made no block until now: 116 minutes on 25 June 2026."""
 SEQUENCER_WINDOW_SECONDS: Final = 3_600 * 12

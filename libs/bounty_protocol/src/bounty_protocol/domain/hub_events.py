@@ -234,11 +234,11 @@ def _fields(event: type[HubEvent]) -> dict[str, Any]:
 
 
 EVENT_FIELDS: Final[Mapping[type, Mapping[str, Any]]] = {event: _fields(event) for event in EVENT_CLASSES.values()}
-"""Of each event the names of its fields, and their types."""
+"""The names of each event's fields, and their types."""
 
 
 def event_of(kind: type[E], values: Mapping[str, Any]) -> E:
-    """An event from the ABI's values, or from a row that has them; other keys are not read.
+    """Build an event from the ABI's values, or from a row that has them; ignore other keys.
 
     Numbers become amounts and enums. ``ValueError`` for one that the Hub does not emit.
     """
@@ -246,7 +246,7 @@ def event_of(kind: type[E], values: Mapping[str, Any]) -> E:
 
 
 def bounty_of(event: HubEvent) -> BountyId | None:
-    """The bounty an event belongs to; None for the Hub's own (rosters, fees, ownership)."""
+    """Return the bounty an event belongs to; None for the Hub's own (rosters, fees, ownership)."""
     return getattr(event, "bounty_id", None)
 
 

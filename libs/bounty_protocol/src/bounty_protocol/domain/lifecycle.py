@@ -28,7 +28,7 @@ class HubEnum(StrEnum):
 
     @classmethod
     def of_number(cls, number: int) -> Self | None:
-        """The member behind the Hub's number, None for 0."""
+        """Return the member behind the Hub's number, None for 0."""
         members = list(cls)
         if not 0 <= number <= len(members):
             raise ValueError(f"not a number of the Hub's {cls.__name__}: {number}")
@@ -67,14 +67,16 @@ class Schedule:
     judging_deadline: UnixSeconds
 
     def accepting(self, status: BountyStatus, at: int) -> bool:
-        """Open and before the submission deadline: Submissions are recorded."""
+        """Return whether Submissions are recorded: open, and before the submission deadline."""
         return status is BountyStatus.OPEN and at < self.submission_deadline
 
     def judgeable(self, status: BountyStatus, at: int) -> bool:
-        """Open, at or past the reveal point, before the judging deadline: Verdicts on Submissions are recorded."""
+        """Return whether Verdicts are recorded: open, at or past the reveal point, before the judging deadline."""
         return status is BountyStatus.OPEN and self.reveal_at <= at < self.judging_deadline
 
     def settleable(self, status: BountyStatus, at: int, has_submissions: bool) -> bool:
-        """Anyone may settle: from the judging deadline, or from the submission deadline without a Submission."""
+        """Return whether anyone may settle: from the judging deadline, or from the submission deadline without a
+        Submission.
+        """
         due = self.judging_deadline if has_submissions else self.submission_deadline
         return status is BountyStatus.OPEN and at >= due

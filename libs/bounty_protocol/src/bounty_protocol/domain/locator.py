@@ -32,7 +32,7 @@ class StorageLocation:
 def storage_locator(
     chain_id: ChainId, hub_address: Address, bounty_id: BountyId, solver_address: Address, ciphertext_sha256: Bytes32
 ) -> str:
-    """The locator of one Solver's ciphertext for one bounty."""
+    """Return the locator of one Solver's ciphertext for one bounty."""
     return str(StorageLocation(chain_id, hub_address, bounty_id, solver_address, ciphertext_sha256))
 
 

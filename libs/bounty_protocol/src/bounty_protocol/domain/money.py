@@ -25,7 +25,7 @@ class AmountKind(StrEnum):
 
 
 def whole_tokens(amount: int, decimals: int) -> str:
-    """An amount of smallest units as a decimal number of whole tokens, exactly; unlikely decimals leave it as it is."""
+    """Format smallest units as a decimal number of whole tokens, exactly; unlikely decimals leave them as they are."""
     if not 0 < decimals <= 77:
         return str(amount)
     digits = str(amount).rjust(decimals + 1, "0")
@@ -53,7 +53,7 @@ class Settlement:
 
 
 def fee_amount(escrow_amount: int, fee_bps: int) -> TokenAmount:
-    """A fee in smallest units: floor(escrow * basis points / 10,000)."""
+    """Compute a fee in smallest units: floor(escrow * basis points / 10,000)."""
     return TokenAmount(escrow_amount * fee_bps // BASIS_POINTS)
 
 
@@ -66,7 +66,7 @@ def settlement(
     roster_size: int,
     verdict_count: int,
 ) -> Settlement:
-    """How the escrow splits. The fees are the amounts snapshotted at creation.
+    """Split the escrow. The fees are the amounts snapshotted at creation.
 
     Each Guardian with a recorded Verdict earns floor(guardian fee / roster size); what no Guardian earns, and the
     dust, goes to the Poster. The protocol fee is due only on an award.
@@ -97,7 +97,7 @@ def amounts_due(
     guardians_with_verdict: Sequence[Address],
     protocol_fee_recipient: Address,
 ) -> tuple[AmountDue, ...]:
-    """Who may pull what: winner, Poster, Guardians in the given order, protocol. Amounts of zero are left out."""
+    """List who may pull what: winner, Poster, Guardians in the given order, protocol. Leave out amounts of zero."""
     if len(guardians_with_verdict) != figures.guardian_fee_count or (winner is None) != (figures.award == 0):
         raise ValueError("the parties do not fit the figures")
     rows = [] if winner is None else [AmountDue(winner, figures.award, AmountKind.WINNER_AWARD)]

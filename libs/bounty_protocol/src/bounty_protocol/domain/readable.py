@@ -14,13 +14,13 @@ from typing import Final
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 
 MAX_MARKS: Final = 5
-"""On one letter, one after the other: as many as a mantra in Tibetan has."""
+"""Marks on one letter, one after the other: as many as a mantra in Tibetan has."""
 MAX_ALIKE: Final = 2
-"""Of the same mark, or of marks in the same place: as Vietnamese and Greek have."""
+"""Marks that are the same, or in the same place: as Vietnamese and Greek have."""
 MAX_JOINED: Final = 10
 """Letters and signs of a cluster that is written as one, as in Sanskrit."""
 MAX_SPACES: Final = 8
-"""Other than U+0020, one after the other."""
+"""Spaces other than U+0020, one after the other."""
 
 _CONTROLS: Final = "\x00-\x08\x0b-\x1f\x7f-\x9f"
 _PRIVATE: Final = "\ud800-\uf8ff\U000f0000-\U0010ffff"
@@ -45,7 +45,7 @@ _JOINING: Final = _UNSPACED | {
 
 
 def readable(text: str) -> str:
-    """The text, of any number of lines, with everything visible; the same text where nothing hides."""
+    """Return the text, of any number of lines, with everything visible; the same text where nothing hides."""
     if text.isascii():
         return _UNREADABLE.sub(_numbered, text)
     text = _marks().sub(_fewer_marks, text)
@@ -56,12 +56,12 @@ def readable(text: str) -> str:
 
 
 def readable_line(text: str) -> str:
-    """The same on one line: a title, a summary, a name. Spaces that follow each other are one."""
+    """Return one line (a title, a summary, a name) with everything visible, and single spaces."""
     return readable(_SPACE_RUN.sub(" ", text)).strip()
 
 
 def _numbered(found: re.Match[str]) -> str:
-    """The run of one character by its number, unless it is in its place there."""
+    """Write a run of one character by its number, unless the run is in its place there."""
     run, character = found[0], found[1]
     if len(run) == 1 and _is_in_place(character, found.string, found.start()):
         return run
@@ -83,7 +83,7 @@ def _is_in_place(character: str, text: str, at: int) -> bool:
 
 
 def _joins(text: str, at: int, before: str, after: str) -> bool:
-    """Whether letters or symbols are joined, or kept apart, that are written so."""
+    """Return whether letters or symbols written so are joined, or kept apart."""
     base = next((one for one in reversed(text[max(0, at - MAX_MARKS) : at]) if not _is_mark(one)), "")
     if not base:
         return False
@@ -111,7 +111,7 @@ def _fewer_marks(found: re.Match[str]) -> str:
 
 @lru_cache(maxsize=4_096)
 def _fewer(marks: str) -> str:
-    """The first marks, bounded in all and in one place; and how many more there were."""
+    """Return the first marks, bounded in all and in one place, and how many more there were."""
     kept: list[str] = []
     places: dict[object, int] = {}
     for mark in marks:
@@ -125,19 +125,19 @@ def _fewer(marks: str) -> str:
 
 @cache
 def _marks() -> re.Pattern[str]:
-    """Three marks or more that follow each other, and are no selectors."""
+    """Match three or more marks in a row that are no selectors."""
     return re.compile(f"[{_class_of_marks()}]{{3,}}")
 
 
 @cache
 def _joining_marks() -> re.Pattern[str]:
-    """Marks that put the next letter below or into the one before."""
+    """Match marks that put the next letter below or into the one before."""
     return re.compile(f"[{''.join(chr(code) for code in _mark_codes() if unicodedata.combining(chr(code)) == 9)}]")
 
 
 @cache
 def _clusters() -> re.Pattern[str]:
-    """Marks, and the letters that they join, more than are written as one."""
+    """Match marks, and the letters that they join, beyond what is written as one."""
     return re.compile(f"(?:[{_class_of_marks()}]|(?<={_joining_marks().pattern})\\w){{{MAX_JOINED + 1},}}")
 
 
@@ -147,7 +147,7 @@ def _class_of_marks() -> str:
 
 @cache
 def _mark_codes() -> tuple[int, ...]:
-    """Every mark but the selectors; all are in the first two planes."""
+    """Return every mark but the selectors; all are in the first two planes."""
     hiding = re.compile(f"[{_HIDING}]")
     codes = (code for code in range(0x300, 0x20000) if unicodedata.category(chr(code)) in {"Mn", "Mc", "Me"})
     return tuple(code for code in codes if not hiding.match(chr(code)))

@@ -16,7 +16,7 @@ _LONGEST_NAME: Final = 40
 
 
 def issue(path: str, message: str) -> Issue:
-    """An issue cut to the lengths the interface allows."""
+    """Return an issue cut to the lengths the interface allows."""
     return Issue(path[:MAX_ISSUE_PATH], message[:MAX_ISSUE_MESSAGE])
 
 
@@ -30,7 +30,7 @@ class FieldReader:
         self.issues: list[Issue] = [] if issues is None else issues
 
     def text(self, name: str, parse: Callable[[str], T]) -> T:
-        """A required string, read by ``parse``."""
+        """Read a required string by ``parse``."""
         value = self._take(name)
         if isinstance(value, str):
             return self._parsed(name, parse, value)
@@ -38,11 +38,11 @@ class FieldReader:
         return cast("T", None)
 
     def optional_text(self, name: str, parse: Callable[[str], T]) -> T | None:
-        """A string that may be absent."""
+        """Read a string that may be absent."""
         return self.text(name, parse) if name in self._source else None
 
     def integer(self, name: str, minimum: int, maximum: int) -> int:
-        """A required whole number within bounds (JSON only; frontmatter holds strings)."""
+        """Read a required whole number within bounds (JSON only; frontmatter holds strings)."""
         value = self._take(name)
         if isinstance(value, int) and not isinstance(value, bool):
             if minimum <= value <= maximum:
@@ -55,7 +55,7 @@ class FieldReader:
     def texts(
         self, name: str, parse: Callable[[str], T], maximum: int, *, is_required: bool = True, is_set: bool = False
     ) -> tuple[T, ...]:
-        """A list of strings that is not empty; one that need not be there is empty where it is not."""
+        """Read a list of strings that is not empty; an optional list that is absent is empty."""
         if not is_required and name not in self._source:
             return ()
         items = self._take(name)
@@ -72,7 +72,7 @@ class FieldReader:
         return tuple(entry for entry in entries if entry is not None)
 
     def section(self, name: str) -> "FieldReader":
-        """A required JSON object, read by a reader of its own that shares this one's issues."""
+        """Read a required JSON object, by a reader of its own that shares this one's issues."""
         value = self._take(name)
         if not isinstance(value, dict):
             self._lacks(name, "an object")
@@ -90,7 +90,7 @@ class FieldReader:
         return self.issues
 
     def _instead(self, name: str) -> str:
-        """The hint for an unknown key: often it is a missing one, written in another way."""
+        """Hint at what an unknown key means: often a missing key, spelled differently."""
         missing = [each for each in self._seen if each not in self._source]
         if len(name) > _LONGEST_NAME or not missing:  # comparing takes the product of both lengths
             return "remove it"

@@ -59,7 +59,7 @@ class SettlementTransaction:
 
 @dataclass(frozen=True, slots=True)
 class RosterVerdict:
-    """The last Verdict of one Guardian of the roster; null where there is none."""
+    """The last Verdict of one Guardian of the roster; null if there is none."""
 
     guardian_address: Address
     kind: VerdictKind | None
@@ -100,11 +100,11 @@ class VerificationRecord:
     log_digest: Bytes32
 
     def to_json(self) -> dict[str, object]:
-        """The JSON object."""
+        """Return the JSON object."""
         return to_json(self)
 
     def canonical_bytes(self) -> bytes:
-        """The bytes two derivations agree on."""
+        """Return the bytes two derivations agree on."""
         return canonical_bytes(self.to_json())
 
 
@@ -157,7 +157,7 @@ def derive_record(
 
 
 def supports(verdict: "VerdictRecorded", ending: "BountyFinalized") -> bool:
-    """Whether the Verdict names the final outcome: kind, Solver and Submission."""
+    """Return whether the Verdict names the final outcome: kind, Solver and Submission."""
     support = SUPPORT.get((verdict.kind, ending.outcome, ending.reason), Support.NO)
     if support is Support.WHERE_IT_NAMES_THE_WINNER:
         return (verdict.solver, verdict.submission_commitment) == (ending.winner, ending.submission_commitment)
@@ -165,7 +165,7 @@ def supports(verdict: "VerdictRecorded", ending: "BountyFinalized") -> bool:
 
 
 def _is_decided(ending: "BountyFinalized", verdicts: "Sequence[VerdictRecorded]", quorum: int) -> bool:
-    """Whether these Verdicts end a bounty as it ended."""
+    """Return whether these Verdicts end a bounty as it ended."""
     awards = Counter((each.solver, each.submission_commitment) for each in verdicts if each.kind is VerdictKind.AWARDED)
     for_nobody = sum(each.kind is VerdictKind.NO_VALID_SUBMISSION for each in verdicts)
     match ending.reason:

@@ -21,22 +21,22 @@ class RevealPolicy:
 
 
 def round_at(reveal_at: int, genesis_time: int, period_seconds: int) -> int:
-    """ceil((reveal_at - genesis) / period) + 1, and 1 for reveal points before genesis."""
+    """Return ceil((reveal_at - genesis) / period) + 1, and 1 for reveal points before genesis."""
     return max(-((genesis_time - reveal_at) // period_seconds) + 1, 1)
 
 
 def time_of_round(number: int, genesis_time: int, period_seconds: int) -> UnixSeconds:
-    """The second from which the round's signature may exist."""
+    """Return the second from which the round's signature may exist."""
     return UnixSeconds(genesis_time + (number - 1) * period_seconds)
 
 
 def reveal_policy(reveal_at: UnixSeconds, chain_hash: Bytes32, genesis_time: int, period_seconds: int) -> RevealPolicy:
-    """The policy an envelope for a bounty with this reveal point must carry."""
+    """Return the policy an envelope for a bounty with this reveal point must carry."""
     return RevealPolicy(chain_hash, round_at(reveal_at, genesis_time, period_seconds), reveal_at)
 
 
 def check_reveal_policy(policy: RevealPolicy, expected: RevealPolicy) -> list[Issue]:
-    """Differences from the policy that the bounty's reveal point and the deployment's beacon require."""
+    """List the differences from the policy that the bounty's reveal point and the deployment's beacon require."""
     issues = []
     if policy.beacon_chain_hash != expected.beacon_chain_hash:
         issues.append(Issue("reveal_policy.beacon_chain_hash", "is not the beacon of this deployment"))

@@ -50,11 +50,11 @@ class Roster:
         return recipients_commitment(self.guardian_roster_hash, self.encryption_public_keys)
 
     def member(self, guardian: Address) -> RosterMember | None:
-        """The member with this account, if any."""
+        """Return the member with this account, if any."""
         return next((member for member in self.members if member.guardian_address == guardian), None)
 
     def compute_hash(self, chain_id: int, hub: Address) -> Bytes32:
-        """The hash that this version, these members and this quorum have on that Hub."""
+        """Return the hash that this version, these members and this quorum have on that Hub."""
         return guardian_roster_hash(
             chain_id,
             hub,

@@ -26,7 +26,9 @@ _SECONDS: Final = re.compile(r"[1-9][0-9]{0,18}")
 
 
 def read_amount(text: str, decimals: int = 6) -> TokenAmount:
-    """Whole tokens (``25 USDC``, ``25.00``) in smallest units; a bare whole number could be either and is refused."""
+    """Parse whole tokens (``25 USDC``, ``25.00``) to smallest units; refuse a bare whole number, which
+    could be either.
+    """
     match = _AMOUNT.fullmatch(text.strip())
     if match is None:
         raise ValueError("an amount such as 25 USDC or 25.00")
@@ -47,13 +49,13 @@ def read_amount(text: str, decimals: int = 6) -> TokenAmount:
 
 
 def named_token(text: str) -> str | None:
-    """The name beside an amount, as it was written; None for ``25.00``."""
+    """Return the name beside an amount, as it was written; None for ``25.00``."""
     match = _AMOUNT.fullmatch(text.strip())
     return None if match is None else match[3]
 
 
 def read_span(text: str) -> int:
-    """``3 days``, ``72 h``, or a whole number of seconds."""
+    """Parse ``3 days``, ``72 h``, or a whole number of seconds."""
     text = text.strip()
     if _SECONDS.fullmatch(text):
         return _within(int(text))
@@ -65,7 +67,9 @@ def read_span(text: str) -> int:
 
 
 def read_moment(text: str, now: int | None = None) -> UnixSeconds:
-    """``2027-01-31`` (its last second, UTC), ``2027-01-31T18:00Z``, seconds since 1970, and with ``now`` ``3 days``."""
+    """Parse ``2027-01-31`` (its last second, UTC), ``2027-01-31T18:00Z``, seconds since 1970, and with ``now`` ``3
+    days``.
+    """
     text = text.strip()
     if _SECONDS.fullmatch(text):
         return UnixSeconds(_within(int(text)))
@@ -88,14 +92,14 @@ def read_moment(text: str, now: int | None = None) -> UnixSeconds:
 
 
 def _month_or_minute(match: "re.Match[str] | None") -> str:
-    """For what is refused as ``5m``: what it may have meant."""
+    """Say what ``5m``, which is refused, may have meant."""
     if match is None or match[2] != "m":
         return ""
     return f"; m could be minutes or months: write {match[1]} minutes"
 
 
 def strictly(name: str, parse: Callable[[str], T], read: Callable[[str], int]) -> Callable[[str], T]:
-    """``parse``, whose refusal of what ``read`` understands names the line to write in its place."""
+    """Wrap ``parse``: if it refuses what ``read`` understands, the refusal names the line to write instead."""
 
     def strict(text: str) -> T:
         try:

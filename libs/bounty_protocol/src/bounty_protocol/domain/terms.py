@@ -25,7 +25,7 @@ class Terms:
     salt: Bytes32
 
     def as_tuple(self) -> tuple[bytes, bytes, int, int, int, int, int, bytes]:
-        """The values in ABI order, for an encoder that knows ``TERMS_TYPES``."""
+        """Return the values in ABI order, for an encoder that knows ``TERMS_TYPES``."""
         return (
             to_bytes(self.spec_commitment),
             to_bytes(self.expected_roster_hash),
@@ -38,7 +38,9 @@ class Terms:
         )
 
     def to_args(self) -> list[str]:
-        """The values as the API prints a tuple: ABI order, 32-byte values as hex, integers as decimal strings."""
+        """Return the values as the API prints a tuple: ABI order, 32-byte values as hex, integers as
+        decimal strings.
+        """
         return [
             self.spec_commitment,
             self.expected_roster_hash,

@@ -28,5 +28,5 @@ _ANY: Final = re.compile(f"[{_CLASS}{JOINERS}{SELECTORS}]")
 
 
 def without_unseen(text: str) -> str:
-    """The text as somebody compares it who ignores all of them, joiners included."""
+    """Return the text without any unseen character, joiners included, for a comparison."""
     return _ANY.sub("", text)

@@ -73,7 +73,7 @@ def parse_verdict(document: bytes, max_bytes: int = MAX_DOCUMENT_BYTES) -> Writt
 
 
 def render_verdict(verdict: WrittenVerdict) -> bytes:
-    """The document whose bytes ``report_commitment`` is taken over.
+    """Render the document whose bytes ``report_commitment`` is taken over.
 
     Addresses and commitments are quoted, so that any YAML reader keeps them as text. Raises
     ``invalid_written_verdict`` where the result would not parse back (an empty body, carriage returns, oversize).

@@ -6,4 +6,6 @@ The reviewer judges published pages by them, and the client the same page before
 from typing import Final
 
 VERSION: Final = "rules-4"
-"""Of the rules: changes whenever the same page could get other issues than before. It loads none of them."""
+"""The version of the rules: it changes whenever the same page could get other issues than before. It loads none of
+them.
+"""

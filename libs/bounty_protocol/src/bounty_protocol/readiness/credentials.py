@@ -50,7 +50,7 @@ _LEAST_BITS: Final = 2.5
 
 
 def find_credentials(reading: Reading) -> Iterator[Issue]:
-    """Keys, tokens, passwords and recovery phrases."""
+    """Find keys, tokens, passwords and recovery phrases."""
     formats = [(what, pattern) for what, pattern in _FORMATS if pattern.search(reading.all_text)]
     values = found_in((_IN_URL, _ASSIGNED), reading.all_text)
     for passage in reading.passages:

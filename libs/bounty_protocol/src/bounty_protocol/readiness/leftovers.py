@@ -50,7 +50,7 @@ _PROMISED: Final = Pattern(
 
 
 def find_leftovers(reading: Reading) -> Iterator[Issue]:
-    """The parts still to be written."""
+    """Find the parts still to be written."""
     if len(reading.page.body.split()) < MIN_BODY_WORDS:
         yield Issue(
             "body", f"Describes the challenge in fewer than {MIN_BODY_WORDS} words. Say what is needed and why."

@@ -10,7 +10,7 @@ from bounty_protocol.types import UnixSeconds
 class Material:
     """The material of one review: the parsed page, its exact bytes, when, and on which terms of the deployment.
 
-    ``reveal_delay`` is None where it is not known; the token is the escrow token, as it describes itself.
+    ``reveal_delay`` is None if it is not known; the token is the escrow token, as it describes itself.
     """
 
     page: ChallengePage

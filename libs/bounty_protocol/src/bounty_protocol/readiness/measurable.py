@@ -59,7 +59,7 @@ _VAGUE: Final = (
 
 
 def find_unmeasurable(reading: Reading) -> Iterator[Issue]:
-    """Criteria and deliverables that leave room for opinion."""
+    """Find criteria and deliverables that leave room for opinion."""
     for passage in reading.passages:
         if passage.path.startswith("acceptance_criteria"):
             if _DISCRETION.search(passage.text):

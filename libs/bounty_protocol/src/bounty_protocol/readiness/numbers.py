@@ -50,19 +50,19 @@ _DATES: Final = tuple(
 
 
 def has_digit(text: str) -> bool:
-    """Whether anything in it is read as a digit."""
+    """Return whether anything in it is read as a digit."""
     return any(map(str.isdigit, as_read(text)))
 
 
 def seconds_of(quantity: str, unit: str) -> int:
-    """The length of a stated duration; a month has thirty days."""
+    """Return the length of a stated duration; a month has thirty days."""
     words = quantity.lower()
     count = int(words) if words.isdigit() else 1 if words in {"a", "an"} else _WORDS.index(words)
     return count * _SECONDS[unit.lower().rstrip("s")]
 
 
 def dates_in(text: str) -> Iterator[date]:
-    """The days that a sentence names with their year; of 5/6/2030 nobody knows which is the month."""
+    """Yield the days that a sentence names with their year; not 5/6/2030, of which nobody knows the month."""
     for pattern in _DATES if "20" in as_read(text) else ():
         for found in pattern.each(text):
             try:
@@ -76,7 +76,7 @@ def _month_of(text: str) -> int:
 
 
 def day_of(moment: int) -> date | None:
-    """The UTC day of a chain time, if a calendar holds it."""
+    """Return the UTC day of a chain time, if a calendar holds it."""
     try:
         return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=moment)).date()
     except OverflowError:
@@ -84,7 +84,7 @@ def day_of(moment: int) -> date | None:
 
 
 def decimal_of(text: str, suffix: str | None = None) -> Decimal | None:
-    """``1,500``, ``1 500``, ``1_500``, ``0.5``, ``2`` with ``k`` as a number; None for what is none."""
+    """Parse ``1,500``, ``1 500``, ``1_500``, ``0.5``, ``2`` with ``k`` to a number; None for anything else."""
     if not _DECIMAL.is_all_of(text):
         return None
     return Decimal(text.translate(_WITHOUT_GROUPING)) * (1_000 if suffix and suffix.lower() == "k" else 1)

@@ -48,7 +48,7 @@ class Found:
         return int(self._match.end())
 
     def __getitem__(self, group: str | int) -> str:
-        """A group as it was compared; empty where it took no part."""
+        """Return a group as it was compared; empty if it took no part."""
         return str(self._match[group] or "")
 
     @property
@@ -75,14 +75,14 @@ class Pattern:
         self._before = None if not_before is None else _compiled(not_before, exact_case=exact_case)
 
     def search(self, text: str) -> Found | None:
-        """The first match."""
+        """Return the first match."""
         if self._after is not None or self._before is not None:
             return next(self.each(text), None)
         match = self._engine.search(as_read(text))
         return None if match is None else Found(text, match)
 
     def each(self, text: str) -> Iterator[Found]:
-        """Every match, none overlapping another. Only for an expression that repeats nothing without a bound."""
+        """Yield every match, none overlapping another. Only for an expression that repeats nothing without a bound."""
         if not self._is_bounded:
             raise ValueError("an expression whose matches may be long is only for search and starts")
         read = as_read(text)
@@ -91,12 +91,12 @@ class Pattern:
                 yield Found(text, match)
 
     def starts(self, text: str) -> Found | None:
-        """The match at the very beginning."""
+        """Return the match at the very beginning."""
         match = self._engine.match(as_read(text))
         return None if match is None else Found(text, match)
 
     def is_all_of(self, text: str) -> bool:
-        """Whether the whole text is one match."""
+        """Return whether the whole text is one match."""
         return self._engine.fullmatch(as_read(text)) is not None
 
     def _stands_alone(self, read: str, match: Any) -> bool:
@@ -107,17 +107,17 @@ class Pattern:
 
 
 def found_in(patterns: Sequence[Pattern], text: str) -> list[Pattern]:
-    """Those that match somewhere in a text: the others need not be tried on its parts."""
+    """Return the patterns that match somewhere in a text: the others need not be tried on its parts."""
     return [pattern for pattern in patterns if pattern.search(text)]
 
 
 def first_of(patterns: Sequence[Pattern], text: str) -> Found | None:
-    """The first match of the first pattern that has one."""
+    """Return the first match of the first pattern that has one."""
     return next((found for pattern in patterns if (found := pattern.search(text))), None)
 
 
 def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
-    """Every match of several patterns in the order of the text; what overlaps an earlier one is left out."""
+    """Yield every match of several patterns in the order of the text; what overlaps an earlier one is left out."""
     ends = 0
     for found in sorted((found for pattern in patterns for found in pattern.each(text)), key=lambda one: one.start):
         if found.start >= ends:
@@ -126,7 +126,7 @@ def each_of(patterns: Sequence[Pattern], text: str) -> Iterator[Found]:
 
 
 def as_read(text: str) -> str:
-    """The text that is compared, character by character: its offsets are those of ``text``."""
+    """Return the text that is compared, character by character: its offsets are those of ``text``."""
     if text.isascii():
         return text
     return _page_as_read(text) if len(text) > _PASSAGE else _passage_as_read(text)
@@ -134,7 +134,7 @@ def as_read(text: str) -> str:
 
 @lru_cache(maxsize=4)
 def _page_as_read(text: str) -> str:
-    """A whole page takes long to translate, and every rule begins with it: no passage may push it out of the cache."""
+    """Translate a whole page, which every rule begins with, into a cache that no passage can push it out of."""
     return text.translate(_READ)
 
 

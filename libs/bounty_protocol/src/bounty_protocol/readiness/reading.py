@@ -24,14 +24,14 @@ _MARKDOWN: Final = MarkdownIt("commonmark").enable("table")
 MAX_PASSAGES: Final = 10_000
 """Paragraphs, headings, list entries, table cells and code blocks. A book has fewer."""
 MAX_LINES_AND_CELLS: Final = 40_000
-"""Of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
+"""Lines and cells of a body, counted before it is parsed: the parser takes up to 2 KB of memory for each."""
 _CODE: Final = "``"
 """The placeholder in ``prose`` of a code span."""
 _FULL_STOP: Final = Pattern(r"[.!?](?:\s|\z)")
 
 
 def lines_and_cells(body: str) -> int:
-    """How many passages a body can have at most, roughly, without parsing it."""
+    """Return how many passages a body can have at most, roughly, without parsing it."""
     return body.count("\n") + body.count("|")
 
 
@@ -46,7 +46,7 @@ class Passage:
     is_code: bool = False
 
     def issue(self, message: str, at: int = 0) -> Issue:
-        """An issue of this passage, its line named where that is known; ``at`` is an offset in ``prose``."""
+        """Return an issue of this passage, its line named where that is known; ``at`` is an offset in ``prose``."""
         if self.line is None:
             return issue(self.path, message)
         return issue(self.path, f"Line {self.line + bisect_left(self._breaks, at)}: {message}")

@@ -30,7 +30,7 @@ RULES: Final[tuple[Rule, ...]] = (MEASURABLE, TIMES, PAYMENT, LIMITS, LEFTOVERS,
 
 
 def review(material: Material) -> tuple[Issue, ...]:
-    """All issues at once, at most ``MAX_ISSUES``, in time that grows with the page's length."""
+    """Return all issues at once, at most ``MAX_ISSUES``, in time that grows with the page's length."""
     reading = None if lines_and_cells(material.page.body) > MAX_LINES_AND_CELLS else Reading.of(material)
     if reading is None or len(reading.passages) > MAX_PASSAGES:
         return (_TOO_MANY_PARTS,)

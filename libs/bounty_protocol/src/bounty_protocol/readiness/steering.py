@@ -68,7 +68,7 @@ _REWARDED: Final = Pattern(
 
 
 def find_steering(reading: Reading) -> Iterator[Issue]:
-    """Instructions that are not for Solvers."""
+    """Find instructions that are not for Solvers."""
     about_it = _SUBJECT.search(f"{reading.page.title} {reading.page.summary}") is not None
     hiding = found_in([_HIDING], reading.all_text)
     plain = [_plain(passage) for passage in reading.passages]
@@ -106,7 +106,7 @@ _SHOWN: Final = _Shown()
 
 
 def _joined(text: str) -> str:
-    """``i g n o r e`` as one word: five letters and more, each one step from the next."""
+    """Join ``i g n o r e`` to one word: five letters and more, each one step from the next."""
     pieces, done = [], 0
     for found in _SPACED.each(text):
         if found.start < done:

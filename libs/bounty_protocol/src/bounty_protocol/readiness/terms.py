@@ -61,7 +61,7 @@ Limit = tuple[str, bool, str]
 
 
 def find_other_terms(reading: Reading) -> Iterator[Issue]:
-    """Amounts and ways of payment that are not those of the escrow."""
+    """Find amounts and ways of payment that are not those of the escrow."""
     promises = found_in((_SEVERAL, _OUTSIDE), reading.all_prose)
     for passage in reading.prose:
         for at, sentence in passage.sentences:
@@ -115,7 +115,7 @@ def _before(sentence: str, found: Found) -> str:
 
 
 def find_contradictions(reading: Reading) -> Iterator[Issue]:
-    """Limits of the body that contradict a criterion."""
+    """Find limits of the body that contradict a criterion."""
     criteria = _limits(passage for passage in reading.prose if passage.path.startswith("acceptance_criteria"))
     body = _limits(passage for passage in reading.prose if passage.path == "body")
     for limit, stated in body.items():

@@ -42,7 +42,7 @@ _RUN: Final = Pattern(
 
 
 def find_misfits(reading: Reading) -> Iterator[Issue]:
-    """Times that do not fit the work, the reveal delay or each other."""
+    """Find times that do not fit the work, the reveal delay or each other."""
     yield from _deadline(reading)
     durations = found_in((_ALLOWED, _EFFORT), reading.all_prose)
     for passage in reading.prose:

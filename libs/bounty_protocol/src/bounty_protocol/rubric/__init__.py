@@ -19,7 +19,7 @@ class Rubric:
 
 @cache
 def current_rubric() -> Rubric:
-    """The rubric of this release."""
+    """Return the rubric of this release."""
     data = (files(__package__) / "readiness.md").read_bytes()
     text = data.decode()
     version = text.splitlines()[0].rsplit(" ", 1)[-1]

@@ -31,7 +31,7 @@ class Cursor:
     bounty_id: int
 
     def to_text(self) -> str:
-        """As ``next_cursor``."""
+        """Return the text of ``next_cursor``."""
         place = [self.key, self.bounty_id]
         whole = place if self.sort is BountySort.NEWEST else [self.sort.value, *place]
         return base64.urlsafe_b64encode(json.dumps(whole).encode()).decode().rstrip("=")

@@ -8,7 +8,7 @@ from bounty_protocol.types import Address, Bytes32
 from bounty_protocol.wire.values import PublicKey
 
 MAX_DELIVERY_BYTES: Final = 4 * 1024
-"""Of a request's body."""
+"""Bytes of a request's body."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,7 @@ class KeyAnnouncement:
 
 @dataclass(frozen=True, slots=True)
 class Announcements:
-    """The announcements of the Hub's owner that are not in effect yet; null where it announced nothing."""
+    """The announcements of the Hub's owner that are not in effect yet; null if it announced nothing."""
 
     guardian_roster: RosterAnnouncement | None
     delivery_key: KeyAnnouncement | None

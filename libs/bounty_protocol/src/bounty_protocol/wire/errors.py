@@ -27,12 +27,12 @@ class Error:
 
     @staticmethod
     def of(error: ErrorBody) -> "Error":
-        """With this error."""
+        """Return the answer with this error."""
         return Error(error)
 
 
 def error_body(error: ServiceError) -> ErrorBody:
-    """The body of an error."""
+    """Return the body of an error."""
     not_before = Timestamp(error.retry_not_before) if error.retry_not_before else None
     issues = tuple(shown_issues(error.issues))
     return ErrorBody(error.code, error.message, issues, error.next_action, not_before)

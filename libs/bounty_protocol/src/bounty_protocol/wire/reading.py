@@ -17,7 +17,7 @@ Reader = Callable[[object, str], object]
 
 
 def read(shape: type[T], value: object) -> T:
-    """The instance of a JSON object, or the value of another type that may annotate a field.
+    """Read the instance of a JSON object, or the value of another type that may annotate a field.
 
     ``ValueError`` names the first value that is not of the shape.
     """
@@ -36,7 +36,7 @@ def _read_shape(shape: type, value: object, path: str) -> object:
 
 @cache
 def _readers(shape: type) -> tuple[tuple[Part, Reader], ...]:
-    """The readers of a shape's fields, found once: a page of a list has thousands of fields."""
+    """Return the readers of a shape's fields, found once: a page of a list has thousands of fields."""
     return tuple((part, _reader(Nested(part.json_of) if part.json_of else part.kind)) for part in parts(shape))
 
 

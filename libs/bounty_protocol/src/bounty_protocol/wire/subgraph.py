@@ -9,7 +9,7 @@ from bounty_protocol.wire.errors import ErrorBody
 from bounty_protocol.wire.values import Timestamp
 
 MEDIA_TYPE: Final = "application/graphql-response+json"
-"""Of an answer to a client that asks for it, as GraphQL over HTTP has it."""
+"""The media type of an answer to a client that asks for it, as GraphQL over HTTP has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class GraphqlRequest:
     variables: dict[str, object] | None = None
     operationName: str | None = None  # noqa: N815  # the name that GraphQL over HTTP gives it
     extensions: dict[str, object] | None = None
-    """Of the client's own; nothing reads them."""
+    """The client's own extensions; nothing reads them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class GraphqlError:
 
     @staticmethod
     def of(error: ErrorBody) -> "GraphqlError":
-        """The same error: its first issue says more than its message."""
+        """Return the same error for GraphQL: its first issue says more than its message."""
         issues = "".join(f" {issue.message}" for issue in error.issues[:1])
         extensions = GraphqlExtensions(error.code, error.issues, error.next_action, error.retry_not_before)
         return GraphqlError(f"{error.message}{issues}", extensions)
@@ -63,7 +63,7 @@ class GraphqlRefusal:
 
     @staticmethod
     def of(error: ErrorBody) -> "GraphqlRefusal":
-        """With the one error."""
+        """Return the refusal with this one error."""
         return GraphqlRefusal((GraphqlError.of(error),))
 
 
@@ -76,5 +76,5 @@ class GraphqlJsonRefusal:
 
     @staticmethod
     def of(error: ErrorBody) -> "GraphqlJsonRefusal":
-        """With the one error in both forms."""
+        """Return the refusal with this one error in both forms."""
         return GraphqlJsonRefusal(error, (GraphqlError.of(error),))

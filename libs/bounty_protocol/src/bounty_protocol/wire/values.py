@@ -122,7 +122,7 @@ def _whole(value: object) -> int:
 
 
 def _one_of(name: str | None, *kinds: type[StrEnum]) -> ValueForm:
-    """The value of one of these enums; several that share their values have one name."""
+    """Return the form of these enums' values; several that share their values have one name."""
     values = [each.value for each in kinds[0]]
 
     def parse(text: str) -> StrEnum:
@@ -152,7 +152,9 @@ def _timestamp(text: str) -> Timestamp:
 
 
 def _up_to(most: int) -> str:
-    """The pattern of the decimals from 1 to ``most``: those with fewer digits, then those smaller at one digit."""
+    """Return the pattern of the decimals from 1 to ``most``: those with fewer digits, then those smaller at
+    one digit.
+    """
     digits = str(most)
     smaller = [
         f"{digits[:place]}[{1 if place == 0 else 0}-{int(digit) - 1}][0-9]{{{len(digits) - place - 1}}}"
@@ -239,14 +241,14 @@ PLAIN: Final[Mapping[Any, PlainKind]] = {
 
 @cache
 def form_of(kind: Any) -> ValueForm | None:
-    """The form of a type that annotates a field; an enum needs no entry in ``VALUES``. None where it has none."""
+    """Return the form of a type that annotates a field; an enum needs no entry in ``VALUES``. None if it has none."""
     if (form := VALUES.get(kind)) is None and isinstance(kind, type) and issubclass(kind, StrEnum):
         return _one_of(None, kind)
     return form
 
 
 def plain_of(kind: Any) -> PlainKind:
-    """The plain kind of a type that annotates a field and has no form."""
+    """Return the plain kind of a type that annotates a field and has no form."""
     if (plain := PLAIN.get(kind)) is None:
         where = "add it to VALUES in bounty_protocol/wire/values.py"
         raise TypeError(f"{kind} annotates a field and has no form: {where}")

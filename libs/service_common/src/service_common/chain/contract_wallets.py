@@ -35,14 +35,14 @@ CALL_SECONDS: Final = 3.0
 MAX_ANSWER_BYTES: Final = 16 * 1024
 MAX_AT_A_TIME: Final = 8
 STRANGERS_AT_A_TIME: Final = 5
-"""Of these: calls about accounts that were not accepted lately from the network that sends the request."""
+"""Calls at a time about accounts that were not accepted lately from the network that sends the request."""
 OF_STRANGERS: Final = Budget("wallet-checks-of-strangers", 30, 1)
 OF_NETWORK: Final = Budget("wallet-checks", 60, 60)
 OF_ACCEPTED: Final = Budget("wallet-checks-of-accepted", 600, 60)
 """Of a wallet at a network from which it was accepted lately."""
 LATELY_SECONDS: Final = 86_400
 WITNESSES: Final = 2
-"""Of several endpoints: how many have to say that a signature is accepted."""
+"""How many of several endpoints have to say that a signature is accepted."""
 
 _WORD: Final = 32
 _ANSWERS: Final = {
@@ -67,8 +67,9 @@ class ContractWallets:
         return _OfNetwork(self, network)
 
     def admit(self, account: Address, network: Network | None = None) -> None:
-        """Charge for what one signature may cost: the account where it was accepted lately, else the network; 503 if
-        that is used up."""
+        """Charge for what one signature may cost: the account if it was accepted lately, else the network; 503 if that
+        is used up.
+        """
         if network is None:
             return
         if self._is_accepted(account, network):
@@ -79,7 +80,7 @@ class ContractWallets:
             raise _overloaded(is_failure=False)
 
     def ask(self, account: Address, digest: bytes, signature: bytes, network: Network | None = None) -> WalletAnswer:
-        """The answer of the account's code about the signature over ``digest`` at the newest known block."""
+        """Return what the account's code answers about the signature over ``digest`` at the newest known block."""
         with self._place(is_stranger=not self._is_accepted(account, network)):
             call = {"data": "0x" + validator_call(account, digest, signature).hex(), "gas": hex(CALL_GAS)}
             answer = self._first_answer(call, self._head())
@@ -94,7 +95,7 @@ class ContractWallets:
 
     @contextmanager
     def _place(self, *, is_stranger: bool) -> Iterator[None]:
-        """Have a place for one call among all that are made now, or raise 503.
+        """Hold a place for one call among all that are made now, or raise 503.
 
         Strangers can use up their own places, which is no failure of the service, and never those of all.
         """
@@ -116,10 +117,10 @@ class ContractWallets:
         return verdict
 
     def _answer_of_all(self, account: Address, call: dict[str, str]) -> WalletAnswer:
-        """What all endpoints that answer say, each at its own newest block, which another may not have yet.
+        """Return what all endpoints that answer agree on, each at its own newest block.
 
-        ``ChainUnavailable`` where they differ, or too few answer. No endpoint is blamed for that: a wallet may accept
-        at one block and refuse at the next, and its maker can have it do so.
+        ``ChainUnavailable`` if they differ, or too few answer. No endpoint is blamed for that: a wallet may accept at
+        one block and refuse at the next, and its maker can have it do so.
         """
         answers = self._rpc.of_each([("eth_call", [call, "latest"])], least=WITNESSES)
         verdicts = [verdict for (answer,) in answers if (verdict := _verdict(answer)) is not None]
@@ -133,7 +134,7 @@ class ContractWallets:
 
 
 def validator_call(account: Address, digest: bytes, signature: bytes) -> bytes:
-    """The validator's creation code and its constructor's ABI-encoded arguments."""
+    """Return the validator's creation code and its constructor's ABI-encoded arguments."""
     arguments = (
         to_bytes(account).rjust(_WORD, b"\0"),
         digest,

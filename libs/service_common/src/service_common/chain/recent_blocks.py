@@ -116,7 +116,7 @@ class RecentBlocks:
         return block
 
     def _may_compare(self) -> bool:
-        """Whether a kept block may be read again now: a request may name any hash."""
+        """Return whether a kept block may be read again now: a request may name any hash."""
         with self._lock:
             if self._clock.monotonic() - self._compared_at < NEWEST_SECONDS:
                 return False

@@ -23,7 +23,7 @@ class ChainSettings:
     deploy_block: BlockNumber
     rpc_urls: tuple[str, ...] = field(repr=False)
     finality_depth: int | None = None
-    """Blocks behind the newest one that are final, on a chain without a ``finalized`` tag; None where there is one."""
+    """Blocks behind the newest one that are final, on a chain without a ``finalized`` tag; None if there is one."""
 
     @property
     def first_block(self) -> BlockNumber:
@@ -31,11 +31,11 @@ class ChainSettings:
         return BlockNumber(max(0, self.deploy_block - 1))
 
     def rpc(self) -> Rpc:
-        """A client of the chain."""
+        """Return a client of the chain."""
         return Rpc(self.rpc_urls)
 
     def check(self, rpc: Rpc) -> None:
-        """Return when the endpoints serve this chain and hold this Hub; for readiness."""
+        """Return if the endpoints serve this chain and hold this Hub; for readiness."""
         if quantity(rpc.call("eth_chainId")) != self.chain_id:
             raise ChainUnavailable("the RPC endpoint serves another chain than SERVICE_CHAIN_ID")
         if rpc.call("eth_getCode", self.hub_address, "latest") in {"0x", None}:
@@ -43,7 +43,7 @@ class ChainSettings:
 
 
 def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
-    """The settings of this process; mistakes are collected by ``reader``."""
+    """Read the settings of this process; mistakes are collected by ``reader``."""
     chain_id, hub_address = read_hub(reader)
     record = deployment_of(chain_id)
     rpc_urls = reader.required(
@@ -75,13 +75,13 @@ def read_chain_settings(reader: EnvironmentReader) -> ChainSettings:
 
 
 def read_chain_id(reader: EnvironmentReader) -> ChainId:
-    """Which chain this deployment is on."""
+    """Return which chain this deployment is on."""
     about = "8453 mainnet (Base), 84532 staging (Base Sepolia), 31337 local"
     return reader.required("SERVICE_CHAIN_ID", _parse_chain_id, about)
 
 
 def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
-    """Which chain and Hub this deployment is; mistakes are collected by ``reader``."""
+    """Return which chain and Hub this deployment is; mistakes are collected by ``reader``."""
     chain_id = read_chain_id(reader)
     record = deployment_of(chain_id)
     known = record.hub_address if record is not None else None
@@ -89,9 +89,9 @@ def read_hub(reader: EnvironmentReader) -> tuple[ChainId, Address]:
 
 
 def parse_urls(text: str) -> tuple[str, ...]:
-    """Addresses of http or https endpoints, separated by commas.
+    """Parse addresses of http or https endpoints, separated by commas, each once.
 
-    None twice: one that is asked as if it were two would agree with itself.
+    An endpoint that was named twice would agree with itself.
     """
     wanted = "http or https addresses, separated by commas, each once"
     try:

@@ -11,7 +11,7 @@ from service_common.db.tables import read_tables
 SCHEMA = "app"
 TABLES: Final = read_tables(SCHEMA)
 challenge_pages = TABLES["challenge_pages"]
-"""``pending_bytes``: the length of a row while nobody has paid for it; null once the chain has what it belongs to."""
+"""``pending_bytes`` is the length of a row while nobody has paid for it; null once the chain has what it belongs to."""
 challenge_summaries = TABLES["challenge_summaries"]
 """Summaries of pages for lists and search: written with the page, from bytes that hash to the commitment."""
 processed_approvals = TABLES["processed_approvals"]

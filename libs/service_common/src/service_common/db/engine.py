@@ -67,9 +67,9 @@ def make_engine(
     pool_size: int = 10,
     limited: bool = True,
 ) -> Engine:
-    """An engine for ``postgresql://`` URLs; a connection that was not used for ``CHECKED_AFTER_SECONDS`` is checked.
+    """Make an engine for ``postgresql://`` URLs; check a connection that was not used for ``CHECKED_AFTER_SECONDS``.
 
-    Not ``limited``: a statement may take as long as it takes, on both sides; a server that is gone is noticed by TCP.
+    Without ``limited`` a statement may take as long as it needs, on both sides; TCP notices a server that is gone.
     """
     connection_type = _PatientConnection if limited else _DiscreetConnection
     engine = create_engine(
@@ -96,8 +96,9 @@ def make_engine(
 
 
 def _check_idle_connections(engine: Engine) -> None:
-    """Ask whether a connection still works only after a pause: under load that would be half of all questions. One that
-    broke meanwhile makes one 503, and then the pool replaces all that are as old."""
+    """Check only connections that rested: under load the check would be half of all statements. A connection that broke
+    meanwhile makes one 503; then the pool replaces all that are as old.
+    """
 
     @event.listens_for(engine, "checkin")
     def returned(connection: psycopg.Connection[Any] | None, record: ConnectionPoolEntry) -> None:
@@ -118,8 +119,9 @@ def _check_idle_connections(engine: Engine) -> None:
 
 
 def _leave_read_only_servers(engine: Engine) -> None:
-    """A server on which nothing can be written, as after a failover or with a full disk where others run it, is one
-    that is away: its connections are given up, so that those to its successor take their place."""
+    """Treat a server that takes no writes, as after a failover or with a full disk, as one that is away: give up its
+    connections, so that the next ones reach its successor.
+    """
 
     @event.listens_for(engine, "handle_error")
     def give_up(context: ExceptionContext) -> None:
@@ -132,8 +134,9 @@ def _leave_read_only_servers(engine: Engine) -> None:
 
 @contextmanager
 def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterator[Engine]:
-    """An engine for the length of one job; its connections are closed with it. Not ``limited`` is one that works
-    through whole tables, while a person waits for it."""
+    """Open an engine for the length of one job. One that is not ``limited`` works through whole tables, while a person
+    waits for it.
+    """
     engine = make_engine(url, application=application, pool_size=2, limited=limited)
     try:
         yield engine
@@ -143,21 +146,21 @@ def engine_of_job(url: str, *, application: str, limited: bool = True) -> Iterat
 
 @contextmanager
 def reading(engine: Engine) -> Iterator[Connection]:
-    """A connection in one repeatable-read, read-only transaction: every query sees the same moment."""
+    """Open a connection in one repeatable-read, read-only transaction: every query sees the same moment."""
     with translated(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
 
 
 @contextmanager
 def writing(engine: Engine) -> Iterator[Connection]:
-    """A connection in one transaction, committed at the end, rolled back on any error."""
+    """Open a connection in one transaction, committed at the end, rolled back on any error."""
     with translated(), engine.begin() as connection:
         yield connection
 
 
 @contextmanager
 def single(engine: Engine) -> Iterator[Connection]:
-    """A connection for one statement that is its own transaction: half the way to the database and back."""
+    """Open a connection for one statement that is its own transaction: half the way to the database and back."""
     with translated(), engine.connect() as connection:
         yield connection.execution_options(isolation_level="AUTOCOMMIT")
 
@@ -178,14 +181,14 @@ def translated() -> Iterator[None]:
 
 
 def _log(error: Exception) -> None:
-    """Why, with the driver's own message: SQLAlchemy's has the statement."""
+    """Log why, with the driver's own message: SQLAlchemy's has the statement."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     reason = "no connection became free in time" if isinstance(cause, PoolTimeoutError) else cause
     log.warning("database unavailable", reason=str(reason).strip()[:500])
 
 
 def check_database(engine: Engine) -> None:
-    """Return when the database answers and is no standby, on which nothing can be written; for readiness."""
+    """Return if the database answers and is no standby, which takes no writes; for readiness."""
     with reading(engine) as connection:
         is_standby = connection.execute(text("SELECT pg_is_in_recovery()")).scalar_one()
     if is_standby:

@@ -22,8 +22,9 @@ class DatabaseUnavailable(Exception):
 
 
 def explain(error: BaseException | None) -> str | None:
-    """What a database did to an error or one of its causes, and what to look at next, for the operator who runs a
-    command; None where it did nothing."""
+    """Explain a database's error to the operator who runs a command, with what to look at next; None for any other
+    error.
+    """
     if error is None:
         return None
     driver = getattr(error, "orig", error.__cause__ and getattr(error.__cause__, "orig", None))

@@ -13,7 +13,7 @@ AT_A_TIME: Final = 500
 
 
 def delete_where(engine: Engine, table: Table, condition: ColumnElement[bool]) -> int:
-    """Delete every row of which ``condition`` holds; how many."""
+    """Delete every row for which ``condition`` holds; return how many."""
     key = tuple_(*table.primary_key)
     some = select(*table.primary_key).where(condition).limit(AT_A_TIME)
     count = 0

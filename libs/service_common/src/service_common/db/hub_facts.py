@@ -50,12 +50,12 @@ class FactSource:
 
     @classmethod
     def of(cls, engine: Engine, chain: ChainSettings, clock: Clock) -> "FactSource":
-        """As a deployment sets it."""
+        """Make the source from a deployment's settings."""
         return cls(engine, chain.chain_id, chain.hub_address, clock)
 
     @contextmanager
     def open(self) -> Iterator["HubFacts"]:
-        """One moment of the copy."""
+        """Open one moment of the copy."""
         try:
             with reading(self.engine) as connection:
                 head = self.require_readable(read_head(connection, self.chain_id))
@@ -71,7 +71,7 @@ class FactSource:
         return head
 
     def require_hub(self, head: Head) -> None:
-        """Raise 503 where the copy is of another Hub.
+        """Raise 503 if the copy is of another Hub.
 
         Two deployments may have their databases on one server, with the same roles: an address with the other's name
         would show other bounties of the same numbers.
@@ -80,21 +80,21 @@ class FactSource:
             raise ServiceError(INDEX_UNAVAILABLE, "The index in this database is of another Hub.")
 
     def is_behind(self, head: Head) -> bool:
-        """Whether the copy lags so far that what it shows is old."""
+        """Return whether the copy lags so far that what it shows is old."""
         return self.clock.now() - head.block_time > MAX_LAG_SECONDS
 
     def may_lack(self, head: Head) -> bool:
-        """Whether the copy lags so far that it cannot show that something does not exist."""
+        """Return whether the copy lags so far that it cannot show that something does not exist."""
         return self.clock.now() - head.block_time > UNKNOWN_AFTER_SECONDS
 
 
 def unreadable() -> ServiceError:
-    """While the database does not answer."""
+    """Return the error for a database that does not answer."""
     return ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state cannot be read at the moment.")
 
 
 def no_such_bounty(may_lack: bool) -> ServiceError:
-    """404 for a bounty that the copy does not have, 503 while it is too far behind to know."""
+    """Return 404 for a bounty that the copy does not have, 503 while the copy is too far behind to know."""
     if may_lack:
         message = "The indexed Hub state is behind the chain; the bounty may exist."
         return ServiceError(INDEX_UNAVAILABLE, message, retry_after=_ASK_AGAIN_SECONDS)
@@ -102,7 +102,7 @@ def no_such_bounty(may_lack: bool) -> ServiceError:
 
 
 def require_pinned(bounty: Bounty, roster: Roster | None) -> Roster:
-    """The roster that a bounty pinned; 503 where the copy has none, or another one under its version."""
+    """Return the roster that a bounty pinned; 503 if the copy has none, or another one under its version."""
     if roster is None or roster.guardian_roster_hash != bounty.terms.guardian_roster_hash:
         raise ServiceError(INDEX_UNAVAILABLE, "The indexed Hub state is incomplete.")
     return roster
@@ -118,37 +118,39 @@ class HubFacts:
     """Whether what it does not have may exist."""
 
     def bounty(self, bounty_id: BountyId) -> Bounty:
-        """A bounty whose creation is finalized; its ending may not be, and ``ending`` looks at that."""
+        """Return a bounty whose creation is finalized. Its ending may not be: ``ending`` looks at that."""
         bounty = self.indexed_bounty(bounty_id)
         self.require_finalized(bounty.created.origin)
         return bounty
 
     def indexed_bounty(self, bounty_id: BountyId) -> Bounty:
-        """A bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
+        """Return a bounty as far as the copy knows it, finalized or not: for display, never for authorization."""
         bounty = read_bounty(self.connection, bounty_id)
         if bounty is None:
             raise no_such_bounty(self.may_lack)
         return bounty
 
     def roster(self, bounty: Bounty) -> Roster:
-        """The roster the bounty pinned. It was published before the bounty, so it is at least as final."""
+        """Return the roster that the bounty pinned. It was published before the bounty, so it is at least as final."""
         return require_pinned(bounty, read_roster(self.connection, bounty.terms.roster_version))
 
     def ending(self, bounty: Bounty) -> BountyFinalized | None:
-        """How the bounty ended; None while open; 503 while the ending is not finalized."""
+        """Return how the bounty ended; None while it is open; 503 while the ending is not finalized."""
         if bounty.finalized is not None:
             self.require_finalized(bounty.finalized.origin)
         return bounty.ending
 
     def active_submission(self, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
-        """The Solver's current Submission; 503 while its newest one is not finalized."""
+        """Return the Solver's current Submission; 503 while its newest one is not finalized."""
         submission = read_submission(self.connection, bounty_id, solver)
         if submission is not None:
             self.require_finalized(submission.origin)
         return submission
 
     def require_finalized(self, origin: Origin) -> None:
-        """Raise 503 unless the fact's block can no longer change; no failure, where only the chain needs its time."""
+        """Raise 503 unless the fact's block can no longer change; not a failure of ours if only the chain needs its
+        time.
+        """
         if not self.head.is_finalized(origin.block_number):
             raise ServiceError(
                 _CHAIN_STATE,

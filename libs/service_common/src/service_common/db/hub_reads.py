@@ -121,7 +121,7 @@ class Head:
     """For how long nobody has looked at the chain for this copy, by the database's clock."""
 
     def is_finalized(self, block: BlockNumber) -> bool:
-        """Whether a fact set in this block can no longer change by a reorg."""
+        """Return whether a fact set in this block can no longer change by a reorg."""
         return block <= self.finalized_number
 
     @property
@@ -131,7 +131,7 @@ class Head:
 
     @property
     def finality_lag_seconds(self) -> int:
-        """How long a fact takes from its block to finality, measured at this moment."""
+        """Return the seconds that a fact takes from its block to finality, measured at this moment."""
         return max(1, self.block_time - self.finalized_time)
 
     def blocks_in(self, seconds: int) -> int:
@@ -157,13 +157,13 @@ class AnnouncedRoster:
 
 
 def read_head(connection: Connection, chain_id: ChainId) -> Head | None:
-    """How far the copy of this chain is; None before the first block is indexed."""
+    """Read how far the copy of this chain is; None before the first block is indexed."""
     row = connection.execute(select(*HEAD_COLUMNS).where(t.head.c.chain_id == chain_id)).mappings().first()
     return None if row is None else head_of_row(row)
 
 
 def head_of_row(row: Row, prefix: str = "") -> Head:
-    """The head of a row of ``HEAD_COLUMNS``, which may be among others with a prefix."""
+    """Return the head of a row of ``HEAD_COLUMNS``, which may be among others with a prefix."""
     return Head(
         ChainId(row[f"{prefix}chain_id"]),
         Address(row[f"{prefix}hub_address"]),
@@ -185,7 +185,7 @@ def _seconds(moment: datetime | None) -> UnixSeconds | None:
 
 
 def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
-    """One bounty."""
+    """Return one bounty."""
     b, ended = t.bounties.c, t.finalizations.c
     found = select(t.bounties, *ENDING_COLUMNS).outerjoin(t.finalizations, ended.bounty_id == b.bounty_id)
     row = connection.execute(found.where(b.bounty_id == bounty_id)).mappings().first()
@@ -193,7 +193,7 @@ def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
 
 
 def read_roster(connection: Connection, version: int) -> Roster | None:
-    """A published roster with each Guardian's last sign of life: a Verdict or a heartbeat."""
+    """Read a published roster with each Guardian's last sign of life: a Verdict or a heartbeat."""
     row = connection.execute(select(t.rosters).where(t.rosters.c.version == version)).mappings().first()
     if row is None:
         return None
@@ -215,7 +215,7 @@ def read_roster(connection: Connection, version: int) -> Roster | None:
 
 
 def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | None:
-    """The roster that a bounty created at ``now``, the newest indexed block's time, pins."""
+    """Read the roster that a bounty created at ``now``, the newest indexed block's time, pins."""
     published = _publications()
     c = published.c
     kept = or_(c.replaced_at.is_(None), c.replaced_at >= c.effective_from)  # else it never takes effect
@@ -225,13 +225,13 @@ def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | No
 
 
 def read_has_bounty(connection: Connection, poster: Address, at_block: int) -> bool:
-    """Whether an account funded a bounty in a block up to ``at_block``."""
+    """Return whether an account funded a bounty in a block up to ``at_block``."""
     b = t.bounties.c
     return bool(connection.execute(select(exists().where(b.poster == poster, b.block_number <= at_block))).scalar_one())
 
 
 def read_announced_roster(connection: Connection, now: UnixSeconds) -> AnnouncedRoster | None:
-    """The newest roster, while it is not in effect yet."""
+    """Read the newest roster, while it is not in effect yet."""
     c = _publications().c
     newest = select(c.version, c.guardian_roster_hash, c.effective_from).order_by(c.version.desc()).limit(1)
     row = connection.execute(newest).first()
@@ -243,25 +243,25 @@ def read_announced_roster(connection: Connection, now: UnixSeconds) -> Announced
 
 
 def _publications() -> Subquery:
-    """Every roster version with the moments from which it takes effect and at which the next one was published."""
+    """Select every roster version with the times from which it takes effect and at which the next one was published."""
     c = t.rosters.c
     following = func.lead(c.time).over(order_by=c.version).label("replaced_at")
     return select(c.version, c.guardian_roster_hash, c.effective_from, following).subquery("publications")
 
 
 def active_submissions(bounty_id: BountyId | BindParameter[BountyId], limit: int) -> Select[Any]:
-    """Each Solver's current Submission, oldest first."""
+    """Select each Solver's current Submission, oldest first."""
     latest = _latest(t.submissions, bounty_id, t.submissions.c.solver)
     return select(latest).order_by(latest.c.block_number, latest.c.log_index).limit(limit)
 
 
 def submission_of_row(row: Row) -> Logged[SubmissionRecorded]:
-    """The Submission of a row of ``submissions``."""
+    """Return the Submission of a row of ``submissions``."""
     return _logged(SubmissionRecorded, row)
 
 
 def read_submission(connection: Connection, bounty_id: BountyId, solver: Address) -> Logged[SubmissionRecorded] | None:
-    """One Solver's current Submission."""
+    """Return one Solver's current Submission."""
     history = read_submission_history(connection, bounty_id, solver)
     return history[-1] if history else None
 
@@ -269,7 +269,7 @@ def read_submission(connection: Connection, bounty_id: BountyId, solver: Address
 def read_submission_history(
     connection: Connection, bounty_id: BountyId, solver: Address
 ) -> list[Logged[SubmissionRecorded]]:
-    """Everything one Solver submitted, oldest first; the last is the active one."""
+    """Return everything one Solver submitted, oldest first; the last is the active one."""
     c = t.submissions.c
     rows = connection.execute(
         select(t.submissions).where(c.bounty_id == bounty_id, c.solver == solver).order_by(c.block_number, c.log_index)
@@ -278,7 +278,7 @@ def read_submission_history(
 
 
 def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Logged[VerdictRecorded]]:
-    """Each Guardian's current Verdict."""
+    """Read each Guardian's current Verdict."""
     latest = _latest(t.verdicts, bounty_id, t.verdicts.c.guardian)
     return [
         _logged(VerdictRecorded, row)
@@ -287,7 +287,7 @@ def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Lo
 
 
 def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Address) -> list[Logged[VerdictRecorded]]:
-    """Everything one Guardian recorded on a bounty, oldest first; the last one counts."""
+    """Return everything one Guardian recorded on a bounty, oldest first; the last one counts."""
     c = t.verdicts.c
     rows = connection.execute(
         select(t.verdicts).where(c.bounty_id == bounty_id, c.guardian == guardian).order_by(c.block_number, c.log_index)
@@ -296,8 +296,9 @@ def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Addr
 
 
 def former_verdicts(*, first_other: bool = False) -> FromClause:
-    """Of a row of ``verdicts`` in the same FROM: the Verdict of the same Guardian that it replaced. ``first_other``:
-    the latest earlier one that decided otherwise, where there is one, so that a repetition does not hide a change."""
+    """Select, for a row of ``verdicts`` in the same FROM, the Verdict of the same Guardian that it replaced. With
+    ``first_other`` select the latest earlier one that decided otherwise, so that a repetition hides no change.
+    """
     c, former = t.verdicts.c, t.verdicts.alias("earlier")
     is_earlier = tuple_(former.c.block_number, former.c.log_index) < tuple_(c.block_number, c.log_index)
     of_the_same = (former.c.bounty_id == c.bounty_id) & (former.c.guardian == c.guardian)
@@ -313,7 +314,7 @@ def former_verdicts(*, first_other: bool = False) -> FromClause:
 def read_replaced_verdicts(
     connection: Connection, places: Collection[tuple[int, int]]
 ) -> Mapping[tuple[int, int], Logged[VerdictRecorded]]:
-    """By block number and log index of a Verdict: the one that it replaced, where it did."""
+    """Read, by block number and log index of a Verdict, the Verdict that it replaced."""
     if not places:
         return {}
     v, former = t.verdicts.c, former_verdicts()
@@ -326,7 +327,7 @@ def read_replaced_verdicts(
 def read_bounty_logs(
     connection: Connection, bounty_id: BountyId, until: Origin
 ) -> list[tuple[tuple[Bytes32, ...], bytes]]:
-    """Topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
+    """Return topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
     c = t.logs.c
     rows = connection.execute(
         select(c.topics, c.data)
@@ -337,25 +338,26 @@ def read_bounty_logs(
 
 
 def read_totals(connection: Connection) -> Totals:
-    """Totals of all bounties at the newest indexed block."""
+    """Read the totals of all bounties at the newest indexed block."""
     row = _newest(connection, t.totals)
     return Totals(*(0 if row is None else int(row[field.name]) for field in fields(Totals)))
 
 
 def read_fee_policy(connection: Connection) -> FeePolicyChanged | None:
-    """The fees of bounties created from now on; None when never set."""
+    """Read the fees of bounties created from now on; None if they were never set."""
     row = _newest(connection, t.fee_policies)
     return None if row is None else _event(FeePolicyChanged, row)
 
 
 def of_no_bounty(kind: type) -> ColumnElement[bool]:
-    """Whether a log is this event, which belongs to no bounty: found by an index, since signs of life belong to none
-    either, and there are more of them each hour."""
+    """Return whether a log is this event, which belongs to no bounty. An index finds it among the signs of life, which
+    belong to none either.
+    """
     return and_(t.logs.c.bounty_id.is_(None), t.topic == hub_abi().event(kind.__name__).topic)
 
 
 def read_offered_owner(connection: Connection) -> Address | None:
-    """Whom the ownership of the Hub is offered to; None where it is offered to nobody."""
+    """Read to whom the ownership of the Hub is offered; None if to nobody."""
     # Each kind by a query of its own: its index has them in order.
     offered, taken = (
         _newest(connection, t.logs, of_no_bounty(kind)) for kind in (OwnershipTransferStarted, OwnershipTransferred)
@@ -368,7 +370,7 @@ def read_offered_owner(connection: Connection) -> Address | None:
 
 
 def _newest(connection: Connection, table: Table, *those: ColumnElement[bool]) -> RowMapping | None:
-    """The row of the newest log, of ``those`` that are meant."""
+    """Read the row of the newest log, of ``those`` that are meant."""
     newest_first = table.c.block_number.desc(), table.c.log_index.desc()
     return connection.execute(select(table).where(*those).order_by(*newest_first).limit(1)).mappings().first()
 
@@ -378,7 +380,7 @@ def _place(row: RowMapping) -> tuple[int, int]:
 
 
 def read_delivery_keys(connection: Connection, now: UnixSeconds) -> DeliveryKeys:
-    """The delivery keys at ``now``, the newest indexed block's time."""
+    """Read the delivery keys at ``now``, the newest indexed block's time."""
     keys, gone = t.delivery_keys.c, t.delivery_key_withdrawals.c
     published = select(keys.key, keys.time, keys.block_number, keys.log_index, keys.effective_from.label("at"))
     withdrawn = select(gone.key, gone.time, gone.block_number, gone.log_index, null().label("at"))
@@ -404,7 +406,7 @@ ENDING_COLUMNS: Final = tuple(column.label(f"{_ENDING}{column.name}") for column
 
 
 def bounty_of_row(row: RowMapping) -> Bounty:
-    """The bounty of a row of ``bounties`` with ``ENDING_COLUMNS`` from an outer join."""
+    """Return the bounty of a row of ``bounties`` with ``ENDING_COLUMNS`` from an outer join."""
     own = _logged(BountyCreated, row)
     if row[f"{_ENDING}bounty_id"] is None:
         return Bounty(own, None)
@@ -413,20 +415,23 @@ def bounty_of_row(row: RowMapping) -> Bounty:
 
 
 def later_rows(table: Table, account: str) -> tuple[ReadOnlyColumnCollection[str, Column[Any]], ColumnElement[bool]]:
-    """Of a row: the columns of the later ones of its account for its bounty, and which these are."""
+    """Return, for a row, the columns of later rows of its account for its bounty, and the condition that
+    selects them.
+    """
     c, later = table.c, table.alias("later").c
     of_the_same = and_(later.bounty_id == c.bounty_id, later[account] == c[account])
     return later, and_(of_the_same, tuple_(later.block_number, later.log_index) > tuple_(c.block_number, c.log_index))
 
 
 def is_newest(table: Table, account: str) -> ColumnElement[bool]:
-    """Whether a row is the newest of its account for its bounty. Any order and condition can be put around this, and
-    the database reads no further than they ask; not so around DISTINCT ON."""
+    """Return whether a row is the newest of its account for its bounty. Unlike DISTINCT ON, it lets the database read
+    no further than the order and conditions around it ask.
+    """
     return ~exists().where(later_rows(table, account)[1])
 
 
 def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: ColumnElement[str]) -> Subquery:
-    """One bounty's newest row per ``key``."""
+    """Select one bounty's newest row per ``key``."""
     c = table.c
     return (
         select(table)
@@ -438,7 +443,7 @@ def _latest(table: Table, bounty_id: BountyId | BindParameter[BountyId], key: Co
 
 
 def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
-    """When a Guardian gave its last sign of life, a Verdict or a heartbeat; null for never."""
+    """Select when a Guardian gave its last sign of life, a Verdict or a heartbeat; null for never."""
 
     def newest(table: Table) -> ColumnElement[int | None]:
         c = table.c
@@ -449,8 +454,9 @@ def last_active(guardian: ColumnElement[str]) -> ColumnElement[int | None]:
 
 
 def by_sorting(column: ColumnElement[Any]) -> ColumnElement[Any]:
-    """A number to order by, as an expression that no index has: few rows are to be found by another condition and then
-    sorted, rather than looked for along the index of all."""
+    """Return an expression to sort by that no index has: few rows are then found by another condition and sorted,
+    rather than looked for along the index of all.
+    """
     return column + literal_column("0")
 
 

@@ -31,7 +31,7 @@ class SchemaMissing(Exception):
 
 
 def create_schema(url: str) -> None:
-    """Create the schema in an empty database, in one transaction; do nothing where this very schema is there.
+    """Create the schema in an empty database, in one transaction; do nothing if this very schema is there.
 
     Raises ``SchemaMissing`` where the database has another one.
     """
@@ -47,7 +47,7 @@ def create_schema(url: str) -> None:
 
 
 def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str:
-    """Wait until somebody can log in, for as long as the platform lets this process live; the URL that worked.
+    """Wait until somebody can log in, for as long as the platform lets this process live; return the URL that worked.
 
     ``read_url`` is called at each attempt, so a password that is corrected in a mounted Secret is used.
     """
@@ -67,7 +67,7 @@ def await_database(read_url: Callable[[], str], *, clock: Clock = _CLOCK) -> str
 
 
 def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
-    """Wait until the database has this release's schema. Raises ``SchemaMissing`` after ``seconds`` without it."""
+    """Wait until the database has this release's schema; raise ``SchemaMissing`` after ``seconds`` without it."""
     with engine_of_job(url, application="await-schema") as engine:
 
         def look() -> str | None:
@@ -84,7 +84,7 @@ def await_schema(url: str, *, clock: Clock, seconds: float) -> None:
 
 
 def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:
-    """Look once a second until there is no reason to wait; each reason is logged once."""
+    """Look once a second until there is no reason to wait; log each reason once."""
     ends, reported = clock.monotonic() + seconds, ""
     while (reason := look()) is not None:
         if reason != reported:

@@ -29,7 +29,7 @@ _KEY: Final = re.compile(r"^    PRIMARY KEY \((.*)\)$", re.MULTILINE)
 
 
 def read_tables(schema: str) -> Mapping[str, Table]:
-    """The tables of one schema by their names, with their columns and primary keys."""
+    """Read the tables of one schema by their names, with their columns and primary keys."""
     found, metadata = {}, MetaData(schema=schema)
     for of, name, body in _TABLE.findall(SCHEMA_SQL):
         if of == schema:

@@ -32,7 +32,7 @@ def create_api(
     callers: Callers | None = None,
     document: Mapping[str, object] | None = None,
 ) -> tuple[Flask, DocumentedApi]:
-    """An app with these routes behind its edge, and the registry that documents them.
+    """Make an app with these routes behind its edge, and the registry that documents them.
 
     Without ``callers`` nobody has a budget: for a service that only others of its deployment reach. ``document`` is
     what the OpenAPI document holds beside its routes.

@@ -45,7 +45,7 @@ class Wallets(Protocol):
     """Accounts that are contracts, checked for many callers."""
 
     def of_network(self, network: Network | None) -> WalletView:
-        """Return the view of one network's requests; None where it is not a single caller's."""
+        """Return the view of one network's requests; None if it is not a single caller's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Authentication:
 
 
 def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
-    """A route without a signature. It takes no body."""
+    """Mark a route without a signature, which takes no body."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -72,7 +72,7 @@ def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:
 
 
 def public_body(media_type: str, max_bytes: int) -> Callable[[Callable[Concatenate[bytes, P], R]], Callable[P, R]]:
-    """A route without a signature that reads a body; the view charges its caller."""
+    """Mark a route without a signature that reads a body; the view charges its caller."""
 
     def decorate(view: Callable[Concatenate[bytes, P], R]) -> Callable[P, R]:
         @wraps(view)
@@ -87,7 +87,7 @@ def public_body(media_type: str, max_bytes: int) -> Callable[[Callable[Concatena
 def signed(
     media_type: str | None, max_bytes: int = 0
 ) -> Callable[[Callable[Concatenate[VerifiedRequest, P], R]], Callable[P, R]]:
-    """A route that needs one valid signature over this exact request. ``media_type`` None: no body."""
+    """Mark a route that needs one valid signature over this exact request. ``media_type`` None: no body."""
 
     def decorate(view: Callable[Concatenate[VerifiedRequest, P], R]) -> Callable[P, R]:
         @wraps(view)
@@ -108,7 +108,7 @@ def signed(
 
 
 def _marked(view: Callable[P, R], access: str, body_type: str | None, *, counted: bool = True) -> Callable[P, R]:
-    """The view, with what was decided of it: who may call it, its body's media type, whether callers are counted."""
+    """Return the view marked with who may call it, its body's media type, and whether callers are counted."""
     view.access, view.body_type, view.counted = access, body_type, counted  # type: ignore[attr-defined]
     return view
 
@@ -121,7 +121,7 @@ def authenticate(received: Request, body: bytes) -> VerifiedRequest:
 
 
 def received_request(received: Request, body: bytes) -> ReceivedRequest:
-    """The request as the verifier reads it."""
+    """Return the request as the verifier reads it."""
     environ = received.environ
     authorization = environ.get("HTTP_AUTHORIZATION")  # two headers arrive joined by a comma, which is no base64
     return ReceivedRequest(
@@ -134,7 +134,7 @@ def received_request(received: Request, body: bytes) -> ReceivedRequest:
 
 
 def read_body(received: Request, media_type: str | None, max_bytes: int) -> bytes:
-    """The whole body, once, bounded before it is read; 415 for another media type, 413 when it is too long."""
+    """Read the whole body, once, bounded before it is read; 415 for another media type, 413 if it is too long."""
     if media_type is None:
         return refuse_body(received)
     _require_length(received)
@@ -151,7 +151,7 @@ def read_body(received: Request, media_type: str | None, max_bytes: int) -> byte
 
 
 def refuse_body(received: Request) -> bytes:
-    """No bytes, or 400 where a body came that does not belong."""
+    """Return no bytes; 400 for a body that does not belong."""
     _require_length(received)
     if may_have_body(received.environ) and received.stream.read(1):
         raise ServiceError("invalid_request", "This route takes no body.")
@@ -159,7 +159,7 @@ def refuse_body(received: Request) -> bytes:
 
 
 def _require_length(received: Request) -> None:
-    """Refuse a body whose end the server does not report: it hands over a chunked body that was cut as a whole one."""
+    """Refuse a body whose end the server does not report: a chunked body that was cut would count as whole."""
     coding = received.headers.get("Transfer-Encoding")
     if coding is None:
         return
@@ -170,7 +170,7 @@ def _require_length(received: Request) -> None:
 
 
 def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dict[str, str]:
-    """The query's names and values; an unknown or repeated name is refused."""
+    """Return the query's names and values; refuse an unknown or repeated name."""
     try:
         pairs = parse_query(request.environ.get("QUERY_STRING", ""))
     except ValueError as error:
@@ -186,7 +186,7 @@ def read_query(*, allowed: frozenset[str], code: str = "invalid_request") -> dic
 
 
 def _is_media_type(header: str, wanted: str) -> bool:
-    """Whether the header names ``wanted``, with ``charset=utf-8`` as the only parameter accepted."""
+    """Return whether the header names ``wanted``, with ``charset=utf-8`` as the only parameter accepted."""
     kind, _, parameter = header.partition(";")
     plain = parameter.strip().lower().replace('"', "")
     return kind.strip().lower() == wanted and plain in {"", "charset=utf-8"}

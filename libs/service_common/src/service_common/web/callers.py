@@ -33,11 +33,11 @@ class CallerBudgets:
     """The budgets of every caller of an app; a route may add budgets of its own."""
 
     reads: Budget = Budget("reads", 1_200, 60)
-    """Of a network: public reads that no process has kept."""
+    """Public reads of a network that no process has kept."""
     account: Budget = Budget("account", 600, 60)
-    """Of a proven account: signed requests."""
+    """Signed requests of a proven account."""
     address: Budget = Budget("address", 3_000, 60)
-    """Of a network: signed requests of all accounts behind it."""
+    """Signed requests of all accounts behind a network."""
 
 
 class Callers:
@@ -53,11 +53,11 @@ class Callers:
         self._in_flight = Places()
 
     def network(self) -> Network | None:
-        """Where this request comes from; None: from inside the deployment."""
+        """Return where this request comes from; None for one from inside the deployment."""
         return self.network_of(request.environ)
 
     def network_of(self, environ: WSGIEnvironment) -> Network | None:
-        """The same for a request that the framework does not have yet."""
+        """Return the network of a request that the framework does not have yet."""
         if _NETWORK not in environ:
             stated = environ.get("REMOTE_ADDR", ""), environ.get("HTTP_X_FORWARDED_FOR", "")
             address = client_address(*stated, self._hops)
@@ -65,12 +65,12 @@ class Callers:
         return cast("Network | None", environ[_NETWORK])
 
     def enter(self, environ: WSGIEnvironment) -> AbstractContextManager[None]:
-        """Have one of the places in flight of a request's network; 503 where it has too many."""
+        """Take one of the places in flight of a request's network; 503 if it has too many."""
         network = self.network_of(environ)
         return nullcontext() if network is None else self._in_flight.hold(network.widest, self._at_once)
 
     def place(self, kind: str, most: int, patience: float = 0) -> AbstractContextManager[None]:
-        """Be one of at most ``most`` requests of a kind that this request's network has answered at a time.
+        """Take one of ``most`` places for requests of a kind that this request's network has answered at a time.
 
         What takes long is not all taken by one network. Waits for up to ``patience`` seconds, then raises 503.
         """
@@ -101,13 +101,13 @@ class Callers:
         self.charge_account(self._limits.account, self._limits.address, signer)
 
     def charge(self, budget: Budget, cost: int = 1) -> None:
-        """Take from a budget of this request's network; 429 where it is used up."""
+        """Take from a budget of this request's network; 429 if it is used up."""
         network = self.network()
         if network is not None:
             _require(self.budgets.take_of(network, budget, cost))
 
     def charge_account(self, own: Budget, behind_address: Budget, signer: Address, cost: int = 1) -> None:
-        """Take from a proven account's own budget and from what all accounts of its network share; 429 where either is
+        """Take from a proven account's own budget and from what all accounts of its network share; 429 if either is
         used up, and then nothing is taken from the account."""
         before = self.budgets.look(own, signer)
         if before.left < cost:
@@ -117,7 +117,7 @@ class Callers:
 
 
 def _require(state: BudgetState) -> None:
-    """Refuse where a budget was not granted."""
+    """Raise unless a budget was granted."""
     if not state.granted:
         budget = state.budget
         message = f"The budget {budget.name!r} of {budget.amount} in {budget.seconds} seconds is used up."

@@ -102,7 +102,7 @@ class Edge:
         return [content]
 
     def _enter(self, environ: WSGIEnvironment, places: ExitStack) -> None:
-        """Take the places of one request, given back when ``places`` ends; 503 where there is none."""
+        """Take the places of one request, given back when ``places`` ends; 503 if there is none."""
         if environ["PATH_INFO"] == _ALWAYS:
             return
         environ[_HAS_NO_PLACE] = True
@@ -118,7 +118,7 @@ class Edge:
 
 
 def may_have_body(environ: WSGIEnvironment) -> bool:
-    """Whether bytes may follow the header, which states it in one of two fields."""
+    """Return whether bytes may follow the header, which states it in one of two fields."""
     return environ.get("CONTENT_LENGTH") not in {None, "", "0"} or "HTTP_TRANSFER_ENCODING" in environ
 
 
@@ -156,12 +156,14 @@ def _method(environ: WSGIEnvironment) -> str:
 
 @cache
 def _series(route: str, method: str, status: str) -> tuple[Counter, Histogram]:
-    """The series of one kind of answer, kept: to find it takes some 4 µs, a kept read 60 (``api.public_detail``)."""
+    """Return the series of one kind of answer, kept: to find it takes some 4 µs, a kept read 60
+    (``api.public_detail``).
+    """
     return REQUESTS.labels(route, method, status), SECONDS.labels(route, method)
 
 
 def _overloaded(environ: WSGIEnvironment, error: ServiceError) -> Answer:
-    """The answer to a request for which there is no place."""
+    """Return the answer to a request for which there is no place."""
     if not error.is_failure:
         excuse(environ)
     body = json.dumps(envelope(error)).encode()

@@ -73,7 +73,7 @@ def described(
     example: object = None,
     refusals: Refusals = PLAIN,
 ) -> Callable[[V], V]:
-    """The error codes that the view can answer, its query and its body, with an example of it.
+    """Describe a view: the error codes that it can answer, its query, and its body with an example.
 
     Codes that follow from how the view is let in are not named again. ``refusals`` are the shapes of its errors by
     their media types, which its answers then have, too.
@@ -93,10 +93,11 @@ class Routes(Blueprint):  # type: ignore[misc]  # flask-smorest has no types
     def response(
         self, status_code: int, shape: Any = None, *, versioned: bool = False, indexed: bool = False, **more: Any
     ) -> Callable[[V], V]:
-        """The answer of a status: a shape, or ``content_type`` of one that is no JSON. The view makes it itself.
+        """Describe the answer of a status: a shape, or ``content_type`` of one that is no JSON. The view makes it
+        itself.
 
-        ``versioned``: a conditional request gets 304 where nothing has changed. ``indexed``: it states how far the
-        index was that it shows.
+        ``versioned``: a conditional request gets 304 if nothing has changed. ``indexed``: it states how far the index
+        was that it shows.
         """
         note = super().response(status_code, _schema(shape), **more)
 
@@ -128,7 +129,7 @@ class DocumentedApi(Api):  # type: ignore[misc]
     ERROR_SCHEMA = schema_of(Error)
 
     def _register_error_handlers(self) -> None:
-        """None of its own: ``service_common.web.problems`` answers errors."""
+        """Register no handlers: ``service_common.web.problems`` answers errors."""
 
     def __init__(self, app: Any, **options: Any) -> None:
         plugin = MarshmallowPlugin(schema_name_resolver=_component)  # type: ignore[arg-type]  # None: none
@@ -142,18 +143,18 @@ class DocumentedApi(Api):  # type: ignore[misc]
 
 
 def _noted(view: V, wrapper: Callable[..., object]) -> V:
-    """The view with what flask-smorest noted of it, without the wrapper, which would only pass its answer on."""
+    """Return the view with what flask-smorest noted of it, without the wrapper, which would only pass its answer on."""
     vars(view)["_apidoc"] = vars(wrapper)["_apidoc"]
     return view
 
 
 def operation_id(method: str, path: str) -> str:
-    """``get_api_bounties_bounty_id``."""
+    """Return an operation's id, such as ``get_api_bounties_bounty_id``."""
     return re.sub(r"\W+", "_", f"{method.lower()} {path}").strip("_")
 
 
 def _operation(view: Callable[..., object], method: str, path: str) -> Json:
-    """A view's entry in the document beside the shapes of its answers."""
+    """Return a view's entry in the document beside the shapes of its answers."""
     access, body_type = getattr(view, "access", None), getattr(view, "body_type", None)
     counted, description = getattr(view, "counted", False), getattr(view, "description", Description())
     codes = dict.fromkeys(
@@ -245,14 +246,14 @@ def _ref(name: str | None) -> Json:
 
 
 def _schema(shape: Any) -> Any:
-    """A shape in the document: its schema, a reference to a value that has a name, or text."""
+    """Return a shape in the document: its schema, a reference to a value that has a name, or text."""
     if shape is None:
         return {"type": "string"}
     return _ref(VALUES[shape].name) if shape in VALUES else schema_of(shape)
 
 
 def _shape(schema: Schema | type[Schema]) -> type | None:
-    """The shape behind a schema; None of those that flask-smorest brings along."""
+    """Return the shape behind a schema; None for those that flask-smorest brings along."""
     found = schema if isinstance(schema, type) else type(schema)
     return found.shape if issubclass(found, ShapeSchema) else None
 

@@ -24,7 +24,7 @@ _NUMBER: Final = re.compile(r"0|[1-9][0-9]{0,18}", re.ASCII)
 
 
 def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "invalid_request") -> T:
-    """One value of a path or a query."""
+    """Parse one value of a path or a query."""
     try:
         return parser(text)
     except ValueError as error:
@@ -32,7 +32,7 @@ def parse(text: str, parser: Callable[[str], T], *, path: str, code: str = "inva
 
 
 def load_query(shape: type[T], *, code: str = "invalid_request") -> T:
-    """The query's values; an unknown, repeated or missing name is refused."""
+    """Parse the query's values; refuse an unknown, repeated or missing name."""
     kind: type = shape
     query = read_query(allowed=keys(kind), code=code)
     given = {part.name: _json_of(part, query[part.name]) for part in parts(kind) if part.name in query}
@@ -40,7 +40,7 @@ def load_query(shape: type[T], *, code: str = "invalid_request") -> T:
 
 
 def load_json(body: bytes, shape: type[T], *, code: str) -> T:
-    """A JSON object of the shape; unknown, missing and duplicate keys are refused."""
+    """Parse a JSON object of the shape; refuse unknown, missing and duplicate keys."""
     try:
         refuse_nesting(body)
         value = json.loads(body.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_no_constant)
@@ -61,7 +61,7 @@ def _loaded(shape: type[T], value: Mapping[str, object], code: str, what: str) -
 
 
 def _json_of(part: Part, text: str) -> object:
-    """A text of the query as JSON has it; one that is no number or truth where that is wanted stays a text."""
+    """Convert a text of the query to JSON; one that is not the number or truth value that is wanted stays a text."""
     of = part.kind.of if isinstance(part.kind, Scalar) else str
     form = form_of(of)
     if of is bool:
@@ -71,10 +71,10 @@ def _json_of(part: Part, text: str) -> object:
 
 
 def _issues(messages: object, path: str) -> Iterator[Issue]:
-    """The schema's errors of each key, by its path."""
+    """Yield the schema's errors of each key, by its path."""
     if isinstance(messages, Mapping):
         for name, inner in messages.items():
-            own = path and name == SCHEMA  # of the object at this place itself
+            own = path and name == SCHEMA  # the issue is about the object itself
             yield from _issues(inner, path if own else f"{path}.{name}" if path else str(name))
     elif isinstance(messages, list):
         yield Issue(path[:MAX_ISSUE_PATH], str(messages[0]))

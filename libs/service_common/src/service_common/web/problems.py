@@ -41,7 +41,7 @@ class ErrorShape(Protocol):
 
     @staticmethod
     def of(error: ErrorBody) -> Any:
-        """The shape that states this error."""
+        """Return the shape that states this error."""
 
 
 Refusals = Mapping[str, type[ErrorShape]]
@@ -50,12 +50,14 @@ _LONGEST_WAIT_SECONDS: Final = 60
 """Of what a node that limits requests wishes, as the API passes it on."""
 PLAIN: Final[Refusals] = {"application/json": Error}
 PAGE: Final = "service-problem-page"
-"""The extension of an app that has pages: a function that makes the page of an error, or None where a program reads it.
+"""The extension of an app that has pages: a function that makes the page of an error, or None if a program reads it.
 """
 
 
 def negotiated(offered: Iterable[str]) -> str:
-    """The media type of an answer: the first that is offered, unless the request names another and likes it as well."""
+    """Return the media type of an answer: the first that is offered, unless the request names another and likes it as
+    well.
+    """
     first, *others = offered
     accepted = request.accept_mimetypes
     named = [value for value, quality in accepted if quality > 0]
@@ -63,7 +65,7 @@ def negotiated(offered: Iterable[str]) -> str:
 
 
 def envelope(error: ServiceError) -> dict[str, object]:
-    """The body of one error, where no view has a shape of its own."""
+    """Return the body of one error, where no view has a shape of its own."""
     return to_json(Error(error_body(error)))
 
 
@@ -78,20 +80,20 @@ def _refusal(error: ServiceError) -> Response:
 
 
 def item_error(error: ServiceError) -> ErrorBody:
-    """The error of one item inside an answer to many; counted by its code."""
+    """Return the error of one item inside an answer to many; count it by its code."""
     ERRORS.labels(error.code).inc()
     return error_body(error)
 
 
 def retry_after_of(error: ServiceError) -> int | None:
-    """Seconds after which to ask again; None where that would not help."""
+    """Return the seconds after which to retry; None if that would not help."""
     if error.status in {429, 503} or error.retry_after is not None:
         return error.retry_after or DEFAULT_RETRY_AFTER_SECONDS
     return None
 
 
 def render_problem(error: ServiceError) -> Response:
-    """The envelope of one error, with its status and headers; counted by its code."""
+    """Return the envelope of one error, with its status and headers; count it by its code."""
     ERRORS.labels(error.code).inc()
     if error.code in EXCUSED or not error.is_failure:
         excuse(request.environ)

@@ -20,7 +20,7 @@ _ARENAS: Final = 2
 
 
 def prepare_process() -> None:
-    """Call it in the main thread of each worker, before anything large is made."""
+    """Prepare the main thread of each worker; call it before anything large is made."""
     sys.setswitchinterval(SWITCH_SECONDS)
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is not None:
@@ -31,7 +31,7 @@ def prepare_process() -> None:
 
 
 def freeze_start() -> None:
-    """Call it when all is made that stays.
+    """Exclude from collections what is made by now; call it when all is made that stays.
 
     A full collection of what was made at the start takes a tenth of a second, in which no request goes on, and finds
     nothing. Later collections are rarer than usual: each of them is felt by every request, too.

@@ -9,15 +9,15 @@ T = TypeVar("T")
 
 
 def provide(app: Flask, *given: object) -> None:
-    """Have each of these reachable from the routes of ``app`` by its type."""
+    """Make each of these reachable from the routes of ``app`` by its type."""
     app.extensions.setdefault(EXTENSION, {}).update({type(each): each for each in given})
 
 
 def provided(kind: type[T]) -> T:
-    """Return the one of a type that the app has which answers this request."""
+    """Return the object of a type that the answering app has."""
     return cast("T", current_app.extensions[EXTENSION][kind])
 
 
 def provided_or_none(kind: type[T]) -> T | None:
-    """Return the same; None where the app has none."""
+    """Return the object of a type that the answering app has, or None."""
     return cast("T | None", current_app.extensions.get(EXTENSION, {}).get(kind))

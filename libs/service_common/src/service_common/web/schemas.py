@@ -62,7 +62,7 @@ class ShapeSchema(Schema):
 
     @post_load
     def build(self, data: dict[str, Any], **_: object) -> object:
-        """The instance."""
+        """Return the instance."""
         return self.shape(**data)
 
 
@@ -92,20 +92,20 @@ class TupleField(fields.List[Any]):
 
 @cache
 def schema_of(shape: type) -> type[Schema]:
-    """The schema of a shape. Its name is the component's in the published document."""
+    """Return the schema of a shape. Its name is the component's in the published document."""
     made = ShapeSchema.from_dict({part.name: _field(part) for part in parts(shape)}, name=name_of(shape))
     made.shape = shape  # type: ignore[attr-defined]
     return made
 
 
 def load(shape: type[T], value: Mapping[str, object]) -> T:
-    """The instance of a JSON object; ``ValidationError`` names everything that is wrong."""
+    """Return the instance of a JSON object; ``ValidationError`` names everything that is wrong."""
     kind: type = shape
     return cast("T", schema_of(kind)().load(value))
 
 
 def name_of(shape: type) -> str:
-    """A shape's name in the published document."""
+    """Return a shape's name in the published document."""
     return _NAMES.get(shape, shape.__name__)
 
 

@@ -45,7 +45,7 @@ log = get_logger(__name__)
 
 
 def _end_process() -> None:
-    """As a supervisor would: the worker gets half a minute, then it is killed."""
+    """End as a supervisor would: give the worker half a minute, then kill it."""
     os.kill(os.getpid(), signal.SIGTERM)
 
 
@@ -93,7 +93,9 @@ def end_once_hung(check: Check, end: Callable[[], None] = _end_process, pause: f
 
 
 def _end_on_sigterm() -> None:
-    """In a worker that still loads the app: it would do as this process does, and go on. It drains once it serves."""
+    """End on SIGTERM in a worker that still loads the app, instead of going on as the parent does. It drains once it
+    serves.
+    """
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 

@@ -32,7 +32,7 @@ class WebSettings:
 
 
 def read_web_settings(reader: EnvironmentReader) -> WebSettings:
-    """The settings of this process; mistakes are collected by ``reader``."""
+    """Read the settings of this process; mistakes are collected by ``reader``."""
     return WebSettings(
         public_host=reader.required(
             "SERVICE_PUBLIC_HOST",
@@ -53,9 +53,10 @@ def read_web_settings(reader: EnvironmentReader) -> WebSettings:
 
 
 def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
-    """Who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never counts.
+    """Return who called: the peer, or what the outermost of our own proxies saw; what the caller itself wrote never
+    counts.
 
-    None where the request did not pass those proxies: it comes from inside the deployment.
+    None if the request did not pass those proxies: it comes from inside the deployment.
     """
     if hops == 0:
         return peer
@@ -64,7 +65,7 @@ def client_address(peer: str, forwarded_for: str, hops: int) -> str | None:
 
 
 def parse_public_host(text: str) -> str:
-    """A URL host such as ``bounties.example`` or ``127.0.0.1:8080``."""
+    """Parse a URL host such as ``bounties.example`` or ``127.0.0.1:8080``."""
     found = _HOST.fullmatch(text)
     if found is None or found[2] in _OWN_PORTS:
         raise ValueError("a host in lower case, with a port where it is not the default; no scheme and no path")
@@ -72,7 +73,7 @@ def parse_public_host(text: str) -> str:
 
 
 def parse_origin(text: str) -> str:
-    """An origin such as ``http://delivery:8080``, without a path."""
+    """Parse an origin such as ``http://delivery:8080``, without a path."""
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path.strip("/") or parts.query:
         raise ValueError("an origin: http or https, a host, maybe a port, and no path")

@@ -54,19 +54,19 @@ def json_version(
     link: str | None = None,
     at: Head | IndexPosition | None = None,
 ) -> Version:
-    """The version of a JSON document; keys are sorted, so equal documents are equal bytes."""
+    """Return the version of a JSON document; keys are sorted, so equal documents are equal bytes."""
     body = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
     return Version(body, _etag(body), cache_control, link=link, at=at)
 
 
 def text_version(value: str, media_type: str, cache_control: str) -> Version:
-    """The version of a text."""
+    """Return the version of a text."""
     body = value.encode()
     return Version(body, _etag(body), cache_control, f"{media_type}; charset=utf-8")
 
 
 def index_headers(at: Head | IndexPosition) -> list[tuple[str, str]]:
-    """How far the index was of which an answer was made: its newest block, and that block's time."""
+    """Return how far the index behind an answer was: its newest block, and that block's time."""
     return [("X-Index-Block", str(at.block_number)), ("X-Index-Time", str(at.block_time))]
 
 
@@ -79,7 +79,7 @@ VersionCache = Recent[str, Version]
 
 
 def version_cache(clock: Clock) -> VersionCache:
-    """One for a process: what is shown is at most ``MAX_STALENESS_SECONDS`` old."""
+    """Make the cache of a process: what it shows is at most ``MAX_STALENESS_SECONDS`` old."""
     return Recent(MAX_STALENESS_SECONDS / 2, MAX_ENTRIES, clock)
 
 
@@ -97,13 +97,13 @@ def versioned(make: Callable[[], Version]) -> Response:
 
 
 def link_to_next(name: str, value: str) -> str:
-    """The ``Link`` to this request's own address with one value of its query changed."""
+    """Return the ``Link`` to this request's own address with one value of its query changed."""
     query = urlencode({**request.args, name: value})
     return f'<{request.environ["PATH_INFO"]}?{query}>; rel="next"'
 
 
 def render_version(version: Version) -> Response:
-    """200 with the body, or 304 where the client has this version already."""
+    """Return 200 with the body, or 304 if the client has this version already."""
     status, headers, body = _answer(version, request.headers.get("If-None-Match"))
     response = Response(body, status=status, headers=headers)
     if status.startswith("304"):
@@ -113,7 +113,7 @@ def render_version(version: Version) -> Response:
 
 
 def _kept(cache: VersionCache, environ: WSGIEnvironment) -> Answer | None:
-    """A kept version for a plain GET without a body. What is kept was read at exactly this address before."""
+    """Return a kept version for a plain GET without a body. What is kept was read at exactly this address before."""
     if environ["REQUEST_METHOD"] != "GET" or "CONTENT_LENGTH" in environ or "HTTP_TRANSFER_ENCODING" in environ:
         return None
     version = cache.young(_address(environ))

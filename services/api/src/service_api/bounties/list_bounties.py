@@ -44,7 +44,7 @@ MAX_COUNTED: Final = 1_000
 
 
 def list_bounties(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyList]:
-    """The body of ``GET /api/bounties``."""
+    """Return the body of ``GET /api/bounties``."""
     if query.cursor is not None and query.cursor.sort is not query.sort:
         issue = Issue("cursor", "belongs to another order; start again without it")
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
@@ -64,8 +64,9 @@ def list_bounties(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyLi
 
 
 def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:
-    """Whether a bounty pinned a roster with this Guardian. The versions are read first: of one that is on no roster, or
-    on all, the database would otherwise not know how many bounties to expect."""
+    """Return whether a bounty pinned a roster with this Guardian. The versions are read first: of a Guardian on no
+    roster, or on all, the database would otherwise not know how many bounties to expect.
+    """
     m = t.roster_members.c
     versions = facts.connection.execute(select(m.version).where(m.guardian == guardian)).scalars().all()
     return t.bounties.c.roster_version.in_(versions) if versions else false()
@@ -75,16 +76,16 @@ class _Searched(NamedTuple):
     """What is known of a search before a bounty is read."""
 
     condition: ColumnElement[bool] | None = None
-    """Whether a bounty has one of the pages with these words and this tag; None where more than ``MAX_COUNTED`` have
+    """Whether a bounty has one of the pages with these words and this tag; None if more than ``MAX_COUNTED`` have
     them, or nothing is asked of the page."""
     is_uncounted: bool = False
     """Whether more bounties match than are counted: nothing but the page is asked about, and it leaves too many."""
 
 
 def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
-    """The pages are read first: the database expects a rare word in one of 200 pages and would look through all
-    bounties, the newest first, for the few that have it. Those of a frequent word it finds soon that way. Pages that no
-    list shows do not count: a thousand that nobody funded, with a rare word, would make it a frequent one.
+    """Search the pages first. The database expects a rare word in one of 200 pages and would look through all bounties,
+    the newest first, for the few that have it; those of a frequent word it finds soon that way. Pages that no list
+    shows do not count: a thousand that nobody funded could make a rare word frequent.
     """
     search = query.search or ""
     asked = [has_terms(search)] if terms(search) else []
@@ -101,22 +102,23 @@ def _searched(facts: HubFacts, query: BountyQuery) -> _Searched:
 
 
 def _placed(query: BountyQuery, **asked: Any) -> BountyQuery:
-    """The same place in the same order, with nothing asked but this."""
+    """Return the same place in the same order, with no other condition."""
     return BountyQuery(cursor=query.cursor, limit=query.limit, sort=query.sort, **asked)
 
 
 def _first(
     facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool
 ) -> Sequence[RowMapping]:
-    """The rows of a page, and one more: those that come after the cursor's place in its order. ``is_few``: so few match
-    that they are sorted."""
+    """Return the rows of a page, and one more: those after the cursor's place in its order. ``is_few``: so few match
+    that they are sorted.
+    """
     b, cursor, most = t.bounties.c, query.cursor, query.limit + 1
     if query.sort is BountySort.NEWEST:
         rows: list[RowMapping] = []
         for group in _groups(query, matches, is_few=is_few):
             rows += facts.connection.execute(group.limit(most - len(rows))).mappings()
             if len(rows) == most:
-                break  # final ones are not looked for past all those that are open
+                break  # do not look for final ones past all open ones
         return rows
     is_few = is_few or query.status is BountyStatus.OPEN or _is_of_open(query)
     if query.sort is BountySort.DEADLINE:
@@ -133,19 +135,21 @@ def _first(
 def _sorted(
     key: ColumnElement[Any], order: tuple[ColumnElement[Any], ...], matches: list[ColumnElement[bool]], most: int
 ) -> Select[Any]:
-    """The first rows in an order. Which ones they are is found first: what is shown of each is read of those alone."""
+    """Select the first rows in an order. Which ones they are is found first; the details of these alone are
+    read then.
+    """
     bounty_id = t.bounties.c.bounty_id
     first = select(bounty_id).select_from(SOURCE).where(*matches).order_by(*order).limit(most)
     return _rows(key).where(bounty_id.in_(first)).order_by(*order)
 
 
 def _is_of_open(query: BountyQuery) -> bool:
-    """Whether a filter leaves open bounties only."""
+    """Return whether a filter leaves open bounties only."""
     return bool(query.accepting or query.judgeable)
 
 
 def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: bool) -> Iterator[Select[Any]]:
-    """Open bounties, then final ones, each newest first."""
+    """Yield open bounties, then final ones, each newest first."""
     bounty_id, cursor = t.bounties.c.bounty_id, query.cursor
     order = by_sorting(bounty_id) if is_few else bounty_id
     for key, status, condition in ((0, BountyStatus.OPEN, IS_OPEN), (1, BountyStatus.FINAL, IS_FINAL)):
@@ -159,7 +163,7 @@ def _groups(query: BountyQuery, matches: list[ColumnElement[bool]], *, is_few: b
 
 
 def _rows(key: ColumnElement[Any]) -> Select[Any]:
-    """Bounties with all that is shown of each, and what they are sorted by."""
+    """Select bounties with all that is shown of each, and what they are sorted by."""
     bounty_id, s = t.bounties.c.bounty_id, t.submissions.c
     solvers = select(func.count(s.solver.distinct())).where(s.bounty_id == bounty_id).scalar_subquery()
     columns = (
@@ -184,7 +188,7 @@ def _cursor(sort: BountySort, row: RowMapping) -> Cursor:
 
 
 def _total(facts: HubFacts, query: BountyQuery, matches: list[ColumnElement[bool]]) -> int | None:
-    """How many bounties match: all, or those of a status, as kept; else counted as far as ``MAX_COUNTED``."""
+    """Return how many bounties match: all, or those of a status, as kept; else counted as far as ``MAX_COUNTED``."""
     if query == _placed(query, status=query.status):
         totals = read_totals(facts.connection)
         return {None: totals.bounties, BountyStatus.OPEN: totals.open, BountyStatus.FINAL: totals.final}[query.status]

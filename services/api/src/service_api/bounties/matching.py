@@ -27,7 +27,7 @@ SOURCE: Final = (
 
 
 def has_tag(tag: str) -> ColumnElement[bool]:
-    """Whether a page has this tag."""
+    """Return whether a page has this tag."""
     return TEXTS.tags.contains([tag])
 
 

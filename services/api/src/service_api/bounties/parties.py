@@ -22,7 +22,7 @@ from service_api.verdicts.written_verdicts import no_such_verdict
 
 
 def read_page(source: FactSource, request: VerifiedRequest, bounty_id: BountyId) -> bytes:
-    """The committed page of a bounty."""
+    """Return the committed page of a bounty."""
     with source.open() as facts:
         bounty = facts.bounty(bounty_id)
         wanted, c = bounty.terms.spec_commitment, t.challenge_pages.c
@@ -36,7 +36,7 @@ def read_page(source: FactSource, request: VerifiedRequest, bounty_id: BountyId)
 
 
 def read_document(source: FactSource, request: VerifiedRequest, commitment: Bytes32) -> bytes:
-    """A written Verdict."""
+    """Return a written Verdict."""
     with source.open() as facts:
         c = t.written_verdicts.c
         stored = facts.connection.execute(select(c.content).where(c.report_commitment == commitment)).scalar()
@@ -54,14 +54,16 @@ def _require_party(
     is_poster_one: bool = True,
     until_block: int | None = None,
 ) -> None:
-    """That the signer is a party: as a Solver, one whose first Submission is in a block up to ``until_block``."""
+    """Raise unless the signer is a party: as a Solver, one whose first Submission is in a block up to
+    ``until_block``.
+    """
     parties = {*facts.roster(bounty).accounts, *((bounty.terms.poster,) if is_poster_one else ())}
     if request.signer in parties or not _is_recorded(facts, bounty.bounty_id, request.signer, until_block):
         request.require_signer(parties)
 
 
 def _is_recorded(facts: HubFacts, bounty_id: BountyId, solver: Address, until_block: int | None) -> bool:
-    """Whether the Hub has a Submission of this account, a replaced one included; 503 while none is finalized."""
+    """Return whether the Hub has a Submission of this account, a replaced one included; 503 while none is finalized."""
     history = read_submission_history(facts.connection, bounty_id, solver)
     if not history or (until_block is not None and history[0].origin.block_number > until_block):
         return False

@@ -14,7 +14,7 @@ _TERMS = keys(Facts) & keys(BountyTerms)
 
 
 def facts_of(bounty: Bounty, at: UnixSeconds) -> Facts:
-    """``facts`` as of the indexed block's time."""
+    """Return ``facts`` as of the indexed block's time."""
     terms, ending = bounty.terms, bounty.ending
     return Facts(
         status=bounty.status,
@@ -29,7 +29,7 @@ def facts_of(bounty: Bounty, at: UnixSeconds) -> Facts:
 
 
 def submission_of(submission: Logged[SubmissionRecorded]) -> ActiveSubmission:
-    """One entry of ``active_submissions``."""
+    """Return one entry of ``active_submissions``."""
     return ActiveSubmission(
         solver_address=submission.event.solver,
         submission_commitment=submission.event.submission_commitment,
@@ -40,15 +40,15 @@ def submission_of(submission: Logged[SubmissionRecorded]) -> ActiveSubmission:
 
 
 def block_of_change(bounty: Bounty) -> Block:
-    """The block that last changed the bounty's own facts."""
+    """Return the block that last changed the bounty's own facts."""
     return Block(bounty.changed_at.block_number, bounty.changed_at.block_hash)
 
 
 def finality_of(bounty: Bounty, head: Head) -> Finality:
-    """How far the facts shown can still change."""
+    """Return how far the facts shown can still change."""
     return Finality.FINALIZED if head.is_finalized(bounty.changed_at.block_number) else Finality.UNSAFE
 
 
 def fees_of(fees: FeePolicyChanged) -> CurrentFees:
-    """``fee_policy``."""
+    """Return ``fee_policy``."""
     return CurrentFees(fees.protocol_fee_bps, fees.guardian_fee_bps, fees.recipient)

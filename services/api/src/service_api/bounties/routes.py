@@ -52,8 +52,10 @@ def get_bounty(bounty_id: str) -> Response:
 
 
 def _detail(bounty_id: BountyId) -> Version:
-    """Others may keep a bounty that is shown whole, record and page: all that still changes of it is when its Guardians
-    were last active. A page that is missing or altered can be restored at any moment."""
+    """Return the version of a bounty's detail. Others may keep a bounty that is shown whole, with record and page: all
+    that still changes is when its Guardians were last active. A page that is missing or altered can be restored at any
+    moment.
+    """
     found = show_bounty(provided(Records), bounty_id)
     shown = found.value
     is_whole = shown.verification_record is not None and shown.challenge is not None

@@ -27,13 +27,13 @@ _EDGES: Final = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def fold(text: str) -> str:
-    """A text as it is compared."""
+    """Fold a text for comparison."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(plain.split())[:MOST_FOLDED]
 
 
 def grams(folded: str) -> list[int]:
-    """The hashes of a folded text's runs, each once."""
+    """Return the hashes of a folded text's runs, each once."""
     pairs = {folded[place : place + 2] for place in range(len(folded) - 1) if _UNSPACED.match(folded, place)}
     runs = pairs | {folded[place : place + 3] for place in range(len(folded) - 2)}
     return sorted({_hash(run) for run in runs})
@@ -47,8 +47,9 @@ class Term(NamedTuple):
 
 
 def terms(search: str) -> list[Term]:
-    """A search, folded: words without the signs around them, and what stands in quotes as it is there;
-    with a hyphen before it, what is not to be there."""
+    """Split a search into folded words without the signs around them, and texts in quotes as they are; a hyphen before
+    one means that it must be absent.
+    """
     found = []
     for hyphen, quoted, word in _TERM.findall(search):
         text = fold(quoted) if quoted else _EDGES.sub("", fold(word))
@@ -58,7 +59,7 @@ def terms(search: str) -> list[Term]:
 
 
 def has_terms(search: str) -> ColumnElement[bool]:
-    """Whether a page has in its title or summary all that a search looks for; everything where that is nothing."""
+    """Return whether a page has in title or summary all that a search looks for; true for a search of nothing."""
     asked = [(_has(term.text), term.is_wanted) for term in terms(search)]
     return and_(true(), *(condition if is_wanted else not_(condition) for condition, is_wanted in asked))
 
@@ -80,12 +81,12 @@ class FoldedPage(NamedTuple):
 
 
 def folded_page(title: str, summary: str) -> FoldedPage:
-    """The kept words of a page."""
+    """Return the kept words of a page."""
     folded = fold(f"{title} {summary}")
     return FoldedPage(folded, grams(folded))
 
 
 def _hash(run: str) -> int:
-    """A signed 32-bit number; two runs may share one."""
+    """Hash a run to a signed 32-bit number; two runs may share one."""
     number = zlib.crc32(run.encode("utf-8", "surrogatepass"))
     return number - 2**32 if number >= 2**31 else number

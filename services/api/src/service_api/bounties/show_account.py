@@ -15,20 +15,20 @@ _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_N
 
 
 def show_account(source: FactSource, account: Address) -> ReadAnswer[AccountRecord]:
-    """The body of ``GET /api/accounts/{account_address}``; one that the log has nothing of is a record of zeros."""
+    """Return the body of ``GET /api/accounts/{account_address}``; zeros for an account that the log does not have."""
     with source.open() as facts:
         return ReadAnswer(account_record(facts.connection, account), facts.head)
 
 
 def account_record(connection: Connection, account: Address) -> AccountRecord:
-    """The record of an account in the index."""
+    """Return the record of an account in the index."""
     return AccountRecord(
         account, _poster(connection, account), _solver(connection, account), _guardian(connection, account)
     )
 
 
 def _ended(newest: Subquery) -> Subquery:
-    """The bounties of a list with how each ended, where it did."""
+    """Select the bounties of a list with how each ended."""
     return (
         select(newest, _F.outcome, _F.reason, _F.winner, _F.time.label("ended_at"))
         .outerjoin(t.finalizations, _F.bounty_id == newest.c.bounty_id)

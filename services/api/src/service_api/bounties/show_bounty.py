@@ -26,7 +26,7 @@ from service_api.read_answer import ReadAnswer
 
 
 def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
-    """The body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
+    """Return the body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
     try:
         with single(records.source.engine) as connection:
             head, found = read_bounty_page(connection, records.source, bounty_id)
@@ -62,13 +62,13 @@ def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetai
 
 
 def _committed(found: IndexedBounty) -> bytes | None:
-    """The committed page. Missing bytes answer like altered ones: neither is what was committed to."""
+    """Return the committed page. Missing bytes count like altered ones: neither is what was committed to."""
     page = found.challenge
     return page if page is not None and spec_commitment(page) == found.bounty.terms.spec_commitment else None
 
 
 def _terms(page: bytes, bounty: Bounty) -> ChallengeTerms:
-    """Whether the page's own terms are those on chain."""
+    """Compare the page's own terms with those on chain."""
     try:
         challenge = parse_challenge(page)
     except ServiceError:

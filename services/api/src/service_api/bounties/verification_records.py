@@ -37,7 +37,7 @@ class Records:
     """Whether what is derived is kept, which needs a role that may write."""
 
     def find(self, head: Head, page: IndexedBounty) -> JsonObject | RecordError | None:
-        """The record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
+        """Return the record of a bounty as its JSON object; None while it is open. Both arguments are of ``source``."""
         bounty, kept = page.bounty, page.record
         if bounty.finalized is None:
             return None
@@ -59,7 +59,9 @@ class Records:
         return record
 
     def _derived(self, bounty_id: BountyId) -> bytes:
-        """The record's bytes, kept in the place of one of another block; ``ValueError`` where the facts make none."""
+        """Derive the record's bytes, and keep them in place of those of another block; ``ValueError`` if the facts make
+        none.
+        """
         with self.source.open() as facts:
             bounty, head = facts.bounty(bounty_id), facts.head
             facts.ending(bounty)

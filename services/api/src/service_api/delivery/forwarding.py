@@ -34,8 +34,7 @@ class Forwarder:
         self._places = Places()
 
     def read(self, request: Request) -> Response:
-        """The answer to a public read: an inner service that is slow holds up so many of those who ask it, and nobody
-        else."""
+        """Forward a public read. One network can wait for few slow answers of an inner service at a time."""
         refusal = ServiceError("delivery_unavailable", "The delivery service answers no more reads at the moment.")
         with (
             self._callers.place("forwarded-reads", MAX_READS_OF_NETWORK, 1.0),
@@ -44,7 +43,7 @@ class Forwarder:
             return self.forward(request, b"")
 
     def forward(self, request: Request, body: bytes) -> Response:
-        """The inner service's answer."""
+        """Return the inner service's answer."""
         headers = {name: request.headers[name] for name in _PASSED if name in request.headers}
         headers["X-Correlation-Id"] = correlation_id.get()
         query = request.query_string.decode("latin-1")

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, RowMapping, func, select
 
 
 def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
-    """The changes after a number, in order."""
+    """Read the changes after a number, in order."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
     columns = (c.number, c.block_number.label("at_block"), c.log_index.label("at_log"), *logs.c)
@@ -33,7 +33,7 @@ def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit:
 
 
 def newest_change(connection: Connection) -> ChangeNumber:
-    """The number of the newest change; 0 where there is none."""
+    """Read the number of the newest change; 0 without one."""
     return ChangeNumber(connection.execute(select(func.max(t.changes.c.number))).scalar() or 0)
 
 

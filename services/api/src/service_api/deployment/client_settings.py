@@ -15,7 +15,7 @@ _TEXT: Final = """\
 
 
 def client_settings(config: ApiConfig, constants: Constants) -> str:
-    """The file. Every value is of this deployment: from its configuration, or from its Hub."""
+    """Return the file. Every value is of this deployment: from its configuration, or from its Hub."""
     chain, beacon, url = config.chain, constants.beacon, config.public_url
     values = {
         "SERVICE_CHAIN_ID": str(chain.chain_id),
@@ -28,8 +28,7 @@ def client_settings(config: ApiConfig, constants: Constants) -> str:
         "SERVICE_BEACON_PUBLIC_KEY": beacon.public_key,
     }
     if deployment_of(chain.chain_id) is None:
-        # Else the client has both: relays, of which the operator's may be its own, and how it knows what is final. By
-        # that it checks everything else.
+        # For a known network the client has its own relays and its own rule of finality, by which it checks the rest.
         values["SERVICE_BEACON_URLS"] = ",".join(config.beacon.urls)
         if chain.finality_depth is not None:
             values["SERVICE_FINALITY_DEPTH"] = str(chain.finality_depth)

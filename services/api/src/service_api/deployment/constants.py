@@ -40,14 +40,16 @@ class Constants:
             ) from error
 
     def token(self) -> TokenDescription:
-        """The escrow token, as the Hub names it."""
+        """Return the escrow token, as the Hub names it."""
         with self.reading_once("hub"):
             token = self.hub.token
         return TokenDescription(token.address, token.symbol, token.decimals)
 
     @contextmanager
     def reading_once(self, *names: str) -> Iterator[None]:
-        """Have constants (``hub``, ``beacon``) read by one request at a time: everybody's threads are the same."""
+        """Have constants (``hub``, ``beacon``) read by one request at a time, so that a slow endpoint does not hold
+        every thread.
+        """
         if set(names) <= vars(self).keys():
             yield
             return

@@ -10,7 +10,7 @@ from service_api.read_answer import ReadAnswer
 
 
 def list_changes(source: FactSource, query: ChangeQuery) -> ReadAnswer[ChangeList]:
-    """The body of ``GET /api/changes``."""
+    """Return the body of ``GET /api/changes``."""
     with source.open() as facts:
         found = read_changes(facts.connection, facts.head, query.after, query.limit + 1)
         if not found:

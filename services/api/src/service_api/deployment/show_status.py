@@ -38,7 +38,7 @@ VERSION: Final = metadata.version("service-api")
 
 
 def show_status(source: FactSource) -> DeploymentStatus:
-    """The body of ``GET /api/status``, also while there is no index to read."""
+    """Return the body of ``GET /api/status``, also while there is no index to read."""
     nothing = DeploymentStatus(
         IndexState.UNAVAILABLE, source.chain_id, source.hub_address, VERSION, position=None, totals=None, announced=None
     )

@@ -30,8 +30,9 @@ _KINDS: Final = ", ".join(WithheldKind)
 
 
 def _withhold(environment: Environment, kind: str, subject: str, reason: str | None, until: str | None) -> None:
-    """Withhold a text. A decision on what is withheld already replaces the former one, and the text counts as withheld
-    since that."""
+    """Withhold a text. A decision on a text that is withheld already replaces the former one, and keeps its
+    beginning.
+    """
     try:
         found, ends = WithheldKind(kind), None if until is None else datetime.fromisoformat(until)
     except ValueError:
@@ -76,7 +77,7 @@ def _show_again(environment: Environment, kind: str, subject: str) -> None:
 
 @contextmanager
 def _deciding(environment: Environment) -> Iterator[Connection]:
-    """One decision at a time."""
+    """Make one decision at a time."""
     log.configure("withholding")
     url = database_url_of(environment)
     with engine_of_job(url, application="withholding") as engine, writing(engine) as connection:
@@ -85,7 +86,7 @@ def _deciding(environment: Environment) -> Iterator[Connection]:
 
 
 def _subject(connection: Connection, kind: WithheldKind, given: str) -> tuple[str, int | None]:
-    """The commitment or account that is named, and its bounty; ends the command where there is no such text."""
+    """Return the commitment or account that is named, and its bounty; end the command if there is no such text."""
     b, written = t.bounties.c, app.written_verdicts.c
     try:
         match kind:
@@ -132,7 +133,7 @@ SHOW_AGAIN: Final = Process("show a text again that was withheld", _show_again, 
 
 
 def list_withheld(connection: Connection, query: WithheldQuery, report_address: str | None) -> WithheldList:
-    """The body of ``GET /api/withheld``."""
+    """Return the body of ``GET /api/withheld``."""
     found = select(_W).where(COUNTS, _C.number > query.after).order_by(_C.number).limit(query.limit + 1)
     rows = connection.execute(found).all()
     items = tuple(_item(row) for row in rows[: query.limit])

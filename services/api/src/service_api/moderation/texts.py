@@ -33,27 +33,27 @@ Text = ColumnElement[str]
 
 
 def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
-    """Whether a bounty's page is shown, by the commitment and the Poster that the chain has."""
+    """Return whether a bounty's page is shown, by the commitment and the Poster that the chain has."""
     return and_(commitment.not_in(_subjects(WithheldKind.BOUNTY)), poster.not_in(_subjects(WithheldKind.ACCOUNT)))
 
 
 def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """Why a bounty's page is not shown, for ``withheld_of``; null where it is."""
+    """Select why a bounty's page is not shown, for ``withheld_of``; null if it is."""
     return _notice(WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
 
 
 def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """The reason alone."""
+    """Select the reason alone."""
     return _first(select(_W.reason), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
 
 
 def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
-    """The time alone, in seconds."""
+    """Select the time alone, in seconds."""
     return _first(select(_seconds(_W.since)), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
 
 
 def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tuple[int | None, int | None]:
-    """The newest block when a page was first withheld: by a decision on the page, and by any that concerns it."""
+    """Read the newest block when a page was first withheld: by a decision on the page, and by any that concerns it."""
     by_itself, by_account = _concerned(WithheldKind.BOUNTY, literal(commitment), literal(poster))
     own = func.min(_W.since_block).filter(by_itself)
     row = connection.execute(select(own, func.min(_W.since_block)).where(COUNTS, or_(by_itself, by_account))).one()
@@ -61,12 +61,12 @@ def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tu
 
 
 def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
-    """Why a written Verdict is not shown, for ``withheld_of``; null where it is."""
+    """Select why a written Verdict is not shown, for ``withheld_of``; null if it is."""
     return _notice(WithheldKind.VERDICT, commitment, guardian).scalar_subquery()
 
 
 def withheld_of(notice: Any) -> Withheld | None:
-    """What a notice was read as."""
+    """Parse a notice that a statement selected."""
     if notice is None:
         return None
     reason, since, until = notice
@@ -74,12 +74,12 @@ def withheld_of(notice: Any) -> Withheld | None:
 
 
 def page_withheld(found: Withheld) -> ServiceError:
-    """Beside a page that is withheld."""
+    """Return the error beside a page that is withheld."""
     return ServiceError("bounty_challenge_withheld", f"The challenge page is {_sentence(found)}")
 
 
 def verdict_withheld(found: Withheld) -> ServiceError:
-    """In place of a written Verdict that is withheld."""
+    """Return the error in place of a written Verdict that is withheld."""
     return ServiceError("written_verdict_withheld", f"The written Verdict is {_sentence(found)}")
 
 
@@ -102,13 +102,13 @@ def _notice_columns() -> ColumnElement[Any]:
 
 
 def _first(found: Select[Any], kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
-    """Of the decisions that concern a text the earliest."""
+    """Select the earliest of the decisions that concern a text."""
     concerned = found.where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
     return concerned.correlate_except(app.withholdings)
 
 
 def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
-    """The decisions on a text itself, and those on all text of its author."""
+    """Return the decisions on a text itself, and those on all text of its author."""
     return (
         and_(_is(kind), _W.subject == commitment),
         and_(_is(WithheldKind.ACCOUNT), _W.subject == account),

@@ -62,5 +62,5 @@ def install_document(app: Flask, api: DocumentedApi) -> None:
 
 
 def published(app: Flask | None = None) -> Published:
-    """The document of ``app``, or of the app that answers this request."""
+    """Return the document of ``app``, or of the app that answers this request."""
     return cast("Published", (app or current_app).extensions[EXTENSION])

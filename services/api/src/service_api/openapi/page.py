@@ -19,7 +19,7 @@ _STYLE = (
 
 
 def docs_page(document: Json) -> str:
-    """The page's HTML."""
+    """Return the page's HTML."""
     operations = [
         (method.upper(), path, {**operation, "parameters": [*methods.get("parameters", ()), *operation["parameters"]]})
         for path, methods in document["paths"].items()

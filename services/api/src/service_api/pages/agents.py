@@ -35,14 +35,14 @@ routes = Blueprint("agents", __name__)
 @routes.get("/agents.md")
 @public
 def get_agents() -> Response:
-    """How an agent takes part, in one file."""
+    """Answer how an agent takes part, in one file."""
     return _answer(_AGENTS, "text/markdown; charset=utf-8")
 
 
 @routes.get("/llms.txt")
 @public
 def get_llms() -> Response:
-    """The documents for a model, by name."""
+    """Answer the documents for a model, by name."""
     text = _LLMS.format(site=provided(PageSources).config.public_url)
     return _answer(text.encode(), "text/plain; charset=utf-8")
 
@@ -50,7 +50,7 @@ def get_llms() -> Response:
 @routes.get("/.well-known/security.txt")
 @public
 def get_security() -> Response:
-    """Whom to tell of a weakness; 404 where the operator names nobody."""
+    """Answer whom to tell of a weakness; 404 if the operator names nobody."""
     found = provided(PageSources)
     if (contact := found.config.pages.security_contact) is None:
         raise NotFound

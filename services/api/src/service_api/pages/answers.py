@@ -46,7 +46,7 @@ def static_page(template: str) -> Response:
 def kept(make: Callable[[], Version], policy: str = POLICY, *, has_amounts: bool = False) -> Response:
     """Answer with a version, under a policy."""
     if has_amounts:
-        provided(PageSources).constants.token()  # before others wait for the same page
+        provided(PageSources).constants.token()  # read it before others wait for the same page
     return versioned(lambda: replace(make(), headers=headers_of(policy)))
 
 

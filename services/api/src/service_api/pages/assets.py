@@ -48,7 +48,7 @@ _WORDS: Final = "service-pages-words"
 
 
 def install_words(app: Flask, words: object | None) -> str | None:
-    """Serve the words of the scripts in the language of the pages; return their path, None where there are none."""
+    """Serve the words of the scripts in the language of the pages; return their path, None if there are none."""
     if words is None:
         app.extensions[_WORDS] = {}
         return None
@@ -60,7 +60,7 @@ def install_words(app: Flask, words: object | None) -> str | None:
 @routes.get("/assets/<name>")
 @public
 def get_asset(name: str) -> Response:
-    """One file."""
+    """Answer one file."""
     read_query(allowed=frozenset())
     path = f"/assets/{name}"
     content = _ASSETS.get(path) or current_app.extensions[_WORDS].get(path)
@@ -72,6 +72,6 @@ def get_asset(name: str) -> Response:
 @routes.get("/robots.txt")
 @public
 def get_robots() -> Response:
-    """The robots.txt: search engines may read everything."""
+    """Answer the robots.txt: search engines may read everything."""
     read_query(allowed=frozenset())
     return Response("User-agent: *\nAllow: /\n", mimetype="text/plain")

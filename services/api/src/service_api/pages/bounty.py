@@ -167,7 +167,7 @@ def bounty_page(deps: PageSources, bounty_id: BountyId) -> BountyPage:
 
 
 def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...], now: int) -> tuple[Milestone, ...]:
-    """The moments of a bounty in order; those that a decision made meaningless are left out."""
+    """Return the moments of a bounty in order; leave out those that a decision made meaningless."""
     facts = detail.facts
     planned = [
         Milestone(gettext("Created"), bounty.created.origin.time, is_past=True),
@@ -189,7 +189,7 @@ def _milestones(detail: BountyDetail, bounty: Bounty, made: tuple[Payment, ...],
 
 
 def _differences(challenge: Challenge | None, detail: BountyDetail) -> tuple[TermDifference, ...]:
-    """Where the page states other terms than the chain: anyone can fund a bounty with any page."""
+    """Return where the page states other terms than the chain: anyone can fund a bounty with any page."""
     is_no_page = challenge is not None and challenge.page is None
     return () if detail.challenge_terms is None or is_no_page else detail.challenge_terms.differences
 

@@ -49,7 +49,7 @@ class Chronicle:
     titles: Mapping[BountyId, Title]
 
     def created(self, row: BountyRow) -> Entry:
-        """A bounty was created."""
+        """Tell that a bounty was created."""
         text = gettext(
             "The winner gets %(award)s of an escrow of %(escrow)s. Submissions close at %(time)s.",
             award=formatting.amount(row.escrow_amount - row.protocol_fee - row.guardian_fee, self.token),
@@ -61,12 +61,12 @@ class Chronicle:
         return self._entry(row, "created", marked("New: %(bounty)s"), text)
 
     def submitted(self, row: SubmissionRow) -> Entry:
-        """A Solver recorded a Submission; a later one replaces it, and is the same entry."""
+        """Tell that a Solver recorded a Submission; a later one replaces it, and is the same entry."""
         text = gettext("By %(solver)s. It is sealed until the reveal point.", solver=row.solver_address)
         return self._entry(row, f"submission:{row.solver_address}", marked("Submission: %(bounty)s"), text)
 
     def judged(self, row: VerdictRow) -> Entry:
-        """A Guardian recorded a Verdict; a later one replaces it."""
+        """Tell that a Guardian recorded a Verdict; a later one replaces it."""
         text = gettext(
             "The Verdict of the Guardian %(guardian)s: %(verdict)s.",
             guardian=row.guardian_address,
@@ -75,7 +75,7 @@ class Chronicle:
         return self._entry(row, f"verdict:{row.guardian_address}", marked("Verdict: %(bounty)s"), text)
 
     def replaced(self, row: ReplacementRow) -> Entry:
-        """A Guardian's Verdict was replaced: an entry of its own, since a thief of the key can do it, too."""
+        """Tell that a Guardian's Verdict was replaced: an entry of its own, since a thief of the key can do it, too."""
         text = gettext(
             "The Verdict of the Guardian %(guardian)s was replaced: before, %(before)s; now, %(now)s. A thief of the "
             "Guardian's key can do that, too.",
@@ -87,7 +87,9 @@ class Chronicle:
         return self._entry(row, kind, marked("Verdict replaced: %(bounty)s"), text)
 
     def lost(self, row: SubmissionRow) -> Entry:
-        """The storage has no longer the sealed bytes of a Submission; the entry goes once they are put back."""
+        """Tell that the storage has lost the sealed bytes of a Submission; the entry goes once they are
+        uploaded again.
+        """
         text = gettext(
             "The service no longer has the sealed bytes of the Submission %(commitment)s by %(solver)s, so no Guardian "
             "can open it. Its Solver can upload them again from the machine that sealed them: service-cli "
@@ -100,7 +102,7 @@ class Chronicle:
         return self._entry(row, kind, marked("Sealed work lost: %(bounty)s"), text, row.lost_since)
 
     def claimed(self, row: ClaimRow) -> Entry:
-        """An amount was paid."""
+        """Tell that an amount was paid."""
         text = gettext(
             "%(what)s: %(amount)s to %(recipient)s.",
             what=gettext(KINDS[row.kind]),
@@ -110,7 +112,7 @@ class Chronicle:
         return self._entry(row, f"claim:{row.kind}:{row.recipient}", marked("Paid: %(bounty)s"), text)
 
     def decided(self, row: BountyRow) -> Entry:
-        """A bounty ended."""
+        """Tell that a bounty ended."""
         text = (
             gettext("Awarded to %(winner)s.", winner=row.winner_solver_address)
             if row.outcome is Outcome.AWARDED
@@ -134,14 +136,14 @@ class Chronicle:
 
 
 def verdict_text(kind: VerdictKind, solver: Address | None) -> str:
-    """What a Verdict names, within a sentence."""
+    """Return what a Verdict names, within a sentence."""
     if kind == VerdictKind.AWARDED:
         return gettext("an award to %(solver)s", solver=solver)
     return gettext("no valid Submission")
 
 
 def withheld_line(found: Withheld) -> str:
-    """Why a page is not shown, as a sentence."""
+    """Return why a page is not shown, as a sentence."""
     return gettext(
         "The operator of this service has withheld its page here since %(since)s: %(reason)s",
         since=formatting.moment(found.since),
@@ -150,6 +152,6 @@ def withheld_line(found: Withheld) -> str:
 
 
 def newest(entries: Iterable[Entry]) -> tuple[Entry, ...]:
-    """In the order of a feed, each id once."""
+    """Return entries in the order of a feed, each id once."""
     by_id = {each.id: each for each in entries}
     return tuple(sorted(by_id.values(), key=lambda each: (-each.at, each.id))[:MAX_ENTRIES])

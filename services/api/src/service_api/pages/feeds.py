@@ -59,7 +59,7 @@ class Feed:
 @routes.get("/feed.atom")
 @public
 def get_feed() -> Response:
-    """What happened last in all bounties."""
+    """Answer what happened last in all bounties."""
     read_query(allowed=frozenset())
 
     def make(deps: PageSources) -> Feed:
@@ -72,7 +72,7 @@ def get_feed() -> Response:
 @routes.get("/bounties/<bounty_id>/feed.atom")
 @public
 def get_bounty_feed(bounty_id: str) -> Response:
-    """The same of one bounty."""
+    """Answer what happened last in one bounty."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -99,7 +99,7 @@ def get_bounty_feed(bounty_id: str) -> Response:
 @routes.get("/people/<account>/feed.atom")
 @public
 def get_person_feed(account: str) -> Response:
-    """The same of one account."""
+    """Answer what happened last with one account."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
 
@@ -138,8 +138,9 @@ def _recent(connection: Connection) -> Happened:
 
 
 def _entries(deps: PageSources, connection: Connection, found: Happened) -> tuple[Entry, ...]:
-    """Make entries of all of it, and of each Verdict that was replaced in the same bounties, by any Guardian: the
-    others see it, too."""
+    """Make entries of all of it, and of each Verdict that was replaced in the same bounties, by any Guardian: the other
+    Guardians see it, too.
+    """
     known = {row.bounty_id: row for row in (*found.created, *found.ended)}
     named = {row.bounty_id for row in found.submitted} | {row.bounty_id for row in found.judged}
     named |= {row.bounty_id for row in found.claimed}
@@ -170,7 +171,9 @@ def _answer(make: Callable[[PageSources], Feed]) -> Response:
 
 class _AtomFeed(Atom1Feed):  # type: ignore[misc]  # the library has no types
     def latest_post_date(self) -> datetime:
-        """Of no entries the library names this moment, and who polls would get the same empty feed again and again."""
+        """Return a fixed date for a feed without entries: with the present moment, the library's choice, a poller would
+        get the same empty feed again and again.
+        """
         latest: datetime = super().latest_post_date()
         return latest if self.items else _NOTHING_YET
 

@@ -82,7 +82,7 @@ class Search:
     query: BountyQuery = _EVERYTHING
 
     def address(self, chosen: Filter | None = None, cursor: str | None = None) -> str:
-        """The one address of this state, or of its neighbour with other bounties or another page."""
+        """Return the one address of this state, or of its neighbour with other bounties or another page."""
         shown = chosen or self.chosen
         values = {} if shown is Filter.OPEN else {"show": shown.value}
         values |= {name: self.texts[name] for name in FIELDS if name in self.texts}
@@ -91,12 +91,12 @@ class Search:
         return f"/?{urlencode(values)}" if values else "/"
 
     def cleared(self) -> str:
-        """The address without the fields."""
+        """Return the address without the fields."""
         return Search(self.chosen, self.sort, None, {}, {}).address()
 
 
 def read_search(values: Mapping[str, str], token: TokenDescription) -> Search:
-    """The state that a query of the list's address names."""
+    """Read the state that a query of the list's address names."""
     texts = {name: text[:_MOST_SHOWN] for name in FIELDS if (text := values.get(name, "").strip())}
     problems: dict[str, str] = {}
     chosen = _chosen(Filter, values.get("show"), Filter.OPEN, "show", problems)
@@ -137,7 +137,9 @@ def _chosen(kind: type[T], text: str | None, usual: T, name: str, problems: dict
 
 
 def _asked(read: Mapping[str, int | str]) -> dict[str, Any]:
-    """The names and units of the query. Days are whole ones: the query's bounds are not part of what it shows."""
+    """Return the names and units of the query. Days are whole ones: the query's bounds are not part of what
+    it shows.
+    """
     found: dict[str, Any] = {f"{name}_address" if name in ACCOUNTS else name: value for name, value in read.items()}
     if "from" in read:
         found["deadline_after"] = max(0, found.pop("from") - 1)

@@ -37,7 +37,7 @@ MOST_SECONDS: Final = 253_402_300_799
 
 
 def moment(at: int) -> str:
-    """A time as a sentence has it: ``1 January 2030, 00:00:00 UTC``."""
+    """Format a time as a sentence has it: ``1 January 2030, 00:00:00 UTC``."""
     if not 0 <= at <= MOST_SECONDS:
         return gettext("second %(number)s after 1970", number=f"{at:,}")
     found = datetime.fromtimestamp(at, UTC)
@@ -51,7 +51,7 @@ def moment(at: int) -> str:
 
 
 def day(at: int) -> str:
-    """A time on a drawing: ``1 Jan 2030, 00:00``."""
+    """Format a time for a drawing: ``1 Jan 2030, 00:00``."""
     if not 0 <= at <= MOST_SECONDS:
         return gettext("far away")
     found = datetime.fromtimestamp(at, UTC)
@@ -65,12 +65,12 @@ def day(at: int) -> str:
 
 
 def machine_time(at: int) -> str:
-    """A time as HTML and feeds read it."""
+    """Format a time as HTML and feeds read it."""
     return datetime.fromtimestamp(min(max(at, 0), MOST_SECONDS), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def span(seconds: int) -> str:
-    """A length of time in its two largest units: ``3 days 4 hours``, ``45 seconds``."""
+    """Format a length of time in its two largest units: ``3 days 4 hours``, ``45 seconds``."""
     left, found = max(0, seconds), []
     for name, size in _UNITS:
         count, left = divmod(left, size)
@@ -82,7 +82,7 @@ def span(seconds: int) -> str:
 
 
 def relative(at: int, now: int) -> str:
-    """A time seen from now: ``in 3 days 4 hours``, ``2 minutes ago``.
+    """Format a time seen from now: ``in 3 days 4 hours``, ``2 minutes ago``.
 
     Within a minute it does not count seconds, so that a page which nothing else changes keeps its bytes.
     """
@@ -94,12 +94,12 @@ def relative(at: int, now: int) -> str:
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of a thing of ``_NOUNS``: ``1 day``, ``2 days``, ``1,000 Submissions``."""
+    """Format so many of a thing of ``_NOUNS``: ``1 day``, ``2 days``, ``1,000 Submissions``."""
     return ngettext(*_NOUNS[noun], count, count=f"{count:,}")
 
 
 def amount(value: int, token: TokenDescription) -> str:
-    """An amount of smallest units in whole tokens with the token's symbol: ``1,234.5 USDC``."""
+    """Format an amount of smallest units in whole tokens with the token's symbol: ``1,234.5 USDC``."""
     whole, point, part = whole_tokens(value, token.decimals).partition(".")
     return f"{int(whole):,}{point}{part} {token.symbol}"
 
@@ -111,10 +111,10 @@ def amount_rounded(value: int, token: TokenDescription) -> str:
 
 
 def percent(basis_points: int) -> str:
-    """Basis points as a percentage: ``2.5%``."""
+    """Format basis points as a percentage: ``2.5%``."""
     return f"{basis_points / 100:.2f}".rstrip("0").rstrip(".") + "%"
 
 
 def short(value: Address | Bytes32) -> str:
-    """An address or hash cut for a place where its whole is a click away."""
+    """Cut an address or hash for a place where its whole is a click away."""
     return f"{value[:6]}…{value[-4:]}"

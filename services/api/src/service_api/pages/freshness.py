@@ -38,7 +38,7 @@ class Notice:
 
 
 def notices(head: Head | None, now: UnixSeconds) -> tuple[Notice, ...]:
-    """Return the present faults. Of a chain that makes no block the index is not late."""
+    """Return the present faults. The index is not late on a chain that makes no block."""
     if head is None:
         lacking = gettext("Parts of this page are lacking. Reload in a minute.")
         return (Notice(gettext("The index cannot be read at the moment"), lacking),)
@@ -68,7 +68,7 @@ def finality_seconds(detail: BountyDetail, changed_at: UnixSeconds, finalized_at
 
 
 def finality(status: BountyStatus, seconds: int) -> str:
-    """How final a bounty's newest fact is, as a sentence: its terms while it is open, then its outcome."""
+    """Say how final a bounty's newest fact is: its terms while it is open, then its outcome."""
     is_open = status is BountyStatus.OPEN
     if seconds == 0:
         return gettext(_FINAL_TERMS if is_open else _FINAL_OUTCOME)

@@ -90,7 +90,7 @@ def guardians_page(deps: PageSources) -> GuardiansPage:
 
 
 def _read_versions(connection: Connection) -> tuple[PublishedRoster, ...]:
-    """The newest ``MOST_VERSIONS``, the newest first."""
+    """Read the newest ``MOST_VERSIONS`` rosters, the newest first."""
     rows = read_rows(connection, RosterRow, most=MOST_VERSIONS, order=ROSTER.version.desc())
     if not rows:
         return ()
@@ -103,12 +103,12 @@ def _read_versions(connection: Connection) -> tuple[PublishedRoster, ...]:
 
 
 def _by_conduct(guardian: Guardian) -> tuple[int, int, str]:
-    """The fewest missed Verdicts first, then who was seen last."""
+    """Order by the fewest missed Verdicts, then by who was seen last."""
     return guardian.conduct.missed, -(guardian.member.last_active_at or 0), guardian.member.guardian_address
 
 
 def _counted(decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]) -> tuple[DecidedRow, ...]:
-    """The bounties of which all Verdicts are among these: those created after the oldest of them."""
+    """Return the bounties of which all Verdicts are among these: those created after the oldest of them."""
     oldest = min((each.time for each in verdicts), default=0)
     return tuple(each for each in decided if len(verdicts) < MOST_ROWS or each.time >= oldest)
 
@@ -116,8 +116,9 @@ def _counted(decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]) 
 def conduct_of(
     versions: tuple[PublishedRoster, ...], decided: tuple[DecidedRow, ...], verdicts: tuple[VerdictRow, ...]
 ) -> dict[Address, Conduct]:
-    """By Guardian. A bounty that a quorum decided without a Guardian's Verdict counts as missed by it, too: it was
-    decided before this Guardian judged, or it never would have."""
+    """Count by Guardian. A bounty that a quorum decided without a Guardian's Verdict counts as missed by that Guardian,
+    too.
+    """
     members = {each.row.version: each.accounts for each in versions}
     given: dict[BountyId, dict[Address, VerdictRow]] = defaultdict(dict)
     for verdict in verdicts:

@@ -28,7 +28,7 @@ class Headline:
     amount: TokenAmount
     waiting: TokenAmount | None
     act: str | None
-    """The text of the one button; None where nothing is left to do, or nothing can be done yet."""
+    """The text of the one button; None if nothing is left to do, or nothing can be done yet."""
 
 
 def headline_of(facts: Facts, stage: Stage, made: Sequence[Payment]) -> Headline:

@@ -21,7 +21,7 @@ _MOST_OF_A_MAIL: Final = 300
 
 
 def shortened(text: str) -> str:
-    """The text with what is no word cut, and how much was."""
+    """Return the text with what is no word cut, and how much was."""
 
     def cut(found: re.Match[str]) -> str:
         left = len(found.group()) - _SHOWN_OF_ENDLESS
@@ -32,9 +32,8 @@ def shortened(text: str) -> str:
 
 
 def outside_link(address: str) -> str | None:
-    """Where a stranger's link leads: the host in its ASCII form, or the mail address and what else a mail would have.
-
-    None for what is no such link.
+    """Return where a stranger's link leads: the host in its ASCII form, or the mail address and what else a mail would
+    have; None for any other address.
     """
     if readable(address) != address or "\\" in address or len(address) > 2_000:
         return None

@@ -42,7 +42,7 @@ class ListPage:
 
 
 def list_page(deps: PageSources, search: Search) -> ListPage:
-    """The bounties that are looked for, after the cursor."""
+    """Return the bounties that are looked for, after the cursor."""
     answer = list_bounties(deps.facts, search.query)
     found, now = answer.value, deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)
@@ -63,7 +63,7 @@ def _listed(item: BountyItem, now: UnixSeconds) -> Listed:
 
 
 def _count(found: BountyList) -> str:
-    """How many match."""
+    """Say how many match."""
     total = found.total_count
     if total is None:
         return gettext("More than 1,000 bounties")

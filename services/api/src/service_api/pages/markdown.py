@@ -61,11 +61,11 @@ class _Renderer(RendererHTML):
 
 
 def render(body: str) -> Markup:
-    """The HTML of a body."""
+    """Return the HTML of a body."""
     text = shortened(readable(body))
     if not is_expensive(text):
         tokens = _MARKDOWN.parse(text)
-        if all(token.level < MAX_NESTING - 1 for token in tokens):  # what is deeper, the parser leaves out
+        if all(token.level < MAX_NESTING - 1 for token in tokens):  # the parser leaves out what is deeper
             _lower_headings(tokens)
             made = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
             if len(made) <= MAX_RENDERED:
@@ -74,12 +74,12 @@ def render(body: str) -> Markup:
 
 
 def as_text(content: bytes) -> Markup:
-    """Bytes that are in no known form, as the text they are."""
+    """Return bytes that are in no known form, as the text they are."""
     return Markup("<pre>{}</pre>").format(shortened(readable(content.decode("utf-8", "replace"))))
 
 
 def render_line(text: str) -> Markup:
-    """The HTML of one entry of the frontmatter: emphasis, code and links, no blocks."""
+    """Return the HTML of one entry of the frontmatter: emphasis, code and links, no blocks."""
     shown = shortened(readable(text))
     if is_expensive(shown):
         return escape(shown)
@@ -87,7 +87,7 @@ def render_line(text: str) -> Markup:
 
 
 def sanitized(html: str) -> Markup:
-    """Only what the list lets through, whatever comes in."""
+    """Return only what the list lets through, whatever comes in."""
     return Markup(  # noqa: S704  # the output of the sanitizer
         nh3.clean(
             html,
@@ -104,7 +104,7 @@ def sanitized(html: str) -> Markup:
 
 
 def is_expensive(text: str) -> bool:
-    """Whether parsing it could take longer or more memory than a page may, here or in a browser."""
+    """Return whether parsing could take longer or more memory than a page may, here or in a browser."""
     if text.count("\n") + text.count("|") > MAX_LINES_AND_CELLS:
         return True
     return any(text.count(mark) > MAX_BRACKETS for mark in "[]*_~`<!&\\")

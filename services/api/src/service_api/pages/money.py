@@ -31,7 +31,7 @@ class PossibleEnding:
     winner: TokenAmount
     poster: TokenAmount
     guardians: TokenAmount
-    """Of all Guardians together, where each of them records a Verdict."""
+    """The fee of all Guardians together, if each of them records a Verdict."""
     protocol: TokenAmount
 
 
@@ -45,17 +45,17 @@ class Payment:
 
 
 def award_of(facts: Facts) -> TokenAmount:
-    """The winner's amount: the escrow less both fees."""
+    """Return the winner's amount: the escrow less both fees."""
     return TokenAmount(facts.escrow_amount - facts.protocol_fee - facts.guardian_fee)
 
 
 def guardian_share(facts: Facts, roster_size: int) -> TokenAmount:
-    """The reward of each Guardian with a recorded Verdict."""
+    """Return the reward of each Guardian with a recorded Verdict."""
     return TokenAmount(facts.guardian_fee // roster_size)
 
 
 def endings(facts: Facts, roster_size: int) -> tuple[PossibleEnding, ...]:
-    """The endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
+    """Return the endings of an open bounty; ``ValueError`` for figures that no Hub holds."""
     rejected = Outcome.NO_VALID_SUBMISSION
     return (
         _ending(gettext("A Submission is awarded"), facts, Outcome.AWARDED, roster_size, roster_size),
@@ -78,7 +78,7 @@ def _ending(name: str, facts: Facts, outcome: Outcome, roster_size: int, verdict
 
 
 def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[Payment, ...]:
-    """Each amount with its claim: of the same kind, account and value."""
+    """Return each amount with its claim: of the same kind, account and value."""
     left = {(claim.kind, claim.recipient, claim.amount): claim for claim in claims}
     return tuple(
         Payment(gettext(KINDS[due.kind]), due, left.get((due.kind, due.recipient, due.amount))) for due in amounts
@@ -86,5 +86,5 @@ def payments(amounts: Sequence[AmountDue], claims: Sequence[ClaimRow]) -> tuple[
 
 
 def waiting_for(made: Sequence[Payment], account: Address) -> tuple[Payment, ...]:
-    """The amount that this account has not pulled yet."""
+    """Return the amount that this account has not pulled yet."""
     return tuple(each for each in made if each.due.recipient == account and each.claim is None)

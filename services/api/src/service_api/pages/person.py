@@ -104,7 +104,7 @@ class PersonPage:
 
 
 def person_page(deps: PageSources, account: Address) -> PersonPage:
-    """Return the page of an account; one that the log has nothing of is a page, too."""
+    """Return the page of an account, also of one that the log does not have."""
     now = deps.clock.now()
     with deps.facts.open() as facts:
         connection, head = facts.connection, facts.head
@@ -147,8 +147,9 @@ def read_person(connection: Connection, account: Address) -> PersonRows:
 
 
 def _read_to_judge(connection: Connection, guardian: Address, now: UnixSeconds) -> ToJudge:
-    """Those that can be judged, and those that can be soon, the earliest deadline first: anybody can fill a list of the
-    newest, which name the Guardians of the current roster, for gas."""
+    """Read the bounties that can be judged, and those that can be soon, the earliest deadline first. Anyone can fill a
+    list of the newest for gas.
+    """
     o, b, s = t.open_bounties.c, t.bounties.c, t.submissions.c
     versions = connection.execute(select(MEMBER.version).where(MEMBER.guardian_address == guardian)).scalars().all()
     if not versions:
@@ -163,7 +164,7 @@ def _read_to_judge(connection: Connection, guardian: Address, now: UnixSeconds) 
 
 
 def _read_without_work(connection: Connection, account: Address, head: Head) -> frozenset[BountyId]:
-    """Those that it posted which end without a Submission: anybody may settle them from their deadline on."""
+    """Read the account's bounties that end without a Submission: anybody may settle them from their deadline on."""
     o, b, s = t.open_bounties.c, t.bounties.c, t.submissions.c
     posted = select(o.bounty_id).join(t.bounties, b.bounty_id == o.bounty_id).where(b.poster == account)
     is_over = (o.submission_deadline <= head.block_time) & ~exists().where(s.bounty_id == o.bounty_id)
@@ -171,7 +172,7 @@ def _read_without_work(connection: Connection, account: Address, head: Head) -> 
 
 
 def _read_fees(connection: Connection, account: Address) -> tuple[BountyRow, ...]:
-    """Of the newest awards, those whose protocol fee is the account's; looked for where new bounties name it, too."""
+    """Read the newest awards whose protocol fee is the account's, if new bounties name it, too."""
     policy = read_fee_policy(connection)
     if policy is None or policy.recipient != account:
         return ()
@@ -181,7 +182,7 @@ def _read_fees(connection: Connection, account: Address) -> tuple[BountyRow, ...
 
 
 def _to_put_back(lost: Iterable[SubmissionRow]) -> Iterable[WaitingAct]:
-    """Before everything else: without its bytes a Submission cannot win."""
+    """Return the Submissions to upload again, before everything else: without its bytes a Submission cannot win."""
     for row in lost:
         what = gettext("The service lost your sealed work: upload it again from the machine that sealed it")
         yield WaitingAct(row.bounty_id, gettext("Solver"), what, None)
@@ -194,7 +195,7 @@ def waiting_for(
     stages: Mapping[BountyId, Stage],
     to_judge: ToJudge,
 ) -> tuple[WaitingAct, ...]:
-    """An account's next steps, the most urgent first."""
+    """Return an account's next steps, the most urgent first."""
     claimed = {(row.bounty_id, row.kind) for row in found.claimed}
     known_since = min(row.time for row in found.claimed) if len(found.claimed) == MOST_OF_PERSON else 0
     """What was claimed before is not among those that were read."""
@@ -221,7 +222,7 @@ def waiting_for(
 
 
 def _to_settle(account: Address, row: BountyRow, judged: Set[BountyId]) -> Iterable[tuple[str, str]]:
-    """By whom, of those who are paid once somebody has settled it: nobody has to, so that the escrow stays there."""
+    """Return who is paid once somebody has settled the bounty: nobody has to, so the escrow stays there."""
     if row.poster_address == account:
         yield gettext("Poster"), gettext("Settle the bounty, then claim the refund")
     elif row.bounty_id in judged:

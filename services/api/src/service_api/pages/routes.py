@@ -42,7 +42,7 @@ Made = tuple[Head | None, dict[str, object]]
 @routes.get("/")
 @public
 def get_list() -> PlainResponse:
-    """Bounties; search, filters, order; what all bounties come to.
+    """Answer bounties; search, filters, order; what all bounties come to.
 
     A form sends its empty fields, too: each state has one address, without them.
     """
@@ -65,7 +65,7 @@ def get_list() -> PlainResponse:
 @routes.get("/bounties")
 @public
 def get_bounties() -> PlainResponse:
-    """The list: the address of a bounty, shortened by hand."""
+    """Lead to the list: this is the address of a bounty, shortened by hand."""
     read_query(allowed=frozenset())
     return redirect("/", 301)
 
@@ -73,7 +73,7 @@ def get_bounties() -> PlainResponse:
 @routes.get("/people")
 @public
 def get_people() -> PlainResponse:
-    """Where an account is looked for: the same for accounts."""
+    """Lead to where an account is looked for: this is an account's address, shortened."""
     read_query(allowed=frozenset())
     return redirect("/find", 301)
 
@@ -81,7 +81,7 @@ def get_people() -> PlainResponse:
 @routes.get("/find")
 @public
 def find() -> PlainResponse:
-    """Leads to a bounty by its number, to an account by its address; other text of `q` is searched for."""
+    """Lead to a bounty by its number, to an account by its address; search for other text of `q`."""
     text = read_query(allowed=frozenset({"q"})).get("q", "").strip()
     number = re.fullmatch(r"#?([1-9][0-9]{0,18})", text)
     if number is not None:
@@ -97,7 +97,9 @@ def find() -> PlainResponse:
 @routes.get("/bounties/<bounty_id>")
 @public
 def get_bounty(bounty_id: str) -> Response:
-    """State, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check it."""
+    """Answer state, award, deadline, reasons, challenge, timeline, money, Guardians, Submissions, record, how to check
+    it.
+    """
     read_query(allowed=frozenset())
     number, deps = parsed_bounty_id(bounty_id), provided(PageSources)
 
@@ -116,7 +118,7 @@ def get_bounty(bounty_id: str) -> Response:
 @routes.get("/bounties/<bounty_id>/challenge.md")
 @public
 def get_challenge(bounty_id: str) -> Response:
-    """The exact bytes of a challenge page, to be saved and hashed; only verified ones."""
+    """Answer the exact bytes of a challenge page, to be saved and hashed; only verified ones."""
     read_query(allowed=frozenset())
     number = parsed_bounty_id(bounty_id)
 
@@ -135,7 +137,7 @@ def get_challenge(bounty_id: str) -> Response:
 @routes.get("/people/<account>")
 @public
 def get_person(account: str) -> Response | PlainResponse:
-    """What waits for an account; what it posted, submitted, judged and was paid."""
+    """Answer what waits for an account; what it posted, submitted, judged and was paid."""
     read_query(allowed=frozenset())
     address = parsed_account(account)
     if account != address:
@@ -151,7 +153,7 @@ def get_person(account: str) -> Response | PlainResponse:
 @routes.get("/guardians")
 @public
 def get_guardians() -> Response:
-    """The roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
+    """Answer the roster and earlier ones; signs of life; how many bounties each judged, and how fast."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -165,7 +167,7 @@ def get_guardians() -> Response:
 @routes.get("/publish")
 @public
 def get_publish() -> Response:
-    """Where a Poster writes a page, publishes it and funds it with a wallet."""
+    """Answer where a Poster writes a page, publishes it and funds it with a wallet."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -179,7 +181,7 @@ def get_publish() -> Response:
 @routes.get("/deployment")
 @public
 def get_deployment() -> Response:
-    """State, totals, versions, Hub, token, fees, limits and keys."""
+    """Answer state, totals, versions, Hub, token, fees, limits and keys."""
     read_query(allowed=frozenset())
 
     def make() -> Made:
@@ -200,7 +202,7 @@ def get_deployment() -> Response:
 @routes.get("/withheld")
 @public
 def get_withheld() -> Response:
-    """What the operator does not show here, why, and where that is reported or disputed."""
+    """Answer what the operator does not show here, why, and where that is reported or disputed."""
     given = read_query(allowed=frozenset({"after"})).get("after", "0")
     if re.fullmatch(r"0|[1-9][0-9]{0,17}", given) is None:
         raise NotFound
@@ -218,7 +220,7 @@ def get_withheld() -> Response:
 @routes.get("/how-it-works")
 @public
 def get_how_it_works() -> Response:
-    """What happens with a bounty."""
+    """Answer what happens with a bounty."""
     read_query(allowed=frozenset())
     return static_page("how_it_works.html")
 
@@ -226,7 +228,7 @@ def get_how_it_works() -> Response:
 @routes.get("/glossary")
 @public
 def get_glossary() -> Response:
-    """The terms of the pages."""
+    """Answer the terms of the pages."""
     read_query(allowed=frozenset())
     return static_page("glossary.html")
 
@@ -260,7 +262,7 @@ def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]
 
 
 def parsed_bounty_id(text: str) -> BountyId:
-    """A bounty's number in a path; no page for anything else."""
+    """Parse a bounty's number in a path; no page for anything else."""
     try:
         return parse_bounty_id(text)
     except ValueError:
@@ -268,7 +270,7 @@ def parsed_bounty_id(text: str) -> BountyId:
 
 
 def parsed_account(text: str) -> Address:
-    """An account in a path; no page for anything else."""
+    """Parse an account in a path; no page for anything else."""
     try:
         return parse_address(text)
     except ValueError:

@@ -199,8 +199,9 @@ def read_bounties_by_id(connection: Connection, ids: Collection[BountyId]) -> Ma
 
 
 def _bounties() -> Select[Any]:
-    """The columns of a bounty with its title. The texts are looked up row by row: joined, the database would read
-    through those of all bounties for some hundreds."""
+    """Select the columns of a bounty with its title. The texts are looked up row by row: joined, the database would
+    read through those of all bounties for some hundreds.
+    """
     names = [name for name in _readers(BountyRow) if name != "title"]
     texts = app.challenge_summaries.c
     title = select(func.json_build_array(texts.title, texts.summary, texts.tags))
@@ -260,7 +261,7 @@ def _made(shape: type[T], row: Any, **more: object) -> T:
 
 
 def _readers(shape: type) -> Mapping[str, Callable[[Any], object]]:
-    """By the name of each field of a shape, how its column's value is read."""
+    """Return, by the name of each field of a shape, how its column's value is read."""
     return _READERS[shape]
 
 

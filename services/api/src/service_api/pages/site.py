@@ -47,7 +47,7 @@ def install_pages(app: Flask, deps: PageSources) -> None:
 
 
 def _install_templates(app: Flask, deps: PageSources) -> None:
-    """Names that every template may use."""
+    """Add the names that every template may use."""
     texts = deps.config.pages.texts
     app.jinja_env.undefined = StrictUndefined
     app.jinja_env.trim_blocks = True
@@ -100,7 +100,7 @@ def _without_slash() -> PlainResponse | None:
 
 
 def _problem(error: ServiceError) -> Response | None:
-    """Return the page of an error; None where a program reads it."""
+    """Return the page of an error; None if a program reads it."""
     if not _is_page():
         return None
     title, text = _words(error)

@@ -55,7 +55,7 @@ class Deadline:
 
 
 def stage_of(terms: Facts | BountyRow, now: int, *, has_submissions: bool) -> Stage:
-    """The stage at a time."""
+    """Return the stage at a time."""
     if terms.status is BountyStatus.FINAL:
         return Stage.AWARDED if terms.outcome is Outcome.AWARDED else Stage.REJECTED
     schedule = Schedule(terms.submission_deadline, terms.reveal_at, terms.judging_deadline)
@@ -67,7 +67,7 @@ def stage_of(terms: Facts | BountyRow, now: int, *, has_submissions: bool) -> St
 
 
 def next_deadline(terms: Facts | BountyRow, stage: Stage) -> Deadline | None:
-    """The next event by the clock; none once time is up."""
+    """Return the next event by the clock; none once time is up."""
     if stage is Stage.ACCEPTING:
         return Deadline(gettext("Submissions close"), terms.submission_deadline, gettext("closes"))
     if stage is Stage.SEALED:

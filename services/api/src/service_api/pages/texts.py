@@ -71,14 +71,14 @@ ENGLISH: Final = Texts("en", NullTranslations())
 
 
 def parse_language(text: str) -> str:
-    """The name of a language with its script or region, if it needs one."""
+    """Parse the name of a language with its script or region, if it needs one."""
     if _LANGUAGE.fullmatch(text) is None:
         raise ValueError("a language such as en, de, pt-BR or zh-Hant")
     return text
 
 
 def read_texts(language: str, folder: Path | None) -> Texts:
-    """The texts of a language, of the catalogues in ``folder`` or of those of this package.
+    """Read the texts of a language, of the catalogues in ``folder`` or of those of this package.
 
     Raises ``ValueError`` where there is none, or one that cannot be read.
     """
@@ -128,27 +128,27 @@ def install_texts(app: Flask, texts: Texts) -> None:
 
 
 def current_texts() -> Texts:
-    """Those of the app that answers; English outside of one."""
+    """Return the texts of the app that answers; English outside of one."""
     if not has_app_context():
         return ENGLISH
     return cast("Texts", current_app.extensions[_EXTENSION])
 
 
 def gettext(message: str, /, **values: object) -> str:
-    """A text in the language of the pages, with its values. It is plain text: a template escapes it."""
+    """Translate a text into the language of the pages, with its values. It is plain text: a template escapes it."""
     return current_texts().translations.gettext(message) % values
 
 
 def ngettext(one: str, many: str, count: int, /, **values: object) -> str:
-    """The same of a text that depends on how many there are."""
+    """Translate a text that depends on how many there are."""
     return current_texts().translations.ngettext(one, many, count) % values
 
 
 def marked(message: str) -> str:
-    """A text for the catalogue that is translated later, where it is shown."""
+    """Mark a text for the catalogue that is translated later, where it is shown."""
     return message
 
 
 def marked_plural(one: str, many: str) -> tuple[str, str]:
-    """The same of a text that depends on how many there are."""
+    """Mark a text that depends on how many there are."""
     return one, many

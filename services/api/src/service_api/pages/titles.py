@@ -33,7 +33,7 @@ NO_TITLE: Final = Title(None)
 def stated_title(
     title: str | None, summary: str | None, tags: Iterable[str] | None, withheld: Withheld | None
 ) -> Title:
-    """Return what a list shows of a page; of one that is withheld the reason alone."""
+    """Return what a list shows of a page; for a withheld one the reason alone."""
     if withheld is not None or title is None:
         return Title(None, withheld=withheld)
     return Title(readable_line(title), readable_line(summary or ""), tuple(tags or ()))
@@ -45,7 +45,7 @@ class Challenge:
 
     content: bytes
     page: ChallengePage | None
-    """None where the bytes are the committed ones and not in the form of a page."""
+    """None if the bytes are the committed ones and not in the form of a page."""
 
     @property
     def title(self) -> Title:
@@ -70,7 +70,7 @@ class Challenge:
 
 
 def read_challenge(text: str | None, commitment: Bytes32) -> Challenge | None:
-    """Return the challenge of a bounty; None where the text is not the committed bytes."""
+    """Return the challenge of a bounty; None if the text is not the committed bytes."""
     content = b"" if text is None else text.encode()
     if text is None or spec_commitment(content) != commitment:
         return None

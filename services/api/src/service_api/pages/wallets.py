@@ -31,7 +31,7 @@ class StatedTerms:
     reveal_delay: int
 
     def to_json(self) -> dict[str, object]:
-        """Return them as the script reads them."""
+        """Return the terms as the script reads them."""
         return {
             "token": {"symbol": self.token.symbol, "decimals": self.token.decimals},
             "protocol_fee_bps": self.fees.protocol_fee_bps,
@@ -48,7 +48,7 @@ def wallet_data(
     token: TokenDescription | None = None,
     terms: StatedTerms | None = None,
 ) -> dict[str, object]:
-    """The value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
+    """Return the value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
     facts = detail.facts if detail else None
     data = {
         "actions": actions.value,

@@ -45,7 +45,7 @@ class PageChecks:
         self._places = Places()
 
     def check(self, page: bytes) -> PageFindings:
-        """The answer of ``check``: all that is found, at most as many issues as any answer shows."""
+        """Return the answer of ``check``: all that is found, at most as many issues as any answer shows."""
         try:
             challenge = parse_challenge(page)
         except ServiceError as error:
@@ -60,7 +60,7 @@ class PageChecks:
         return replace(found, issues=tuple(shown_issues(list(issues))))
 
     def _findings(self, page: bytes, hub: HubConstants, now: UnixSeconds) -> PageFindings:
-        """The reviewer's findings."""
+        """Return the reviewer's findings."""
         query = {
             "now": now,
             "reveal_delay": hub.reveal_delay,

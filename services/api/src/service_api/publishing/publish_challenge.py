@@ -59,7 +59,7 @@ class Offer:
 
 
 def require_publications(config: ApiConfig) -> None:
-    """Raise ``invalid_bounty_challenge`` where this deployment takes no new bounties, as the operator has set."""
+    """Raise ``invalid_bounty_challenge`` if the operator has set that this deployment takes no new bounties."""
     if not config.takes_publications:
         raise ServiceError(
             "invalid_bounty_challenge",
@@ -78,7 +78,7 @@ class Publishing:
     reviews: Reviews
 
     def publish(self, request: VerifiedRequest, poster: Address) -> PreparedPublication:
-        """The answer of ``prepare-publication``."""
+        """Return the answer of ``prepare-publication``."""
         page, hub, engine = request.body, self.constants.hub, self.source.engine
         challenge = parse_challenge(page)
         offer = _offer(self.source, poster)
@@ -133,7 +133,7 @@ class Publishing:
 
 
 def _process_once(engine: Engine, request: VerifiedRequest) -> None:
-    """Refuse an approval that was processed before: a row, so that it survives a lost Redis."""
+    """Refuse an approval that was processed before. Its row survives a lost Redis."""
     values = {"approval_digest": request.approval_digest, "block_number": request.block_number}
     row = insert(t.processed_approvals).values(values).on_conflict_do_nothing()
     with writing(engine) as connection:
@@ -154,7 +154,7 @@ def _offer(source: FactSource, poster: Address) -> Offer:
 
 
 def shown_time(at: int) -> str:
-    """A time of a page's terms for people, however far away it is."""
+    """Format a time of a page's terms for people, however far away it is."""
     try:
         return iso_utc(at)
     except (ValueError, OverflowError, OSError):

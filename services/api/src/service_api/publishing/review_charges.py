@@ -26,7 +26,7 @@ PENDING: Final = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """``attempt``: which one was charged, or None where a running review is joined.
+    """``attempt``: which one was charged, or None if a running review is joined.
 
     ``under_way``: how many other reviews of the Poster are in progress.
     """
@@ -76,14 +76,16 @@ def refund(engine: Engine, attempt: str | None) -> None:
 
 
 def confirm(engine: Engine, identifier: Bytes32, poster: Address) -> None:
-    """A joined review came to a judgement: it is charged, even if its starter took the charge back meanwhile."""
+    """Confirm the charge of a joined review that came to a judgement, even if its starter took the charge back
+    meanwhile.
+    """
     made = insert(t.review_charges).values(review_id=identifier, poster=poster)
     with writing(engine) as connection:
         connection.execute(made.on_conflict_do_nothing())
 
 
 def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
-    """429, with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
+    """Return 429 with when another attempt is permitted, as a moment and as a wait; both by the database's clock."""
     wait = max(1, frees_at - now)
     return ServiceError(
         "publication_review_limit_reached", message, retry_after=wait, retry_not_before=iso_utc(frees_at)
@@ -91,7 +93,7 @@ def limit_reached(message: str, frees_at: int, now: int) -> ServiceError:
 
 
 def database_time(engine: Engine) -> int:
-    """The clock that charges are counted by, whatever this machine's clock shows."""
+    """Return the time by which charges are counted, whatever this machine's clock shows."""
     with reading(engine) as connection:
         return _seconds(connection.execute(select(func.now())).scalar_one())
 

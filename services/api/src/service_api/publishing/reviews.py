@@ -73,8 +73,7 @@ class Reviews:
         self._places = Places()
 
     def require_ready(self, asked: ReviewRequest) -> ReviewReference:
-        """Return when the page is ready; otherwise raise what the interface fixes for the outcome. Counted and
-        timed."""
+        """Return if the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
         try:
             with PUBLICATION_SECONDS.time():
                 finished = self._review(asked)
@@ -99,7 +98,7 @@ class Reviews:
         return ReviewReference(identifier, rubric.version, rubric.hash)
 
     def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> list[Issue]:
-        """The issues of a review that is started or joined; an attempt that came to nothing is taken back."""
+        """Return the issues of a review that is started or joined; an attempt that came to nothing is taken back."""
         charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
         try:
             self._enqueue(identifier, asked, charged.under_way)
@@ -120,7 +119,7 @@ class Reviews:
         return known
 
     def _result(self, identifier: str) -> list[Issue] | None:
-        """The issues that were found, none of a ready page; None while there is no judgement."""
+        """Return the issues that were found, none of a ready page; None while there is no judgement."""
         found = select(reviews.c.issues).where(reviews.c.review_id == identifier)
         with reading(self._engine) as connection:
             issues = connection.execute(found).scalar()
@@ -131,7 +130,9 @@ class Reviews:
         job_id = _job_id(identifier)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return
-        self._callers.charge(self._config.budgets.reviews_of_address)  # whoever starts it, not who asked first
+        self._callers.charge(
+            self._config.budgets.reviews_of_address
+        )  # charge the caller who starts it, not the first one to ask
         argument = message(
             review_id=identifier,
             poster=asked.poster,
@@ -143,8 +144,9 @@ class Reviews:
         enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
-        """The result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
-        meanwhile."""
+        """Return the result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
+        meanwhile.
+        """
         ends = time.monotonic() + self._config.review_wait_seconds
         while (left := ends - time.monotonic()) > 0:
             try:
@@ -164,7 +166,7 @@ class Reviews:
         )  # fmt: skip
 
     def _failure(self, ending: ReviewEnding) -> ServiceError:
-        """The Poster's answer for a review that ended without a judgement."""
+        """Return the Poster's answer for a review that ended without a judgement."""
         code = ending.code if ending.code != DONE else "invalid_orchestrator_output"
         if code == "publication_review_limit_reached" and ending.retry_at is not None:
             reason = "The service's reviews for the last 24 hours are used up."

@@ -14,7 +14,7 @@ from service_api.storage.pending import ROW_BYTES
 
 
 def is_kept(engine: Engine, commitment: Bytes32) -> bool:
-    """Whether a page is here already, so that storing it again takes no room."""
+    """Return whether a page is here already, so that storing it again takes no room."""
     with reading(engine) as connection:
         return bool(
             connection.execute(select(exists().where(t.challenge_pages.c.spec_commitment == commitment))).scalar_one()
@@ -32,6 +32,6 @@ def store_page(engine: Engine, commitment: Bytes32, page: bytes, challenge: Chal
 
 
 def shown_of(challenge: ChallengePage) -> dict[str, Any]:
-    """What lists show of a page, and find it by, by the name of its column."""
+    """Return what lists show of a page, and find it by, by the name of its column."""
     found = folded_page(challenge.title, challenge.summary)._asdict()
     return {"title": challenge.title, "summary": challenge.summary, "tags": list(challenge.tags), **found}

@@ -43,16 +43,16 @@ from service_api.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, Ob
 CALL_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 8.0
 ANSWER_SECONDS: Final = 30.0
-"""For a whole answer, however slowly its bytes come."""
+"""Seconds for a whole answer, however slowly its bytes come."""
 PLAIN_BYTES: Final = 64 * 1024
-"""Of an answer that describes an object, or an error."""
+"""Bytes of an answer that describes an object, or an error."""
 LIST_BYTES: Final = 2 * 1024 * 1024
-"""Of a page of a list, which has up to a thousand objects."""
+"""Bytes of a page of a list, which has up to a thousand objects."""
 _SCOPES: Final = ["https://www.googleapis.com/auth/devstorage.read_write", "https://www.googleapis.com/auth/iam"]
 _CONTENT_TYPE: Final = "application/octet-stream"
 _POOL: Final = 32
 _EMPTYING_SECONDS: Final = 60
-"""Of the URL by which this service empties a place."""
+"""Seconds that the URL lives by which this service empties a place."""
 _GONE: Final = (api_errors.NotFound, api_errors.PreconditionFailed, api_errors.RequestRangeNotSatisfiable)
 _FAILURES: Final = (
     api_errors.GoogleAPIError,
@@ -82,7 +82,9 @@ class GcsStore:
     """One bucket of Google Cloud Storage, or of something with the same protocol."""
 
     def __init__(self, settings: StorageSettings, *, retry_seconds: float = RETRY_SECONDS) -> None:
-        """No network until the first call, except that workload identity asks the metadata server for its account."""
+        """Make no request until the first call, except that workload identity asks the metadata server for
+        its account.
+        """
         with _mapped("identify"):
             credentials = _credentials(settings)
             self._signer = functools.cache(functools.partial(_signing, credentials))
@@ -115,7 +117,7 @@ class GcsStore:
             "x-goog-if-generation-match": str(self._emptied(locator)),
             "x-goog-meta-sha256": sha256[2:],
         }
-        unique = {"upload": secrets.token_hex(8)}  # what is signed within a second would be the same
+        unique = {"upload": secrets.token_hex(8)}  # URLs signed within one second would be equal
         url = self._signed("PUT", locator, lifetime, headers=dict(headers), query_parameters=unique)
         return SignedUpload(url, "PUT", headers, _expiry(url))
 
@@ -203,7 +205,7 @@ class GcsStore:
         self._client.close()
 
     def _emptied(self, locator: str) -> int:
-        """The generation of the empty object in a place; 0 where nothing is, or something."""
+        """Return the generation of the empty object in a place; 0 if nothing is there, or something."""
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
             return int(blob.generation) if blob is not None and blob.size == 0 else 0
@@ -247,7 +249,7 @@ class _BoundedAdapter(requests.adapters.HTTPAdapter):
 
 
 def _most_bytes(url: str) -> int:
-    """Of the answer to a request: a part of an object, a page of a list, or a description."""
+    """Return the most bytes of an answer: of a part of an object, a page of a list, or a description."""
     parts = urlsplit(url)
     if "alt=media" in parts.query.split("&"):
         return CHUNK_BYTES
@@ -266,7 +268,7 @@ def _credentials(settings: StorageSettings) -> Any:  # google-auth has no types
 
 
 def _signing(credentials: Any) -> Any:
-    """Credentials that can sign: the key's own, else the workload's account through IAM."""
+    """Return credentials that can sign: the key's own, else the workload's account through IAM."""
     if isinstance(credentials, service_account.Credentials):
         return credentials
     request = _transport()
@@ -281,7 +283,7 @@ def _transport() -> Any:
 
 
 def _requesting() -> Any:
-    """Requests for tokens and signatures, which are repeated where the network fails."""
+    """Return requests for tokens and signatures, which are repeated if the network fails."""
     session = requests.Session()
     session.trust_env = False
     session.mount("https://", requests.adapters.HTTPAdapter(max_retries=3))
@@ -302,7 +304,7 @@ def _info(blob: Any) -> ObjectInfo:
 
 
 def _expiry(url: str) -> UnixSeconds:
-    """When a signed URL ends, as the URL itself states."""
+    """Return when a signed URL ends, as the URL itself states."""
     query = parse_qs(urlsplit(url).query)
     signed = datetime.strptime(query["X-Goog-Date"][0], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
     return UnixSeconds(int(signed.timestamp()) + int(query["X-Goog-Expires"][0]))

@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 def delete_expired(source: FactSource) -> int:
-    """How many rows were deleted."""
+    """Return how many rows were deleted."""
     with source.open() as facts:
         head = facts.head
     ended = {
@@ -55,7 +55,7 @@ def delete_expired(source: FactSource) -> int:
 
 
 def _approvals(head: Head) -> ColumnElement[bool]:
-    """A signature over a block that is older than the window, and final, proves nothing any more."""
+    """Select signatures over blocks that are older than the window, and final: they prove nothing any more."""
     c = t.processed_approvals.c
     is_stale = c.created_at < func.to_timestamp(head.block_time - 2 * FRESHNESS_SECONDS)  # twice: clocks differ
     return _older(c.created_at, APPROVAL_DAYS) & is_stale & (c.block_number < head.finalized_number)
@@ -85,7 +85,7 @@ def _verdicts(head: Head) -> ColumnElement[bool]:
 
 
 def _past(bounty_id: ColumnElement[int], moment: ColumnElement[int], head: Head, days: int) -> ColumnElement[bool]:
-    """Whether the chain is final this many days past a moment of the bounty."""
+    """Return whether the chain is final this many days past a moment of the bounty."""
     b = h.bounties.c
     return exists().where((b.bounty_id == bounty_id) & (moment < head.finalized_time - days * DAY_SECONDS))
 

@@ -27,7 +27,7 @@ log = get_logger(__name__)
 
 
 def note_missing(source: FactSource, store: ObjectStore) -> int:
-    """Note the work that is missing, forget what is here again; how many are missing."""
+    """Note the work that is missing, forget what is here again; return how many are missing."""
     with source.open() as facts:
         final = facts.head.finalized_number
     found = store.list(f"submissions/{source.chain_id}/{source.hub_address}/")
@@ -44,12 +44,14 @@ def note_missing(source: FactSource, store: ObjectStore) -> int:
 
 
 def count_missing(connection: Connection) -> int:
-    """How many recorded Submissions are known to lack their envelope or their bytes."""
+    """Count the recorded Submissions that are known to lack their envelope or their bytes."""
     return connection.execute(select(func.count()).select_from(t.defects)).scalar_one()
 
 
 def _recorded(engine: Engine, final: int) -> Iterator[list[RowMapping]]:
-    """The active Submissions of final blocks, each with its envelope's place and the generation verified there."""
+    """Yield the active Submissions of final blocks, each with its envelope's place and the generation
+    verified there.
+    """
     s, e, v = h.submissions.c, t.submission_envelopes.c, t.verified_objects.c
     verified = select(func.max(v.generation)).where(v.storage_locator == e.storage_locator).scalar_subquery()
     of_work = (

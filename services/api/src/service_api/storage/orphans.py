@@ -38,7 +38,7 @@ log = get_logger(__name__)
 
 
 def delete_orphans(source: FactSource, store: ObjectStore) -> int:
-    """How many objects were deleted."""
+    """Delete the objects that became no Submission; return how many."""
     count = 0
     for bounty_id, objects in groupby(_objects(source, store), key=lambda info: parse_locator(info.locator).bounty_id):
         while found := list(islice(objects, _AT_ONCE)):
@@ -55,7 +55,7 @@ def delete_orphans(source: FactSource, store: ObjectStore) -> int:
 
 
 def _objects(source: FactSource, store: ObjectStore) -> Iterator[ObjectInfo]:
-    """The objects of this deployment's bucket, each bounty's together."""
+    """Yield the objects of this deployment's bucket, each bounty's together."""
     for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/"):
         try:
             parse_locator(info.locator)
@@ -66,7 +66,7 @@ def _objects(source: FactSource, store: ObjectStore) -> Iterator[ObjectInfo]:
 
 
 def _orphans(facts: HubFacts, bounty: Bounty, objects: list[ObjectInfo]) -> list[ObjectInfo]:
-    """Those of a bounty's objects that no final Submission of their Solver names, or may name once it is here again."""
+    """Return the bounty's objects that no final Submission of their Solver names, or may name once it is here again."""
     s, e = hub_index.submissions.c, t.submission_envelopes.c
     solvers = literal(list({_solver(info) for info in objects}), ARRAY(Text))
     recorded = facts.connection.execute(

@@ -59,8 +59,7 @@ class PendingRoom:
         self._sums: Recent[Pending, int] = Recent(COUNTED_SECONDS, len(Pending), clock)
 
     def require(self, kind: Pending, account: Address) -> None:
-        """Raise 503 ``pending_storage_full`` where no more of a kind is kept for this account before the chain has
-        it."""
+        """Raise 503 ``pending_storage_full`` if no more of a kind is kept for this account before the chain has it."""
         taken = self._sums.get(kind, lambda: count_pending(self._engine, kind))
         if taken >= self._most or (taken >= self._most // 2 and not self._is_on_chain(account)):
             raise ServiceError(
@@ -71,7 +70,7 @@ class PendingRoom:
             )
 
     def _is_on_chain(self, account: Address) -> bool:
-        """Whether the account holds ether or code, or has sent a transaction."""
+        """Return whether the account holds ether or code, or has sent a transaction."""
         balance, count, code = self._rpc.batch(
             [
                 ("eth_getBalance", [account, _LATEST]),
@@ -86,16 +85,16 @@ class PendingRoom:
 
 
 def count_pending(engine: Engine, kind: Pending) -> int:
-    """The bytes of a kind that are kept now."""
+    """Count the bytes of a kind that are kept now."""
     pending = kind.table.c.pending_bytes
-    # Those that wait have an index of their own, which is not used where it is not asked for them alone.
+    # The condition lets the database use the partial index of waiting rows.
     waiting = select(func.coalesce(func.sum(pending), 0)).where(pending.is_not(None))
     with reading(engine) as connection:
         return int(connection.execute(waiting).scalar_one())
 
 
 def settle_pending(engine: Engine) -> int:
-    """Stop counting what the chain has by now; how many rows."""
+    """Stop counting what the chain has by now; return how many rows."""
     settled = 0
     for kind, paid in ((Pending.ENVELOPES, is_recorded()), (Pending.PAGES, _is_funded())):
         c = kind.table.c
@@ -106,18 +105,18 @@ def settle_pending(engine: Engine) -> int:
 
 
 def is_its_envelope() -> ColumnElement[bool]:
-    """Whether an envelope is that of a recorded Submission beside it."""
+    """Return whether an envelope is that of a recorded Submission beside it."""
     e, s = t.submission_envelopes.c, h.submissions.c
     return and_(s.bounty_id == e.bounty_id, s.solver == e.solver, s.submission_commitment == e.submission_commitment)
 
 
 def is_recorded() -> ColumnElement[bool]:
-    """Whether the Hub's log records the Submission of an envelope."""
+    """Return whether the Hub's log records the Submission of an envelope."""
     return exists().where(is_its_envelope())
 
 
 def is_active() -> ColumnElement[bool]:
-    """Whether the Submission of an envelope is its Solver's newest one."""
+    """Return whether the Submission of an envelope is its Solver's newest one."""
     return exists().where(is_its_envelope(), is_newest(h.submissions, "solver"))
 
 

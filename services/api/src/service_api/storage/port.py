@@ -60,31 +60,33 @@ class ObjectStore(Protocol):
     """One bucket."""
 
     def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
-        """An upload of exactly ``byte_length`` bytes to a locator where nothing is, for ``lifetime`` seconds: once, and
-        never again after what it stored was emptied. No two are the same.
+        """Sign an upload of exactly ``byte_length`` bytes to a free locator, for ``lifetime`` seconds: once, and never
+        again after its object was emptied. No two are the same.
 
         ``sha256`` is kept with the object as the uploader's claim; only ``verify`` makes it a fact.
         """
 
     def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
-        """A download of this generation and no other, for ``lifetime`` seconds."""
+        """Sign a download of this generation and no other, for ``lifetime`` seconds."""
 
     def stat(self, locator: str) -> ObjectInfo | None:
-        """The stored object's facts now; None where nothing is, or it was emptied."""
+        """Return the stored object's facts now; None if nothing is there, or it was emptied."""
 
     def read(self, info: ObjectInfo) -> Iterator[bytes]:
-        """The bytes of one generation in chunks of at most ``CHUNK_BYTES``; ``ObjectGone`` once it is replaced."""
+        """Yield the bytes of one generation in chunks of at most ``CHUNK_BYTES``; ``ObjectGone`` once it is
+        replaced.
+        """
 
     def delete(self, locator: str, *, generation: int) -> bool:
         """Delete this generation and no other; False when it is not there (any more)."""
 
     def empty(self, locator: str, *, generation: int) -> bool:
-        """Take the bytes of this generation and no other away, so that no upload signed until now works; False when it
-        is not there (any more)."""
+        """Remove the bytes of this generation and no other, so that no upload signed until now works; False if it is
+        not there (any more).
+        """
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """Every object whose locator starts with ``prefix``, in the order of locators."""
+        """Yield every object whose locator starts with ``prefix``, in the order of locators."""
 
     def check(self) -> None:
-        """Return when the bucket answers, and creates no object twice where it is to create it once; raise otherwise.
-        For readiness."""
+        """Return if the bucket answers, and creates no object twice that it is to create once; for readiness."""

@@ -55,7 +55,7 @@ class Entity:
 def _shown(
     table: Table, key: tuple[str, ...], *columns: ColumnElement[Any], source: FromClause | None = None
 ) -> Select[Any]:
-    """Columns of the rows of a table, with the ``id`` that is made of its key, and where in the chain each is."""
+    """Select columns of a table's rows, with the ``id`` that is made of its key, and the place in the chain."""
     c = table.c
     identity: ColumnElement[Any] = cast(c[key[0]], Text)
     for name in key[1:]:
@@ -69,7 +69,7 @@ def _named(column: ColumnElement[int], names: type[HubEnum]) -> ColumnElement[st
 
 
 def _decision(c: ReadOnlyColumnCollection[str, Any], prefix: str = "") -> tuple[ColumnElement[Any], ...]:
-    """What a Verdict decided."""
+    """Return what a Verdict decided."""
     is_award = c.kind == VerdictKind.AWARDED.number
     return (
         _named(c.kind, VerdictKind).label(f"{prefix}kind"),
@@ -161,7 +161,7 @@ def _verdict_replacements() -> Select[Any]:
 
 
 def _time_of_next_verdict() -> ScalarSelect[int]:
-    """Of a row of ``verdicts``: when its Guardian recorded another one for the bounty; null of the newest."""
+    """Select, for a row of ``verdicts``, when its Guardian recorded another one for the bounty; null for the newest."""
     later, is_later = later_rows(t.verdicts, "guardian")
     found = select(later.time).where(is_later).correlate(t.verdicts)
     return found.order_by(later.block_number, later.log_index).limit(1).scalar_subquery()

@@ -64,7 +64,7 @@ def read_request(body: bytes) -> tuple[DocumentNode, GraphqlRequest]:
 
 
 def _checked(query: str) -> DocumentNode:
-    """A query's document, within bounds and valid."""
+    """Parse a query's document, within bounds and valid."""
     if _LONG_NUMBER.search(query):
         refuse("holds a number of more than 100 digits")
     try:
@@ -116,14 +116,16 @@ def _measure(selections: SelectionSetNode, fragments: Fragments, *, is_meta: boo
                 refuse("must not give fields of __schema and __type other names")
         elif len(place) > MAX_DEPTH:
             refuse(f"is nested more than {MAX_DEPTH} levels deep")
-        elif "bounty" in names[1:-1] and node.selection_set is not None:  # each of many rows could repeat many others
+        elif "bounty" in names[1:-1] and node.selection_set is not None:  # each row could repeat many others
             refuse("asks for lists below the bounty of a row; ask for them by bounty_id")
 
 
 def _written_out(
     selections: SelectionSetNode, fragments: Fragments
 ) -> Iterator[tuple[FieldNode, tuple[str, ...], tuple[str, ...]]]:
-    """Each field with every fragment written out: its place in the answer, and the names of the fields down to it."""
+    """Yield each field with every fragment written out: its place in the answer, and the names of the fields down to
+    it.
+    """
     count, waiting = 0, [(selections, _TOP, _TOP)]
     while waiting:
         found, place, names = waiting.pop()

@@ -93,7 +93,7 @@ class Reads:
     ends: float = field(default_factory=lambda: time.monotonic() + TOTAL_SECONDS)
 
     def load(self, statement: Select[Any]) -> list[Row]:
-        """Read rows; 400 where all lists together have too many, 503 where the database takes too long."""
+        """Read rows; 400 if all lists together have too many, 503 if the database takes too long."""
         if time.monotonic() > self.ends:
             raise overloaded("The query took too long.")
         try:
@@ -112,7 +112,7 @@ class Reads:
         return rows
 
     def spend(self, rows: Sequence[Row], fields: Mapping[str, str]) -> None:
-        """Count the bytes of rows in the answer, each time that they are in there; 400 where it becomes too large."""
+        """Count the bytes of rows each time that they are in the answer; 400 if it becomes too large."""
         plain = _VALUE_BYTES + sum(len(key) + _VALUE_BYTES for key in fields)
         texts = [name for name in fields.values() if name in _TEXTS]
         self.answer_bytes -= _VALUE_BYTES + len(rows) * plain
@@ -123,12 +123,12 @@ class Reads:
 
 
 def overloaded(what: str) -> ServiceError:
-    """For a query that takes more than there is at the moment."""
+    """Return the error for a query that takes more than there is at the moment."""
     return ServiceError("service_overloaded", f"{what} Ask for less, or try again later.", retry_after=2)
 
 
 def resolve(source: Any, info: GraphQLResolveInfo[Reads], **arguments: Any) -> object:
-    """The value of a field: a column of its row, or the rows that it names."""
+    """Return the value of a field: a column of its row, or the rows that it names."""
     if source is not None and info.field_name in source:
         return source[info.field_name]
     reads, wanted = info.context, (arguments.get("block") or {}).get("number_gte", 0)
@@ -153,7 +153,7 @@ def _meta(head: Head) -> dict[str, object]:
 
 
 def _whole(info: GraphQLResolveInfo[Reads], kind: str, arguments: dict[str, Any]) -> list[Row]:
-    """The rows of a field at the top of a query."""
+    """Return the rows of a field at the top of a query."""
     entity, fields = ENTITIES[kind], _fields(info)
     order: list[ColumnElement[Any]]
     if "id" in arguments:
@@ -169,7 +169,7 @@ def _whole(info: GraphQLResolveInfo[Reads], kind: str, arguments: dict[str, Any]
 def _below(
     info: GraphQLResolveInfo[Reads], kind: str, source: Row, arguments: dict[str, Any], *, is_list: bool
 ) -> list[Row]:
-    """The rows of a field of a row: read once for all rows of its list."""
+    """Return the rows of a field of a row, read once for all rows of its list."""
     entity, key, of = ENTITIES[kind], info.path.key, source.of
     shared = entity.shared
     if key not in of.below:
@@ -198,7 +198,7 @@ def _columns(entity: Entity, fields: Mapping[str, str]) -> list[ColumnElement[An
 
 
 def _fields(info: GraphQLResolveInfo[Reads]) -> dict[str, str]:
-    """The fields of each row by their keys in the answer, directives left aside."""
+    """Return the fields of each row by their keys in the answer; ignore directives."""
     found: dict[str, str] = {}
     waiting = [node.selection_set for node in info.field_nodes]
     while waiting:
@@ -214,7 +214,7 @@ def _fields(info: GraphQLResolveInfo[Reads]) -> dict[str, str]:
 
 
 def _page(kind: str, given: dict[str, Any]) -> tuple[int, int, list[ColumnElement[bool]], list[ColumnElement[Any]]]:
-    """How many rows of a list after how many, their conditions and their order."""
+    """Return how many rows of a list to show after how many, their conditions and their order."""
     entity = ENTITIES[kind]
     first, skip = given.get("first"), given.get("skip")
     first, skip = DEFAULT_FIRST if first is None else first, 0 if skip is None else skip
@@ -252,19 +252,19 @@ def _condition(kind: str, key: str, value: object) -> ColumnElement[bool]:
     if of == "BigInt":
         column = sql_cast(column, Numeric(78, 0))
     elif of == "Integer" or name == "bounty_id":
-        column = sql_cast(column, BigInteger)  # as wide as the type in the schema, not as the column
+        column = sql_cast(column, BigInteger)  # as wide as the schema's type, not the column's
     return OPERATORS[operator](column, given)
 
 
 def _identified(entity: Entity, ids: list[object]) -> ColumnElement[bool]:
-    """Whether a row has one of these ids: by the columns that an id is made of, which the indexes know."""
+    """Return whether a row has one of these ids, by the columns that an id is made of, which the indexes know."""
     columns = [entity.rows.c[name] for name in entity.key]
     found = [parts for each in ids if (parts := _parts(columns, _text(each))) is not None]
     return tuple_(*columns).in_(found) if found else false()
 
 
 def _parts(columns: Sequence[ColumnElement[Any]], given: str) -> tuple[object, ...] | None:
-    """The value of each column of an id; None where no row can have it."""
+    """Return the value of each column of an id; None if no row can have it."""
     parts = given.split("-")
     if len(parts) != len(columns):
         return None
@@ -280,7 +280,7 @@ def _parts(columns: Sequence[ColumnElement[Any]], given: str) -> tuple[object, .
 
 
 def _value(name: str, value: object) -> object:
-    """A value as the database compares it; 400 for one that it cannot hold."""
+    """Return a value as the database compares it; 400 for one that it cannot hold."""
     if name == "bounty_id":
         try:
             number = parse_bounty_id(_text(value))
@@ -293,7 +293,7 @@ def _value(name: str, value: object) -> object:
 
 
 def _text(value: object) -> str:
-    """A string that PostgreSQL can compare: it holds no NUL and no half of a surrogate pair."""
+    """Return a string that PostgreSQL can compare: it holds no NUL and no half of a surrogate pair."""
     written = str(value)
     if "\0" in written or any("\ud800" <= character <= "\udfff" for character in written):
         refuse("a string holds a character that no value of the index has")

@@ -51,7 +51,7 @@ _FILTERS: Final = "By a field's own value, or with an operator behind its name. 
 
 @cache
 def make_schema() -> GraphQLSchema:
-    """The schema of the endpoint."""
+    """Return the schema of the endpoint."""
     types = build_schema(_TYPES, assume_valid=True).type_map
     listed = re.sub(r": \[(\w+)!\]!$", lambda found: _LIST.format(found[1], ""), _TYPES, flags=re.MULTILINE)
     schema = build_schema("\n".join([listed, *(_inputs(types[name]) for name in ENTITIES), _query(types)]))
@@ -71,7 +71,7 @@ def _query(types: Mapping[str, GraphQLNamedType]) -> str:
 
 
 def _inputs(kind: GraphQLNamedType) -> str:
-    """The filters and orders of a type, by those of its fields that are columns."""
+    """Return the filters and orders of a type, by those of its fields that are columns."""
     fields = {name: str(field.type).strip("!") for name, field in cast("GraphQLObjectType", kind).fields.items()}
     columns = {name: of for name, of in fields.items() if of.strip("[]!") not in ENTITIES}
     order = "\n".join(name for name, of in columns.items() if not of.startswith("["))

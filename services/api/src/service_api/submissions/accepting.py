@@ -13,16 +13,15 @@ from sqlalchemy import select
 
 
 def require_accepting(facts: HubFacts, bounty: Bounty) -> None:
-    """Open and before the submission deadline; else a final refusal."""
+    """Refuse unless the bounty is open and before its submission deadline."""
     if not _accepting(facts, bounty):
         raise _closed()
 
 
 def require_uploadable(facts: HubFacts, bounty: Bounty, solver: Address, locator: str, byte_length: int) -> bool:
-    """As long as the bounty accepts Submissions; after that, only the bytes of the Solver's recorded one. Whether they
-    are that one's.
+    """Refuse an upload after the deadline unless it is of the Solver's recorded bytes; return whether it is.
 
-    The storage may have lost them, and nobody who is to judge or open the work must be locked out by that.
+    The storage may have lost these, and that must not keep anyone from judging or opening the work.
     """
     accepts = _accepting(facts, bounty)
     # A recorded one that is not final yet keeps nobody from replacing it.

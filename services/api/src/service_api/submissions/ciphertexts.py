@@ -57,7 +57,9 @@ class Ciphertexts:
         self.places = BoundedSemaphore(MAX_VERIFYING)
 
     def require_uploaded(self, wanted: CiphertextReference) -> None:
-        """Return when the stored bytes are the announced ones; else the Solver's 400, or 503 while it is not known."""
+        """Return if the stored bytes are the announced ones; else raise the Solver's 400, or 503 while that
+        is unknown.
+        """
         found = self.store.stat(wanted.storage_locator)
         if found is None:
             raise _not_uploaded("is not in place: nothing is uploaded, or other bytes were and have been removed")
@@ -67,10 +69,10 @@ class Ciphertexts:
             raise _not_uploaded("was uploaded with other bytes and has been removed; upload it again")
 
     def make_place(self, wanted: CiphertextReference) -> None:
-        """Have other bytes removed from the place of recorded work, for its Solver who is to upload it; 503 while it is
-        not known what is there.
+        """Remove other bytes from the place of recorded work, for its Solver to upload it; 503 while it is unknown what
+        is there.
 
-        The Solver is charged for an upload of as many bytes before, and what was hashed once is known or gone.
+        The Solver is charged before for an upload of as many bytes; what was hashed once is known or gone.
         """
         found = self.store.stat(wanted.storage_locator)
         if found is not None:
@@ -88,9 +90,9 @@ class Ciphertexts:
         self.store.empty(wanted.storage_locator, generation=found.generation)
 
     def generation_of(self, wanted: CiphertextReference, *, may_hash: bool = True) -> int:
-        """The generation that holds the bytes of a recorded Submission; an error where the storage has them no more.
+        """Return the generation that holds the bytes of a recorded Submission; raise if the storage has lost them.
 
-        Unless the request ``may_hash``, one that nobody has hashed is left to the queue:
+        Unless the request ``may_hash``, a generation that nobody has hashed is left to the queue:
         ``storage_verification_pending``.
         """
         found = self.find_object(wanted.storage_locator)
@@ -103,10 +105,10 @@ class Ciphertexts:
         return found.generation
 
     def find_object(self, locator: str) -> ObjectInfo | None:
-        """The object of recorded work; None only where the storage shows twice that it has none, and the bucket
+        """Return the object of recorded work; None only if the storage shows twice that it has none, and the bucket
         answers.
 
-        One that is missing, as by a wrong setting, has no object either: that is ``storage_unavailable``.
+        A bucket that is missing, as by a wrong setting, has no object either: that is ``storage_unavailable``.
         """
         found = self.store.stat(locator)
         if found is None:
@@ -122,8 +124,9 @@ class Ciphertexts:
         *,
         may_delete_recorded: bool = False,
     ) -> Verification:
-        """Hash one generation, keep a good result, delete a bad object, unless it is of recorded work: that is noted,
-        and known to readers for a while."""
+        """Hash one generation, keep a good result, delete a bad object. A bad object of recorded work is noted instead,
+        and known to readers for a while.
+        """
         result = verify_object(
             self.store, info, sha256=wanted.sha256, byte_length=wanted.byte_length, keep_going=keep_going
         )
@@ -143,7 +146,7 @@ class Ciphertexts:
         return result
 
     def known_good(self, info: ObjectInfo) -> CiphertextReference | None:
-        """The result of hashing this very generation; None where it never was."""
+        """Return the result of hashing this very generation; None if it was never hashed."""
         v = t.verified_objects.c
         found = select(v.sha256, v.byte_length).where(
             v.storage_locator == info.locator, v.generation == info.generation
@@ -155,8 +158,9 @@ class Ciphertexts:
     def _is_announced(
         self, info: ObjectInfo, wanted: CiphertextReference, *, may_hash: bool = True, by_solver: bool = False
     ) -> bool:
-        """Whether the stored bytes are the announced ones; an object that was never found good and is not is removed,
-        of recorded work where its Solver asks."""
+        """Return whether the stored bytes are the announced ones. An object that never was and is not is removed; one
+        of recorded work only if its Solver asks.
+        """
         if (known := self.known_good(info)) is not None:
             return known == wanted
         if not by_solver and self._is_noted(_wrong_key(info)):
@@ -174,8 +178,9 @@ class Ciphertexts:
         return result is Verification.MATCHES
 
     def _verify_now(self, info: ObjectInfo, wanted: CiphertextReference, *, by_solver: bool) -> Verification:
-        """Within the request's bound, unless the queue is at it, a request tried and could not end it, or this process
-        hashes as much as it may. A job that waits behind another holds up nothing that a request can hash."""
+        """Hash within the request's bound, unless the queue is at it, an earlier request could not end it, or this
+        process hashes as much as it may. A job that waits behind another holds up nothing that a request can hash.
+        """
         if is_running(self.engine, _job_id(info, wanted)) or self._is_noted(_tried_key(info)):
             return Verification.UNFINISHED
         if not self.places.acquire(blocking=False):
@@ -198,7 +203,7 @@ class Ciphertexts:
 
 
 def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference) -> bool:
-    """Keep that this generation is these bytes; whether it was not known."""
+    """Keep that this generation is these bytes; return whether it was new."""
     v = t.verified_objects
     row = {"sha256": wanted.sha256, "byte_length": wanted.byte_length}
     kept = insert(v).values(storage_locator=info.locator, generation=info.generation, **row)
@@ -207,7 +212,7 @@ def keep_verified(engine: Engine, info: ObjectInfo, wanted: CiphertextReference)
 
 
 def _note_lost(engine: Engine, locator: str) -> bool:
-    """Note the active work that names this place as lost; whether any recorded one does."""
+    """Note the active work that names this place as lost; return whether any recorded one does."""
     e = t.submission_envelopes.c
     columns = e.bounty_id, e.solver, e.submission_commitment, is_active().label("active")
     named = select(*columns).where(e.storage_locator == locator, is_recorded())
@@ -221,7 +226,7 @@ def _note_lost(engine: Engine, locator: str) -> bool:
 
 
 def _forget_lost(engine: Engine, locator: str) -> None:
-    """The bytes in this place are right, as after its Solver uploaded them again."""
+    """Note that the bytes in this place are right, as after its Solver uploaded them again."""
     d, e = t.defects.c, t.submission_envelopes.c
     named = exists().where(e.storage_locator == locator, *(d[name] == e[name] for name in _WORK))
     with writing(engine) as connection:
@@ -229,12 +234,12 @@ def _forget_lost(engine: Engine, locator: str) -> None:
 
 
 def _wrong_key(info: ObjectInfo) -> str:
-    """Noted while this very generation is known not to be what its place is for."""
+    """Return the key that is set while this very generation is known to be wrong for its place."""
     return f"other-bytes:{info.locator}:{info.generation}"
 
 
 def _tried_key(info: ObjectInfo) -> str:
-    """Noted once a request could not end hashing this generation."""
+    """Return the key that is set once a request could not end hashing this generation."""
     return f"tried:{info.locator}:{info.generation}"
 
 

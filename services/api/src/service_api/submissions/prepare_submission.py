@@ -44,7 +44,7 @@ class Preparation:
     room: PendingRoom
 
     def prepare(self, bounty_id: BountyId, solver: Address, body: bytes) -> tuple[PreparedSubmission, bool]:
-        """The answer of ``prepare``, and whether the envelope was stored for the first time."""
+        """Return the answer of ``prepare``, and whether the envelope was stored for the first time."""
         envelope = parse_envelope(body)
         with self.source.open() as facts:
             bounty = facts.bounty(bounty_id)
@@ -72,7 +72,7 @@ class Preparation:
 
 
 def _prepared(source: FactSource, envelope: Envelope) -> PreparedSubmission:
-    """The envelope's commitment, and the transaction that the Solver's wallet sends."""
+    """Return the envelope's commitment, and the transaction that the Solver's wallet sends."""
     bounty_id, commitment, roster_hash = envelope.bounty_id, envelope.commitment(), envelope.guardian_roster_hash
     data = hub_abi().functions["submit"].encode(bounty_id, to_bytes(commitment), to_bytes(roster_hash))
     transaction = SubmitTransaction(
@@ -87,7 +87,7 @@ def _prepared(source: FactSource, envelope: Envelope) -> PreparedSubmission:
 
 
 def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
-    """Whether a table of Submissions has the one of this envelope."""
+    """Return whether a table of Submissions has the one of this envelope."""
     c = table.c
     same = (c.bounty_id == envelope.bounty_id) & (c.solver == envelope.solver_address)
     named = exists().where(same, c.submission_commitment == envelope.commitment())
@@ -95,7 +95,9 @@ def _is_named(connection: Connection, envelope: Envelope, table: Table) -> bool:
 
 
 def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_bytes: int | None) -> bool:
-    """Whether the row is new. One that is there is written again: the key commits to the bytes, so it can only heal."""
+    """Store the envelope; return whether the row is new. An existing row is written again: the key commits to the
+    bytes, so this can only heal.
+    """
     e = t.submission_envelopes
     key = {
         e.c.bounty_id: envelope.bounty_id,
@@ -116,7 +118,7 @@ def store_envelope(engine: Engine, envelope: Envelope, body: bytes, pending_byte
 
 
 def _require_few(connection: Connection, envelope: Envelope) -> None:
-    """Refuse one more than ``MAX_UNRECORDED`` that the Hub does not record; what the caller wrote is undone."""
+    """Refuse one more than ``MAX_UNRECORDED`` that the Hub does not record; undo what the caller wrote."""
     e = t.submission_envelopes.c
     mine = (e.bounty_id == envelope.bounty_id) & (e.solver == envelope.solver_address)
     count = select(func.count()).select_from(t.submission_envelopes).where(mine, ~is_recorded())

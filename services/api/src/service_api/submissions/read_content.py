@@ -55,7 +55,7 @@ _OF_ONE: Final = {
     "storage_unavailable",
     "storage_verification_pending",
 }
-"""Errors that say nothing of the bounty's other Submissions."""
+"""Codes of errors that say nothing of the bounty's other Submissions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Contents:
         """Download URLs by storage locator: none is returned that has less than half its life left."""
 
     def read(self, request: VerifiedRequest, bounty_id: BountyId, commitment: Bytes32) -> bytes:
-        """The JSON body of ``content``. It is kept for a moment; each reader is checked against it."""
+        """Return the JSON body of ``content``. It is kept for a moment; each reader is checked against it."""
 
         def look_up() -> _KeptContent:
             with self._source.open() as facts:
@@ -119,7 +119,7 @@ class Contents:
         return kept.answer
 
     def read_many(self, request: VerifiedRequest, bounty_id: BountyId) -> SubmissionContents:
-        """The Submissions that the body names, in its order; counted for the signer as one request each."""
+        """Return the Submissions that the body names, in its order; charge the signer one request for each."""
         with self._source.open() as facts:
             _, bounty = _require_reader(facts, request, bounty_id)
             wanted = load_json(request.body, ContentsRequest, code="invalid_request").submission_commitments
@@ -133,7 +133,7 @@ class Contents:
         return SubmissionContents(tuple(self._with_downloads(stored)))
 
     def _with_downloads(self, found: list[_Stored | ContentOrError]) -> Iterator[ContentOrError]:
-        """The storage is asked until it is silent once, or its time is over."""
+        """Ask the storage until it is silent once, or its time is over."""
         clock = self._source.clock
         ends, is_away = clock.monotonic() + CONTENTS_SECONDS, False
         for each in found:
@@ -152,7 +152,7 @@ class Contents:
                 yield ContentOrError(each.commitment, each.content(target))
 
     def _download(self, ciphertext: CiphertextReference, *, may_hash: bool) -> DownloadTarget:
-        """The kept URL, if the storage still has what it names; else a new one."""
+        """Return the kept URL, if the storage still has what it names; else a new one."""
         locator = ciphertext.storage_locator
         generation = self._ciphertexts.generation_of(ciphertext, may_hash=may_hash)
 
@@ -168,7 +168,9 @@ class Contents:
 def _require_reader(
     facts: HubFacts, request: VerifiedRequest, bounty_id: BountyId
 ) -> tuple[frozenset[Address], Bounty]:
-    """Who may read the sealed work of a bounty, its Poster and pinned Guardians, and the bounty; 403 for others."""
+    """Return who may read the sealed work of a bounty, its Poster and pinned Guardians, and the bounty; 403
+    for others.
+    """
     bounty = facts.bounty(bounty_id)
     readers = frozenset({bounty.terms.poster, *facts.roster(bounty).accounts})
     request.require_signer(readers)
@@ -188,14 +190,14 @@ def _stored_or_error(facts: HubFacts, bounty: Bounty, commitment: Bytes32) -> _S
 
 
 def _refused(commitment: Bytes32, error: ServiceError) -> ContentOrError:
-    """The item of a Submission that cannot be read; what is wrong with more than it is raised."""
+    """Return the item of a Submission that cannot be read; raise what is wrong with more than this item."""
     if error.code not in _OF_ONE:
         raise error
     return ContentOrError(commitment, None, item_error(error), retry_after_of(error))
 
 
 def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Bytes32) -> bool:
-    """Whether this Solver's Submission is still the active one; 404 where it was never recorded, or is replaced."""
+    """Return whether this Solver's Submission is still the active one; 404 if it was never recorded, or is replaced."""
     history = read_submission_history(facts.connection, bounty.bounty_id, solver)
     if not any(submission.event.submission_commitment == commitment for submission in history):
         raise _not_found()
@@ -207,7 +209,9 @@ def _is_active(facts: HubFacts, bounty: Bounty, solver: Address, commitment: Byt
 
 
 def _envelope(connection: Connection, bounty_id: BountyId, commitment: Bytes32) -> tuple[Envelope, str]:
-    """The stored envelope that hashes to the commitment: it names its Solver, even if others recorded the value."""
+    """Return the stored envelope that hashes to the commitment: it names its Solver, even if others
+    recorded the value.
+    """
     c = t.submission_envelopes.c
     stored = connection.execute(
         select(c.content, c.solver).where(c.bounty_id == bounty_id, c.submission_commitment == commitment)

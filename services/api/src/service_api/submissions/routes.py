@@ -42,7 +42,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 MEBIBYTE: Final = 1 << 20
 _MAX_NAMES_BYTES: Final = 8 * 1024
-"""Of a body that names Submissions."""
+"""Bytes of a body that names Submissions."""
 _CODE: Final = "invalid_solver_submission"
 _AUTHORITY: Final = "bounty_submission_content_authority_unavailable"
 _UNAVAILABLE: Final = {"bounty_projection_unavailable", "bounty_chain_state_unavailable"}
@@ -52,7 +52,7 @@ log = get_logger(__name__)
 
 
 def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
-    """Anything that keeps chain or index from showing who may read, the signature's proof included, has one code."""
+    """Answer with one code whatever keeps chain or index from showing who may read, the signature's proof included."""
 
     @wraps(view)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -177,7 +177,7 @@ def contents(request: VerifiedRequest, bounty_id: str) -> Response:
 
 
 def _scope(request: VerifiedRequest, bounty_id: str, solver_address: str) -> tuple[BountyId, Address]:
-    """The Solver of the path is the signer."""
+    """Return the path's bounty and Solver; refuse unless the Solver is the signer."""
     read_query(allowed=frozenset(), code=_CODE)
     solver = parse(solver_address, parse_address, path="solver_address", code=_CODE)
     request.require_signer({solver})

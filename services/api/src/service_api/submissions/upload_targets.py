@@ -25,7 +25,7 @@ MAX_CIPHERTEXT_BYTES = 1024 * 1024 * 1024
 def make_upload_target(
     source: FactSource, ciphertexts: Ciphertexts, bounty_id: BountyId, solver: Address, wanted: UploadTargetRequest
 ) -> UploadTarget:
-    """The body of ``artifact-upload-url``."""
+    """Return the body of ``artifact-upload-url``."""
     byte_length = wanted.ciphertext_byte_length
     if byte_length > MAX_CIPHERTEXT_BYTES:
         issue = Issue("ciphertext_byte_length", f"must be at most {MAX_CIPHERTEXT_BYTES}")

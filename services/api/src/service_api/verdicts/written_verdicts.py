@@ -43,7 +43,7 @@ class Verdicts:
     rpc: Rpc
 
     def write(self, request: VerifiedRequest, commitment: Bytes32) -> bool:
-        """Keep a written Verdict; whether the document is new here."""
+        """Keep a written Verdict; return whether the document is new here."""
         document = parse_verdict(request.body)
         with self.source.open() as facts:
             bounty = facts.bounty(document.bounty_id)
@@ -59,7 +59,7 @@ class Verdicts:
 
 
 def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> bool:
-    """Whether the row is new."""
+    """Return whether the row is new."""
     place, commitment = f"{document.bounty_id}/{document.guardian_address}", report_commitment(content)
     of = {"bounty_id": document.bounty_id, "guardian": document.guardian_address}
     statement = insert(t.written_verdicts).values(of | {"report_commitment": commitment, "content": content})
@@ -73,7 +73,7 @@ def store_verdict(engine: Engine, document: WrittenVerdict, content: bytes) -> b
 
 
 def _require_few(connection: Connection, document: WrittenVerdict, commitment: Bytes32) -> None:
-    """Refuse one more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; what the caller wrote is undone."""
+    """Refuse one more than ``MAX_UNRECORDED_VERDICTS`` that are not on chain; undo what the caller wrote."""
     w, v = t.written_verdicts.c, h.verdicts.c
     mine = (w.bounty_id == document.bounty_id) & (w.guardian == document.guardian_address)
     recorded = exists().where(
@@ -91,7 +91,7 @@ def _require_few(connection: Connection, document: WrittenVerdict, commitment: B
 
 
 def read_verdict(source: FactSource, commitment: Bytes32) -> bytes:
-    """The document behind a commitment."""
+    """Return the document behind a commitment."""
     c = t.written_verdicts.c
     notice = verdict_notice(c.report_commitment, c.guardian).label("notice")
     with source.open() as facts:
@@ -104,7 +104,7 @@ def read_verdict(source: FactSource, commitment: Bytes32) -> bytes:
 
 
 def no_such_verdict() -> ServiceError:
-    """For a commitment of which no document is held."""
+    """Return the error for a commitment of which no document is held."""
     return ServiceError("written_verdict_not_found", "No written Verdict with that commitment is held here.")
 
 
@@ -123,8 +123,9 @@ def _check_document(
 
 
 def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
-    """Whether the copy is before the bounty's reveal point; else the bounty is judgeable and the named Submission
-    active, or this very Verdict is on chain already."""
+    """Return whether the copy is before the bounty's reveal point; else require that the bounty is judgeable and the
+    named Submission active, or this very Verdict is on chain already.
+    """
     bounty = facts.bounty(document.bounty_id)
     terms = bounty.terms
     if _is_recorded(facts, document, commitment):
@@ -144,8 +145,9 @@ def _is_early(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) ->
 
 
 def _before_reveal(rpc: Rpc, reveal_at: UnixSeconds) -> ServiceError:
-    """Why no Verdict is taken before the reveal point of the copy. The chain is asked whether the copy is behind, or
-    the Guardian ahead: it may answer slowly, and nothing of the database is held meanwhile."""
+    """Return why no Verdict is taken before the reveal point of the copy. The chain says whether the copy is behind, or
+    the Guardian ahead; it may answer slowly, so nothing of the database is held meanwhile.
+    """
     if header_at(rpc, "latest").time >= reveal_at:
         message = "The indexed Hub state has not reached the bounty's reveal point yet."
         return ServiceError("bounty_chain_state_unavailable", message, retry_after=1)
@@ -153,7 +155,9 @@ def _before_reveal(rpc: Rpc, reveal_at: UnixSeconds) -> ServiceError:
 
 
 def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32) -> bool:
-    """Whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document states."""
+    """Return whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document
+    states.
+    """
     stated = VerdictRecorded(
         bounty_id=document.bounty_id,
         guardian=document.guardian_address,
