@@ -99,8 +99,9 @@ def test_environment_is_read_whole_by_its_code(overlay: str, tmp_path: Path) -> 
         own = CONFIGURATIONS[container["image"].partition(":")[0]]
         CONFIGURATIONS.get(process, CONFIGURATIONS.get(name, own))(told)
         known = told.asked | OWN_OF_PYTHON | {f"{each}_FILE" for each in told.asked}
-        # Every service of a deployment shares the ConfigMap of its chain; what is told one by one has to be read.
-        assert set(dict(told)) - known - set(CHAIN) == set(), name
+        # All share the ConfigMap of the chain, and the pages the api's; what is told one by one has to be read.
+        shared = {*CHAIN, "SERVICE_DELIVERY_URL"} if name == "pages" else set(CHAIN)
+        assert set(dict(told)) - known - shared == set(), name
         seen.add(name)
     assert seen - {"audit", "pages"} == set(ENTRY_POINTS)
 
