@@ -89,7 +89,8 @@ def send(session: Session[LocalSigner], transaction: Transaction, journal: Journ
             return receipt
     for _ in range(MAX_RACES):
         sending = _Sending(session, transaction, journal, step)
-        if (receipt := sending.run()) is not None:
+        sending.begin()
+        if (receipt := sending.follow()) is not None:
             return receipt
         transaction.check_anew()
         say("another transaction of this account was faster; signing this one again to follow it")
@@ -184,6 +185,9 @@ def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNu
 class _Sending:
     """One attempt: what is signed for it, how far that may have come, and what moves it."""
 
+    attempt: SignedStep
+    reach: Reach
+
     def __init__(
         self, session: Session[LocalSigner], transaction: Transaction, journal: Journal, step: TransactionStep
     ) -> None:
@@ -201,7 +205,10 @@ class _Sending:
         self.missing_since: float | None = None
         """Since when every look shows the nonce as used, and neither a receipt of ours nor the event. A receipt may lag
         behind the nonce, and a reorg may take the nonce's transaction out again: then nothing is missing."""
-        if (kept := journal.get(step.attempt)) is not None:
+
+    def begin(self) -> None:
+        """Take up what an earlier run signed; else simulate the call, sign it into the journal, and offer it."""
+        if (kept := self.journal.get(self.step.attempt)) is not None:
             self.attempt, self.reach = kept, Reach.EARLIER_RUN
             return
         account = self.signer.address
@@ -210,7 +217,7 @@ class _Sending:
             self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
             self._offer()
 
-    def run(self) -> Receipt | None:
+    def follow(self) -> Receipt | None:
         """Return the receipt; None if the nonce was lost and no node ever took this run's transaction."""
         found: tuple[Ending | None, bool] = keep_looking(
             self._look_once, "the transaction is in the journal", _POLL_SECONDS
