@@ -6,7 +6,7 @@ runs, so help and version are there at once.
 
 import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 
@@ -20,9 +20,6 @@ from service_cli.ui.command import (
     Program,
     run_program,
 )
-
-if TYPE_CHECKING:
-    pass
 
 COMMANDS: Final[dict[str, tuple[str, str]]] = {
     "status": ("commands.machine", "Show your accounts, and what waits for you."),
@@ -135,9 +132,6 @@ class LazyGroup(Program, click.Group):
 @click.option("--no-color", is_flag=True, help=NO_COLOR_HELP)
 def group(network: str | None, **_output: bool) -> None:  # each command reads them
     """Bounties with escrow: publish and fund, submit sealed work, judge, claim, open the winning work."""
-
-
-_OFFERS = offer_of(lambda: COMMANDS)
 
 
 @click.command("help", help="What a command reads and prints; without one, all of them.")
