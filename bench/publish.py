@@ -4,7 +4,7 @@ and everyone else while reviews wait."""
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
@@ -69,13 +69,6 @@ def _long_page(length: int) -> Material:
     prose = "".join(page.split("---\n", 2)[2] for page in pages)
     content = (pages[0] + prose).encode()[:length].decode(errors="ignore").encode()
     return Material(parse_challenge(content), content, WRITTEN_AT, REVEAL_DELAY)
-
-
-def _cpu_seconds(call: Callable[[], object]) -> float:
-    """Return the seconds that a call takes on a core of its own: it does nothing but compute."""
-    began = time.process_time()
-    call()
-    return time.process_time() - began
 
 
 def _overhead(service: Service, report: Report) -> None:

@@ -16,7 +16,6 @@ from bounty_protocol.readiness.rule import Example, Rule
 LEAST_REVEAL_DELAYS: Final = 3
 """A Solver has at least this many reveal delays to work in."""
 
-_UNITS: Final = "minute|hour|day|week|month"
 _DEADLINE: Final = Pattern(
     r"\b(deadline|due|closing date|submissions? (close|end|until|by|before|must|are)|(submit|hand(ed)? in|deliver(ed)?|"
     r"send|entries|proposals)\b.{0,60}\b(by|until|before|after|no later than|not later than))\b",

@@ -6,7 +6,6 @@ the caller can check whether it is finalized. Nothing here decides; ``Head.is_fi
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
-from datetime import datetime
 from typing import Any, Final, TypeVar, cast
 
 from bounty_protocol.chain.abi import hub_abi
@@ -178,10 +177,6 @@ def head_of_row(row: Row, prefix: str = "") -> Head:
         row[f"{prefix}deepest_reorg"],
         float(row[f"{prefix}seconds_since_look"]),
     )
-
-
-def _seconds(moment: datetime | None) -> UnixSeconds | None:
-    return None if moment is None else UnixSeconds(int(moment.timestamp()))
 
 
 def read_bounty(connection: Connection, bounty_id: BountyId) -> Bounty | None:
