@@ -178,19 +178,6 @@ def _peak_of(size: int) -> tuple[float, float]:
     return float(start), float(peak)
 
 
-def over_and_over() -> None:
-    """Seal and open a file of 1 GiB until the process is ended: for who looks at it meanwhile."""
-    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
-        folder, identity = Path(name), Identity.generate()
-        content = content_of(folder, 2**30)
-        while True:
-            sealed, opened = folder / "sealed.age", folder / "opened"
-            artifact = seal_directory(content.parent, identity.public_key, BINDING, sealed, limits=LIMITS)
-            open_sealed(sealed, identity, opened, artifact)
-            sealed.unlink()
-            shutil.rmtree(opened)
-
-
 def _timelock(report: Report) -> None:
     chain = _chain(100)
     signed, payload = Beacon(5, chain.signature(5)), b"x" * 74

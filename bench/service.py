@@ -33,7 +33,6 @@ from bench.watching.processes import main_processes, taken
 from tests.waiting import wait_until
 
 RATE: Final = 500
-FEW: Final = RATE * 2 // 5
 SECONDS: Final = float(os.environ.get("SERVICE_BENCH_SECONDS", "120"))
 IDLE_SECONDS: Final = 10.0
 LIVES: Final = 4
