@@ -103,8 +103,8 @@ def _rss(child: Child, port: int, requests: list[bytes], report: Report) -> None
     before = _worker_rss(child.pid)
     load(port, requests, count=total - RSS_FROM)
     after = _worker_rss(child.pid)
-    ok = after <= 150 and after / before <= 1.05
-    goal = f"<= 150 and ratio <= 1.05, after {total} requests"
+    ok = after <= 130 and after / before <= 1.05
+    goal = f"<= 130 and ratio <= 1.05, after {total} requests"
     report(Figure("api.worker_rss", after, "MB", goal, ok, f"after {RSS_FROM} requests", before))
 
 
