@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final, cast
 
 from bounty_protocol.keccak import keccak256
@@ -136,7 +136,7 @@ class Abi:
 @cache
 def hub_abi() -> Abi:
     """Return the Hub's ABI."""
-    return parse_abi((files(__package__) / "abi" / "Hub.json").read_text(encoding="utf-8"))
+    return parse_abi((Path(__file__).parent / "abi" / "Hub.json").read_text(encoding="utf-8"))
 
 
 def parse_abi(text: str) -> Abi:

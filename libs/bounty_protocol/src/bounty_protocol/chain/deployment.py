@@ -7,7 +7,7 @@ no record; its values come from the environment and from the Hub. Section "Deplo
 import json
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Final
 
 from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, parse_address, parse_bytes32
@@ -15,6 +15,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, ChainId, parse_
 LOCAL_CHAIN_ID: Final = ChainId(31337)
 NETWORKS: Final = {"mainnet": ChainId(8453), "staging": ChainId(84532), "local": LOCAL_CHAIN_ID}
 _RECORDED: Final = ("mainnet", "staging")
+_RECORDS: Final = Path(__file__).with_name("deployments")
 HUB_HEADER: Final = "X-Hub"
 """The header of every answer of an API that names the Hub which it serves, as ``caip_10`` writes it."""
 
@@ -77,7 +78,7 @@ def parse_network(text: str) -> ChainId:
 
 
 def _load(name: str) -> DeploymentRecord:
-    record = json.loads((files(__package__) / "deployments" / f"{name}.json").read_text(encoding="utf-8"))
+    record = json.loads((_RECORDS / f"{name}.json").read_text(encoding="utf-8"))
     beacon = record["beacon"]
     return DeploymentRecord(
         name=name,

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Bytes32, bytes32
@@ -20,7 +20,7 @@ class Rubric:
 @cache
 def current_rubric() -> Rubric:
     """Return the rubric of this release."""
-    data = (files(__package__) / "readiness.md").read_bytes()
+    data = Path(__file__).with_name("readiness.md").read_bytes()
     text = data.decode()
     version = text.splitlines()[0].rsplit(" ", 1)[-1]
     return Rubric(version, bytes32(keccak256(data)), text)
