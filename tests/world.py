@@ -191,13 +191,13 @@ class World:
         """Have bounties from now on pin these Guardians."""
         self.announce_roster(members, quorum)
         self.await_publication()
-        version = self.contract.call("currentRosterVersion")
-        self.hub = replace(self.hub, roster_hash="0x" + self.contract.call("getRoster", version)[0].hex())
         self.finalize()
 
     def await_publication(self) -> None:
         """Let what the owner announced last take effect."""
         self.advance_to(self.time() + self.hub.terms.publication_delay)
+        version = self.contract.call("currentRosterVersion")
+        self.hub = replace(self.hub, roster_hash="0x" + self.contract.call("getRoster", version)[0].hex())
 
     def reveal_at(self, bounty_id: BountyId) -> int:
         return int(self.contract.call("getBounty", bounty_id)[4])

@@ -25,7 +25,7 @@ def server(scene: Scene, name: str) -> object:
 UNAVAILABLE = {
     "postgres": {"detail": "bounty_projection_unavailable", "graphql": "bounty_projection_unavailable"},
     "valkey": {},
-    "storage": {"upload_url": "storage_unavailable"},
+    "storage": {"content": "storage_unavailable", "upload_url": "storage_unavailable"},
     "delivery": {"delivery_status": "delivery_unavailable"},
     "beacon": {},
     "reviewer-worker": {},

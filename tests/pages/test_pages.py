@@ -424,6 +424,7 @@ def test_find__a_number_or_an_address__leads_there(pages: Pages) -> None:
 )  # fmt: skip
 def test_path__of_nothing__is_a_page_that_says_so(pages: Pages, path: str) -> None:
     path, _, query = path.partition("?")
+    pages.write()
     answer = pages.client.get("/", environ_overrides={"PATH_INFO": path, "QUERY_STRING": query})
     assert answer.status_code == 404
     assert answer.mimetype == "text/html"
