@@ -76,14 +76,21 @@ def _read(path: Path, most: int) -> bytes:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its path.") from None
 
 
+_FORM: Final = 'Set SERVICE_GUARDIAN_PRIVATE_KEYS_JSON to a JSON array: ["AGE-SECRET-KEY-1..."], newest key first.'
+
+
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     """Return this Guardian's encryption keys, newest first."""
     require_meant(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     source = settings.environment.source("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     if source is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
-        raise CommandRefused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
-    return parse_keyring(settings.environment.read_source(source).strip())
+        raise CommandRefused("key_missing", message, next_action=_FORM)
+    try:
+        return parse_keyring(settings.environment.read_source(source).strip())
+    except ServiceError as error:
+        message = f"{source.variable} is not a keyring: {error.message}"
+        raise CommandRefused(error.code, message, next_action=_FORM) from None
 
 
 @dataclass(frozen=True)
