@@ -261,6 +261,8 @@ def open_submissions(
 
     At most ``limit`` bytes of sealed work are fetched: junk costs its sender nearly nothing.
     """
+    if not output.is_dir():  # no Submission could be written below it
+        require_new(output)
     sealed = SealedBounty.read(settings, bounty_id)
     found = sealed.listed()
     if found.api_agrees is False:
