@@ -132,6 +132,7 @@ class SealedBounty:
 
     def open(self, pair: Pair) -> tuple[Submission, Identity]:
         """Return the checked Submission and its content key."""
+        self.require_guardian()
         self.require_recorded(*pair)
         if self.folder is None:
             api = self.api or api_of(self.chain.settings, self.chain)
@@ -155,6 +156,12 @@ class SealedBounty:
         return write_artifact(
             submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
         )
+
+    def require_guardian(self) -> None:
+        """Refuse an account for which the API has no sealed work of this bounty."""
+        if self.folder is None and self.signer.address not in self.state.roster.accounts:
+            message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
+            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
     def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
@@ -205,9 +212,7 @@ class SealedBounty:
     def listed(self) -> Listing:
         """Show and return the list of its Submissions; refuse here what would keep every one of them closed."""
         bounty_id, bounty, now = self.state.bounty_id, self.state.bounty, self.state.now
-        if self.folder is None and self.signer.address not in self.state.roster.accounts:
-            message = f"{self.signer.address} is not on the roster that bounty {bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        self.require_guardian()
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
             raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
