@@ -296,7 +296,10 @@ def open_submissions(
             why = (error.code, error.message, error.next_action)
             emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, *why))
     counts = (opened, before, len(problems), tuple(left_out))
-    following = for_guardian(bounty_id, sealed.chain.bounty(bounty_id), has_judged=False)
+    with chain_errors():
+        has_judged = sealed.chain.hub.verdict(bounty_id, sealed.signer.address).kind is not None
+    bounty = sealed.chain.bounty(bounty_id)
+    following = for_guardian(bounty_id, bounty, has_unopened=bool(left_out), has_judged=has_judged)
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
     if problems:
         message = f"{len(problems)} of {len(found.submissions)} Submissions of bounty {bounty_id} could not be opened."
