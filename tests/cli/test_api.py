@@ -131,6 +131,18 @@ def test_public_read_has_no_authorization(api: ApiTwin, poster: Terminal) -> Non
     assert not api.approvals()
 
 
+def test_address_with_another_path_is_to_be_checked(api: ApiTwin, poster: Terminal) -> None:
+    api.scripts["detail"] = lambda _request: refusal(404, "route_not_found", "There is no such route.")
+    ran = poster.run("verification-record", "7", code=1)
+    assert (ran.last["code"], ran.last["next_action"]) == ("route_not_found", "Check SERVICE_API_BASE_URL.")
+
+
+def test_plain_server_behind_https_is_no_bad_certificate(api: ApiTwin, poster: Terminal) -> None:
+    plain = api.variables()["SERVICE_API_BASE_URL"].replace("http:", "https:")
+    ran = poster.run("verification-record", "7", "--api-base-url", plain, code=1)
+    assert str(ran.last["message"]).endswith("did not answer: it does not speak https.")
+
+
 SECRET = "a-key-in-the-path"
 
 
@@ -157,6 +169,7 @@ def test_silent_rpc_is_named_without_its_path(solver: Terminal, status: int | No
         other.close()
     assert ran.last["code"] == "chain_unavailable"
     assert ran.last["message"] == f"The RPC endpoint at {host} {problem}."
+    assert status == 429 or "SERVICE_RPC_URLS" in str(ran.last["next_action"])
     assert SECRET not in ran.stdout + ran.words
 
 

@@ -336,5 +336,7 @@ def _error(status: int, data: bytes, peer: Peer) -> CommandRefused | CommandFail
     code, message, next_action = (
         printable(each, MAX_ISSUE_MESSAGE) for each in (error.code, error.message, error.next_action)
     )
+    if code == "route_not_found":  # no route of the API that this client was made for
+        next_action = f"Check {peer.setting}."
     kind = CommandFailed if status >= 500 or status in {401, 429} else CommandRefused
     return kind(code, message, issues=issues, next_action=next_action, retry_not_before=error.retry_not_before)

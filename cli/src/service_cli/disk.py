@@ -100,9 +100,9 @@ def state_directory() -> Path:
     variable = "XDG_STATE_HOME" if os.environ.get("XDG_STATE_HOME") else "HOME"
     base = Path(os.environ.get(variable, ""))
     if not base.is_absolute():
-        message = f"{variable} is malformed: it is not an absolute path."
+        problem = "is malformed: it is not an absolute path" if os.environ.get(variable) else "is not set"
         next_action = f"Set {variable} to one that begins with /."
-        raise CommandRefused("configuration_malformed", message, next_action=next_action)
+        raise CommandRefused("configuration_malformed", f"{variable} {problem}.", next_action=next_action)
     return (base if variable == "XDG_STATE_HOME" else base / ".local" / "state") / "service-cli"
 
 

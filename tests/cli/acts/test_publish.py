@@ -246,6 +246,9 @@ def test_check_previews_costs_without_a_key(
     assert (rpc.sent(), api.server.requests) == (0, [])
     poor = keyless.run("poster:publish-fund", "--check", "--poster-address", "0x" + "77" * 20, str(page), code=1)
     assert poor.last["code"] == "balance_insufficient"
+    judge = ledger.people.guardians[0].address
+    refused = keyless.run("poster:publish-fund", "--check", "--poster-address", judge, str(page), code=1).last
+    assert (refused["code"], "another account" in str(refused["next_action"])) == ("terms_refused", True)
 
 
 @pytest.mark.parametrize(("sends", "again"), [(False, ()), (True, ("--again",))], ids=["simulated", "sent again"])

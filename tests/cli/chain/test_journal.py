@@ -104,3 +104,4 @@ def test_relative_state_directory_is_refused(
     with pytest.raises(CommandRefused) as refused, open_journal(CHAIN, HUB, "claim", "1"):
         pass
     assert (refused.value.code, list(state.iterdir())) == ("configuration_malformed", [])
+    assert refused.value.message.startswith(f"{name} is {'malformed' if place else 'not set'}")

@@ -33,11 +33,12 @@ def binary(path: Path) -> Path:
     ("make", "reason"),
     [
         (lambda _: Path("/dev/zero"), "is no regular file"),
-        (lambda path: path.parent, "cannot be read"),
+        (lambda path: path.parent, "is a directory"),
+        (lambda path: path, "does not exist"),
         (large, "is larger than 64 KiB"),
         (binary, "is not text"),
     ],
-    ids=["device", "folder", "large", "binary"],
+    ids=["device", "folder", "nothing", "large", "binary"],
 )
 def test_bad_key_file_is_refused_with_the_reason(tmp_path: Path, make: Callable[[Path], Path], reason: str) -> None:
     path = make(tmp_path / "key")

@@ -1,5 +1,7 @@
 """``doctor``: each check named with what fixes it."""
 
+from service_cli.config.settings import BEACON
+
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
 from tests.cli.servers import RpcProxy
@@ -19,8 +21,11 @@ def test_doctor_names_what_is_wrong_and_its_fix(ledger: Ledger, api: ApiTwin, rp
     other = Terminal(
         poster.home, {**poster.environment, "SERVICE_HUB_ADDRESS": account, "SERVICE_BEACON_URLS": "http://127.0.0.1:9"}
     )
-    broken = {event.get("name"): event.get("ok") for event in other.run("doctor", code=1).events}
+    checks = other.run("doctor", code=1).events
+    broken = {event.get("name"): event.get("ok") for event in checks}
     assert not any((broken["chain"], broken["roster"], broken["api"], broken["beacon"]))
+    (fix,) = [str(event["fix"]) for event in checks if event.get("name") == "beacon"]
+    assert all(name in fix for name in BEACON)
 
 
 ADDRESS = "0x" + "ab" * 20

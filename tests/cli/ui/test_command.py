@@ -96,6 +96,10 @@ def test_wrong_argument_is_exit_code_2(shell: Terminal, words: list[str]) -> Non
     assert not wrong.stdout
 
 
+def test_option_without_value_shows_its_commands_usage(shell: Terminal) -> None:
+    assert "Usage: service-cli bounty:list" in shell.run("bounty:list", "--status", code=2).words
+
+
 @pytest.mark.spec(244, 288)
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - {"solver:submit", "claim", "bounty:list"}))
 def test_wallet_elsewhere_is_no_option(shell: Terminal, name: str) -> None:

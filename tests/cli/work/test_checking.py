@@ -38,6 +38,16 @@ def test_page_with_one_fault_names_its_line(shell: Terminal, old: str, new: str,
     assert (ran.names[-2:], ran.last["code"]) == (["poster_check.finished", "poster_check.refused"], "page_not_ready")
 
 
+@pytest.mark.parametrize(("page", "template"), [(f"\ufeff{EXAMPLE}", False), ("# Pay me\n", True)])
+def test_page_of_another_form_gets_a_template(shell: Terminal, page: str, template: bool) -> None:
+    (shell.home / "page.md").write_text(page)
+    ran = shell.run("poster:check", "--offline", "page.md", code=1)
+    _, proposed, name = str(ran.last["next_action"]).rstrip(".").partition("service-cli poster:new ")
+    assert bool(proposed) == template
+    if template:
+        shell.run("poster:new", name)
+
+
 def test_ready_page_uses_no_network(shell: Terminal) -> None:
     (shell.home / "page.md").write_text(EXAMPLE)
     ran = shell.run("poster:check", "page.md")

@@ -15,8 +15,9 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import Ledger
 from tests.cli.lies import lie_at
+from tests.cli.screen import CODES, at_terminal
 from tests.cli.servers import Reply, Request, RpcProxy
-from tests.cli.submitted import Submitted, files_below, load
+from tests.cli.submitted import Submitted, files_below, load, submit
 from tests.cli.terminal import Terminal
 
 
@@ -57,6 +58,15 @@ def test_pipe_in_a_passed_folder_is_refused(guardian: Terminal, judged: Submitte
     os.mkfifo(folder / name)
     ran = guardian.run("guardian:open", "--from", "got", *judged.names, "out", code=1)
     assert (ran.last["code"], name in str(ran.last["message"])) == ("file_unreadable", True)
+
+
+@pytest.mark.parametrize("command", ["guardian:open", "guardian:deliver-key"])
+def test_stranger_is_refused_unsigned(
+    ledger: Ledger, api: ApiTwin, guardian: Terminal, won: Submitted, command: str
+) -> None:
+    key = ledger.people.solvers[1].wallet.private_key
+    ran = guardian.run(command, *won.names, code=1, SERVICE_GUARDIAN_ACCOUNT_PRIVATE_KEY=key)
+    assert (ran.last["code"], api.approvals()) == ("not_guardian", [])
 
 
 @pytest.mark.spec(228)
@@ -170,6 +180,39 @@ def test_work_beyond_the_limit_is_named(api: ApiTwin, guardian: Terminal, judged
     del api.scripts["download"]
     ran = guardian.run("guardian:open", judged.bounty, "--limit", str(sealed))
     assert (ran.last["opened"], ran.last["left_out"]) == (1, [])
+
+
+def proposed(guardian: Terminal, *words: str) -> str:
+    """The command that a terminal shows last."""
+    screen = CODES.sub("", at_terminal(guardian, "guardian:open", *words, watched=True).screen)
+    return screen.rpartition("Next")[2].strip()
+
+
+def test_next_step_is_what_is_left_to_do(
+    ledger: Ledger, api: ApiTwin, rpc: RpcProxy, guardian: Terminal, tmp_path: Path
+) -> None:
+    found = submit(ledger, tmp_path)
+    api.keep_page(found.page)
+    load(api, found)
+    assert proposed(guardian, found.bounty, "--limit", "1") == f"service-cli guardian:open {found.bounty}"
+    assert proposed(guardian, found.bounty) == f"service-cli guardian:verdict {found.bounty} -h"
+    guardian.run("guardian:verdict", found.bounty, "no_valid_submission", "-", stdin=b"It prints nothing.\n")
+    assert proposed(guardian, found.bounty) == f"service-cli bounty:watch {found.bounty}"
+
+
+@pytest.mark.parametrize("keyring", ["[]", "0x" + "ab" * 32, "AGE-SECRET-KEY-1X"])
+def test_keyring_of_another_form_names_its_variable(guardian: Terminal, judged: Submitted, keyring: str) -> None:
+    ran = guardian.run("guardian:open", judged.bounty, code=1, SERVICE_GUARDIAN_PRIVATE_KEYS_JSON=keyring)
+    assert ran.last["code"] == "key_invalid"
+    assert all("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON" in str(ran.last[name]) for name in ("message", "next_action"))
+
+
+def test_place_that_takes_no_files_is_refused_unsigned(api: ApiTwin, guardian: Terminal, judged: Submitted) -> None:
+    load(api, judged)
+    (guardian.home / "file").touch()
+    ran = guardian.run("guardian:open", judged.bounty, "--output", "file/out", code=1)
+    assert (ran.names, ran.last["code"]) == (["guardian_open.refused"], "output_refused")
+    assert not api.approvals()
 
 
 def test_open_by_the_first_digits_of_a_commitment(api: ApiTwin, guardian: Terminal, mixed: Submitted) -> None:

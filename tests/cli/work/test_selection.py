@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import Ledger
+from tests.cli.screen import CODES, at_terminal
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
@@ -66,6 +67,8 @@ def test_check_shows_files_costs_and_times(
         assert checked["submission_deadline"] == ledger.contract.call("getBounty", int(bounty))[3]
         assert 0 < int(str(checked["gas_cost"])) < int(str(checked["balance"]))
     assert (rpc.sent(), api.approvals(), list(solver.home.rglob("*.age"))) == (0, [], [])
+    seen = at_terminal(solver, "solver:submit", "--check", "--without-api", bounty, "work", watched=True)
+    assert f"service-cli solver:submit --without-api {bounty} work" in " ".join(CODES.sub("", seen.screen).split())
 
 
 @pytest.mark.parametrize("option", [(), ("--check",)])

@@ -50,6 +50,13 @@ def test_human_values_become_exact_numbers(
     assert ran.last["submission_deadline"] == page.submission_deadline
 
 
+@pytest.mark.parametrize("number", ["0", "7"])
+def test_judging_without_unit_gets_one_that_is_taken(shell: Terminal, number: str) -> None:
+    wrong = shell.run("poster:new", "--judging", number, code=2).words
+    meant = wrong.rpartition("such as ")[2].strip().rstrip(".")
+    shell.run("poster:new", "--judging", meant)
+
+
 def test_filled_in_template_is_ready() -> None:
     now = UnixSeconds(1_795_000_000)
     text = template(now)

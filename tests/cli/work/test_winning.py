@@ -79,7 +79,8 @@ def test_early_or_foreign_opening_is_refused(
     key = ledger.people.solvers[1].wallet.private_key
     stranger = Terminal(poster.home, {**poster.environment, "SERVICE_POSTER_PRIVATE_KEY": key})
     assert stranger.run("poster:open-winning-submission", won.bounty, code=1).last["code"] == "not_the_poster"
-    assert poster.run("poster:open-winning-submission", judged.bounty, code=1).last["code"] == "not_awarded"
+    early = poster.run("poster:open-winning-submission", judged.bounty, code=1).last
+    assert (early["code"], early["next_action"]) == ("not_awarded", f"Run service-cli bounty:watch {judged.bounty}.")
     assert not api.approvals()
 
 

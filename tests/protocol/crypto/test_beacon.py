@@ -213,6 +213,7 @@ def test_honest_relay_answers_among_others() -> None:
     with pytest.raises(SealedDataError) as refusal:
         fetch_info(urls[:1], INFO.chain_hash, INFO.public_key, http)
     assert refusal.value.failure is Failure.BEACON_UNAVAILABLE
+    assert INFO.chain_hash in refusal.value.message
 
 
 def test_parse__key_and_hash__with_and_without_0x() -> None:

@@ -316,6 +316,7 @@ def check_submission(
         replaces=None if former == ZERO_BYTES32 else former,
         warnings=tuple(warnings),
     )
-    emit(found, f"service-cli solver:submit {bounty_id} {argument(str(directory), 'DIRECTORY')}")
+    option = " --without-api" if options.without_api else ""
+    emit(found, f"service-cli solver:submit{option} {bounty_id} {argument(str(directory), 'DIRECTORY')}")
     _tell_who_vouches(work, api)
     return found

@@ -12,7 +12,7 @@ from bounty_protocol.crypto.beacon_http import Urllib3Get
 from bounty_protocol.crypto.beacon_info import BeaconInfo
 from bounty_protocol.crypto.failures import SealedDataError
 
-from service_cli.config.settings import Settings
+from service_cli.config.settings import BEACON, Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.ui.output import say
 from service_cli.ui.text import clock_off, moment
@@ -70,4 +70,5 @@ def _relays_asked() -> Iterator[None]:
     try:
         yield
     except SealedDataError as error:
-        raise CommandFailed(error.code, error.message, next_action=error.next_action) from None
+        next_action = f"Try again, or check {', '.join(BEACON)}."
+        raise CommandFailed(error.code, error.message, next_action=next_action) from None

@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
@@ -254,6 +254,9 @@ def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: B
     return roster
 
 
+_CHECK_ENDPOINTS: Final = "Check SERVICE_RPC_URL and SERVICE_RPC_URLS, then run it again."
+
+
 @contextmanager
 def chain_errors() -> Iterator[None]:
     """Turn errors of the chain library into the command's own."""
@@ -269,14 +272,10 @@ def chain_errors() -> Iterator[None]:
             message = f"The chain did not answer usefully: {error}."
         else:
             message = f"The RPC endpoint at {printable(error.host, 100)} did not answer usefully: {error.cause}."
-        raise CommandFailed(
-            "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
-        ) from error
+        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
         message = "The chain gave an answer of another shape than the one requested."
-        raise CommandFailed(
-            "chain_unavailable", message, next_action="Check SERVICE_RPC_URL, then run it again."
-        ) from error
+        raise CommandFailed("chain_unavailable", message, next_action=_CHECK_ENDPOINTS) from error
     except RpcRefused as error:
         if not error.is_revert:
             message = f"The RPC endpoint refused to answer (error {error.code}); that says nothing about the bounty."

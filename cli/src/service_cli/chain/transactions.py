@@ -18,6 +18,7 @@ from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
 from bounty_protocol.chain.rpc import RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
+from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
@@ -287,7 +288,7 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
     """Ask a person above what is usual: at the terminal, or before by ``--max-cost``."""
     if cost.wei <= (most := chain.agreed_cost):
         return
-    message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {ether(most)}."
+    message = f"The transaction may cost {ether(cost.wei)} for gas; the limit is {whole_tokens(most, 18)} ether."
     if chain.settings.max_cost is None:
         agreed = cost.wei + cost.wei // 2  # prices move, and each of three replacements costs an eighth more
         if typed_yes(message, f"allow up to {ether(agreed)} for each transaction of this run"):

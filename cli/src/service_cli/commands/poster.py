@@ -51,8 +51,8 @@ def _deadline(text: str) -> UnixSeconds:
 def _judging(text: str) -> int:
     from bounty_protocol.domain.shorthand import read_span
 
-    if text.strip().isdigit():
-        raise ValueError(f"a time with its unit, such as {text.strip()} days")
+    if text.strip().isdecimal():
+        raise ValueError(f"a time with its unit, such as {int(text) or 3} days")
     return read_span(text)
 
 

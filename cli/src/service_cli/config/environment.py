@@ -95,6 +95,8 @@ class Environment:
     """Where ``fallback`` came from; None if a program gave it."""
     read: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
     """Secrets by the file or keystore they came from: a pipe gives its content once."""
+    named: set[str] = field(default_factory=set, repr=False, compare=False)
+    """Keys of ``.env`` that were named to the person."""
 
     @staticmethod
     def of_process() -> "Environment":
@@ -131,7 +133,8 @@ class Environment:
 
     def read_source(self, source: KeySource) -> str:
         """Read the unparsed value of a variable or file."""
-        if source.level == DOTENV:
+        if source.level == DOTENV and source.variable not in self.named:
+            self.named.add(source.variable)
             warn(f"note: {source.variable} was taken from .env")
         if source.form is KeyForm.VARIABLE:
             return source.value
@@ -139,7 +142,7 @@ class Environment:
             try:
                 text, exposed = read_small(Path(source.value), pipes=True)
             except (OSError, Unusable) as error:
-                reason = str(error) if isinstance(error, Unusable) else "cannot be read"
+                reason = str(error) if isinstance(error, Unusable) else "does not exist"
                 problem = f"The file named by {source.variable} {reason}."
                 raise CommandRefused("configuration_malformed", problem, next_action=_CHECK_PATH) from None
             if exposed:

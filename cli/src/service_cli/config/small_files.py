@@ -33,6 +33,8 @@ def read_small(path: Path, *, pipes: bool = False, errors: str = "strict") -> tu
                 raise Unusable("is no regular file")
     except FileNotFoundError:
         raise
+    except IsADirectoryError:
+        raise Unusable("is a directory") from None
     except (OSError, ValueError):
         raise Unusable("cannot be read") from None
     if len(data) > MAX_KEY_FILE:

@@ -93,7 +93,9 @@ def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePa
         issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
     if issues:
         message = "The Hub would not create a bounty on this page's terms."
-        next_action = "Change the page where the issues point and run the command again."
+        is_poster_alone = [issue.path for issue in issues] == ["poster"]
+        change = "Use another account" if is_poster_alone else "Change the page where the issues point"
+        next_action = f"{change} and run the command again."
         raise CommandRefused("terms_refused", message, issues=issues, next_action=next_action)
 
 

@@ -37,8 +37,8 @@ def for_guardian(bounty_id: BountyId, bounty: "BountyView", *, has_unopened: boo
 
 
 def judging(bounty_id: BountyId, *, has_unopened: bool) -> str:
-    """Return the next step for a Guardian whose Verdict an open bounty waits for."""
-    return f"service-cli guardian:{'open' if has_unopened else 'verdict'} {bounty_id}"
+    """Return the next step for a Guardian whose Verdict an open bounty waits for: how one is given, if all is open."""
+    return f"service-cli guardian:{f'open {bounty_id}' if has_unopened else f'verdict {bounty_id} -h'}"
 
 
 def after_the_end(bounty_id: BountyId, bounty: "BountyView") -> str:

@@ -78,6 +78,10 @@ class HelpedCommand(click.Command):
 
     prefix = ""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        with redacting():  # while the context is this command's, so that its usage line is shown
+            return super().parse_args(ctx, args)
+
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         whole = self.help or ""
         prose, mark, table = cleandoc(whole).partition(_HELP_TABLE)

@@ -68,8 +68,8 @@ def check_page_file(settings: Settings, page: bytes, name: str, *, offline: bool
     if found:
         message = f"{name} has {counted(len(found), 'issue')}; its publication would be refused."
         next_action = "Change each line named above, then check again."
-        if any(one.field == "document" and "carriage return" not in one.message for one in found):
-            next_action = "Begin with a template, which has the form: service-cli poster:new page.md. Then check again."
+        if any(one.field == "document" and "frontmatter" in one.message for one in found):
+            next_action = "Begin with a template, which has the form: service-cli poster:new template.md."
         raise CommandRefused("page_not_ready", message, next_action=next_action)
     return checked
 

@@ -76,14 +76,21 @@ def _read(path: Path, most: int) -> bytes:
         raise CommandRefused("file_unreadable", f"{path} cannot be read.", next_action="Check its path.") from None
 
 
+_FORM: Final = 'Set SERVICE_GUARDIAN_PRIVATE_KEYS_JSON to a JSON array: ["AGE-SECRET-KEY-1..."], newest key first.'
+
+
 def keyring_of(settings: Settings) -> tuple[Identity, ...]:
     """Return this Guardian's encryption keys, newest first."""
     require_meant(settings, "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     source = settings.environment.source("SERVICE_GUARDIAN_PRIVATE_KEYS_JSON")
     if source is None:
         message = "SERVICE_GUARDIAN_PRIVATE_KEYS_JSON is not set."
-        raise CommandRefused("key_missing", message, next_action="Set it to a JSON array of AGE-SECRET-KEY-1… strings.")
-    return parse_keyring(settings.environment.read_source(source).strip())
+        raise CommandRefused("key_missing", message, next_action=_FORM)
+    try:
+        return parse_keyring(settings.environment.read_source(source).strip())
+    except ServiceError as error:
+        message = f"{source.variable} is not a keyring: {error.message}"
+        raise CommandRefused(error.code, message, next_action=_FORM) from None
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,7 @@ class SealedBounty:
 
     def open(self, pair: Pair) -> tuple[Submission, Identity]:
         """Return the checked Submission and its content key."""
+        self.require_guardian()
         self.require_recorded(*pair)
         if self.folder is None:
             api = self.api or api_of(self.chain.settings, self.chain)
@@ -148,6 +156,12 @@ class SealedBounty:
         return write_artifact(
             submission, identity, output_dir, OpenedSubmission, original_names=original_names, ready=remember
         )
+
+    def require_guardian(self) -> None:
+        """Refuse an account for which the API has no sealed work of this bounty."""
+        if self.folder is None and self.signer.address not in self.state.roster.accounts:
+            message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
+            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
     def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
@@ -198,9 +212,7 @@ class SealedBounty:
     def listed(self) -> Listing:
         """Show and return the list of its Submissions; refuse here what would keep every one of them closed."""
         bounty_id, bounty, now = self.state.bounty_id, self.state.bounty, self.state.now
-        if self.folder is None and self.signer.address not in self.state.roster.accounts:
-            message = f"{self.signer.address} is not on the roster that bounty {bounty_id} pinned."
-            raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
+        self.require_guardian()
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
             raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
@@ -254,6 +266,8 @@ def open_submissions(
 
     At most ``limit`` bytes of sealed work are fetched: junk costs its sender nearly nothing.
     """
+    if not output.is_dir():  # no Submission could be written below it
+        require_new(output)
     sealed = SealedBounty.read(settings, bounty_id)
     found = sealed.listed()
     if found.api_agrees is False:
@@ -282,7 +296,10 @@ def open_submissions(
             why = (error.code, error.message, error.next_action)
             emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, *why))
     counts = (opened, before, len(problems), tuple(left_out))
-    following = for_guardian(bounty_id, sealed.chain.bounty(bounty_id), has_judged=False)
+    with chain_errors():
+        has_judged = sealed.chain.hub.verdict(bounty_id, sealed.signer.address).kind is not None
+    bounty = sealed.chain.bounty(bounty_id)
+    following = for_guardian(bounty_id, bounty, has_unopened=bool(left_out), has_judged=has_judged)
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
     if problems:
         message = f"{len(problems)} of {len(found.submissions)} Submissions of bounty {bounty_id} could not be opened."

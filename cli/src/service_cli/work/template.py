@@ -79,6 +79,4 @@ def require_filled(page: bytes) -> None:
     issues = [Issue(f"line {number}", message) for number, message in leftovers(page)]
     if issues:
         message = "The page is not filled in: something of the template still stands on it."
-        raise CommandRefused(
-            "page_unfinished", message, issues=issues, next_action="Fill it in, then run --check again."
-        )
+        raise CommandRefused("page_unfinished", message, issues=issues, next_action="Fill it in, then run this again.")

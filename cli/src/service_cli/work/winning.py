@@ -36,7 +36,7 @@ def open_winning_submission(
     if bounty.outcome is not Outcome.AWARDED:
         what = "is not awarded yet" if bounty.outcome is None else "ended without a winner"
         message = f"Bounty {bounty_id} {what}: there is no winning work to open."
-        raise CommandRefused("not_awarded", message, next_action=f"Next: {for_poster(bounty_id, bounty)}")
+        raise CommandRefused("not_awarded", message, next_action=f"Run {for_poster(bounty_id, bounty)}.")
     if bounty.poster != session.account:
         message = f"{session.account} is not the Poster of bounty {bounty_id}."
         raise CommandRefused("not_the_poster", message, next_action="Use the funding Poster's account.")

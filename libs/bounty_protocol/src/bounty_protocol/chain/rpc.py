@@ -482,7 +482,8 @@ def unreachable(error: urllib3.exceptions.HTTPError) -> str:
         case urllib3.exceptions.NewConnectionError():
             return "no connection"
         case urllib3.exceptions.SSLError():
-            return "its certificate is not accepted"
+            is_plain = "WRONG_VERSION_NUMBER" in str(error)
+            return "it does not speak https" if is_plain else "its certificate is not accepted"
         case urllib3.exceptions.ConnectTimeoutError() | urllib3.exceptions.ReadTimeoutError():
             return "nothing came in time"
         case _:

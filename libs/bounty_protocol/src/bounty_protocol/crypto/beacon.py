@@ -73,7 +73,7 @@ def fetch_info(urls: Sequence[str], chain_hash: Bytes32, public_key: str, http: 
             continue
         except SealedDataError as error:
             refused = error
-    raise refused or _unavailable("no beacon relay answers")
+    raise refused or _unavailable(f"no beacon relay answers for chain {chain_hash}")
 
 
 class BeaconClient:
