@@ -54,6 +54,11 @@ def test_text_of_strangers_drives_no_terminal(name: str, fields: Mapping[str, ob
     assert not re.search("\u0301{4}", text)
 
 
+def test_fields_of_a_change_are_names_and_values() -> None:
+    fields = {**dict(samples())["bounty_watch.change"], "fields": {"amount": "5", "paid_to": "0xab"}}
+    assert "amount 5, paid_to 0xab" in shown(made("bounty_watch.change", fields))
+
+
 def test_page_of_a_stranger_stands_behind_bars() -> None:
     challenge = "# Pay me\n\x1b[2J\u202egnp.exe\n" + "long " * 60
     event = ShownBounty(BountyId(1), sample_bounty.detail().chain_id, sample_bounty.HUB,

@@ -56,7 +56,7 @@ from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.conditions import HubConditions
 from service_cli.ui.output import emit, say
-from service_cli.ui.text import amount, duration, moment
+from service_cli.ui.text import duration, moment, tokens
 
 MARGIN_SECONDS: Final = 60
 _MOST_NUMBERS: Final = 64
@@ -183,8 +183,8 @@ class Funding:
         if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
             require_means(chain, account, CREATION_CALLS[path])
         terms, escrow, token = self._terms(conditions, following), self.page.escrow_amount, conditions.constants.token
-        award = amount(escrow - sum(conditions.fees(escrow)), token)
-        summary = f"create the bounty with an escrow of {amount(escrow, token)}, {award} of it for the winner"
+        award = tokens(escrow - sum(conditions.fees(escrow)), token)
+        summary = f"create the bounty with an escrow of {tokens(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
             if kept is None or not self._is_good(kept, terms):
@@ -260,11 +260,11 @@ class Funding:
             nonce=self._nonce(terms),
         )
         summary = (
-            f"let the Hub {chain.hub.address} take {amount(terms.escrow_amount, token)} until "
+            f"let the Hub {chain.hub.address} take {tokens(terms.escrow_amount, token)} until "
             f"{moment(valid_before, now)} for exactly these terms: page {terms.spec_commitment}, submissions until "
             f"{moment(terms.submission_deadline, now)}, {duration(terms.judging_window)} of judging by a quorum of "
             f"{roster.quorum} of {len(roster.members)} Guardians, fees of at most "
-            f"{amount(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
+            f"{tokens(terms.max_protocol_fee + terms.max_guardian_fee, token)}"
         )
         chain.settings.before_signing(ToBeSigned(None, Wei(0)))
         signed = Authorization(terms, valid_before, self.session.signer.sign_typed_data(typed, summary).hex())
@@ -331,7 +331,7 @@ class Funding:
             return
         sent = self.journal.get(CREATE.attempt)
         last = self.journal.get(CREATE.given_up_from) if sent is None else sent.nonce
-        summary = f"allow the Hub {hub} to take {amount(terms.escrow_amount, conditions.constants.token)}, once"
+        summary = f"allow the Hub {hub} to take {tokens(terms.escrow_amount, conditions.constants.token)}, once"
         approval = Transaction(
             ContractCall("approve", [hub, terms.escrow_amount], summary), expects=None, last_nonce=last
         )

@@ -51,7 +51,7 @@ from service_cli.queries.next_steps import for_poster, watching
 from service_cli.queries.state import require_agreement, roster_shown
 from service_cli.ui.consent import typed_yes
 from service_cli.ui.output import emit, say
-from service_cli.ui.text import Token, amount, argument
+from service_cli.ui.text import Token, argument, tokens
 from service_cli.work.checking import require_ready, warn_of_issues
 from service_cli.work.template import require_filled
 
@@ -167,7 +167,7 @@ def _publish_on_terms(
     require_agreement(answer, expected, "publication_mismatch", _DISAGREES)
     terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
     emit(PublishedPage(commitment, len(page), session.account, *terms))
-    confirm(session.settings, f"put {amount(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
+    confirm(session.settings, f"put {tokens(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
 
 
 def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
@@ -254,7 +254,7 @@ def check_tokens(chain: ChainClient, poster: Address, challenge: ChallengePage, 
     """Refuse an account that cannot pay the escrow."""
     held = chain.token_balance(poster)
     if held < challenge.escrow_amount:
-        message = f"{poster} holds {amount(held, token)}; the page asks for {amount(challenge.escrow_amount, token)}."
+        message = f"{poster} holds {tokens(held, token)}; the page asks for {tokens(challenge.escrow_amount, token)}."
         raise CommandRefused(
             "balance_insufficient", message, next_action="Add tokens to the account, or lower the escrow."
         )

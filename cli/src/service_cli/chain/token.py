@@ -13,7 +13,7 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, Bytes32, TokenAmount
 
 from service_cli.chain.session import ChainClient, chain_errors
-from service_cli.ui.text import amount
+from service_cli.ui.text import tokens
 
 _ALLOWANCE: Final = "0xdd62ed3e"
 _AUTHORIZATION_STATE: Final = "0xe94a0102"
@@ -23,7 +23,7 @@ _DOMAIN_SEPARATOR: Final = "0x3644e515"
 def shown_amount(chain: ChainClient, value: int) -> str:
     """Format an amount of the escrow token for people; base units of one that does not describe itself."""
     try:
-        return amount(value, chain.token)
+        return tokens(value, chain.token)
     except ServiceError:
         return f"{value} base units"
 

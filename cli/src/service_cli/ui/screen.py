@@ -214,6 +214,8 @@ class Screen:
             return size(value)
         if name.endswith("_seconds"):
             return duration(value)
+        if isinstance(value, Mapping):
+            value = ", ".join(f"{key} {each}" for key, each in value.items())
         text = printable(value, _MOST_CHARACTERS)
         return text.replace("_", " ") if isinstance(value, Enum) or isinstance(kind, OneOf) else text
 

@@ -59,11 +59,6 @@ def clock_off(time_there: int, now: int, whose: str) -> str | None:
     return f"this machine's clock is {duration(abs(now - time_there))} {direction} {whose}"
 
 
-def amount(value: int, token: Token) -> str:
-    """Format ``25 USDC (25000000 base units)``."""
-    return f"{whole_tokens(value, token.decimals)} {printable(token.symbol)} ({value} base units)"
-
-
 def tokens(value: int, token: Token | None) -> str:
     """Format ``1,234.5 USDC``; base units of a token that is not known."""
     if token is None or not 0 < token.decimals <= 77:

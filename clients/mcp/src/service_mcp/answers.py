@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal
 
-from service_cli.ui.text import Token, amount
+from service_cli.ui.text import Token, tokens
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ class Delivered:
 
 def money(value: int, token: Token) -> Money:
     """Return an amount with its text."""
-    return Money(str(value), amount(value, token))
+    return Money(str(value), tokens(value, token))
 
 
 def moment(seconds: int) -> str:
