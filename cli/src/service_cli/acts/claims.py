@@ -21,7 +21,7 @@ from bounty_protocol.domain.money import AmountKind
 from bounty_protocol.types import Address, BountyId, TokenAmount
 
 from service_cli.acts.claim_events import AwaitedClaim, AwaitedFee, ClaimedFee, PaidClaim, PreparedClaim, UnsentClaim
-from service_cli.acts.pipeline import Plan, deliver
+from service_cli.acts.pipeline import Plan, send_or_give
 from service_cli.chain.finality import once_final
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.outside import GIVEN, ExternalSigner
@@ -74,7 +74,7 @@ class ClaimablePart:
         return f"{FORMS[self.kind].named} of bounty {self.bounty_id}"
 
     def call(self) -> ContractCall:
-        """Return the call that claims it alone."""
+        """Return the call that claims it alone. Payout data and proof are empty: the Hub takes no others."""
         arguments = [self.bounty_id, b"", b""] if self.kind is AmountKind.WINNER_AWARD else [self.bounty_id]
         return ContractCall(FORMS[self.kind].function, arguments, f"claim the {self.named}")
 
@@ -124,12 +124,12 @@ def pull(
     journal.note(PARTS, parts)
     ask = "send this transaction from your wallet: until then nothing is done"
     unsent = UnsentClaim(chain.chain_id, chain.hub.address, "0", call.data, call.function)
-    return deliver(session, Plan(call, parts[0].paid_to(account), STEP, result, unsent=unsent), journal, ask)
+    return send_or_give(session, Plan(call, parts[0].paid_to(account), STEP, result, unsent=unsent), journal, ask)
 
 
 def begun(session: Session[Signer], journal: Journal) -> Parts | None:
-    """Return what an earlier run signed a claim of, or gave to a wallet that has sent it: it goes on whatever is due
-    now.
+    """Return what an earlier run is bound to claim: it signed that, or a wallet has sent it. What is due now, and
+    whether it is final, is not looked at again.
     """
     parts, given = journal.get(PARTS), journal.get(GIVEN)
     if parts is None:
@@ -160,11 +160,11 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
     with session.journal("claim", str(bounty_id), account) as journal:
         if (parts := begun(session, journal)) is None:
             part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
-            parts, call = (part,), part.call()
-            simulate(chain, account, call)
-            emit(PreparedClaim(bounty_id, account, call.function, part.amount))
+            parts = (part,)
+            simulate(chain, account, part.call())
+            emit(PreparedClaim(bounty_id, account, part.call().function, part.amount))
             if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, call)
+                advise_wallet(chain, account, part.call())
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)

@@ -48,7 +48,7 @@ class Plan(Generic[R_co]):
     """Refuses what was right when it was planned, where it is to be signed with another nonce later."""
 
 
-def deliver(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
+def send_or_give(session: Session[Signer], plan: Plan[R], journal: Journal, ask: str) -> R | None:
     """Carry the plan out by the session's signer; None if a wallet has still to send the call."""
     if isinstance(session.signer, ExternalSigner):
         return give(session, plan, journal, ask)

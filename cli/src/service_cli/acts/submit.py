@@ -14,7 +14,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import Envelope
 from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
 
-from service_cli.acts.pipeline import Plan, deliver
+from service_cli.acts.pipeline import Plan, send_or_give
 from service_cli.acts.recording import (
     active,
     drop_replaced,
@@ -98,7 +98,7 @@ def submit(
         plan = _plan(work, api, directory, options, journal)
         until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
         ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
-        return deliver(work.session, plan, journal, ask)
+        return send_or_give(work.session, plan, journal, ask)
 
 
 def open_work(settings: Settings, signer: Signer, bounty_id: BountyId) -> Work:
@@ -209,7 +209,7 @@ def _finish_late(work: Work, api: ApiClient | None, directory: Path, journal: Jo
         raise CommandRefused("bounty_not_accepting", message, next_action=next_action)
     say(f"the bounty accepts no Submissions {since}; your Submission {recorded} is recorded")
     plan = recording(work, envelope, journal)
-    done = deliver(work.session, plan, journal, "")
+    done = send_or_give(work.session, plan, journal, "")
     if api is None:
         _print_kept(work, envelope, journal)
     else:

@@ -255,7 +255,7 @@ class _Sending:
     def _look(self, head: Header) -> Ending | None:
         """Return how this ended on the chain below ``head``, or None while it has not."""
         for tx_hash in self.attempt.hashes:
-            if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._is_hollow(receipt):
+            if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._lacks_event(receipt):
                 self.missing_since = None
                 return self._mined(receipt, head) if self._is_deep(receipt, head) else None
         if self._nonce_used("latest"):
@@ -276,15 +276,15 @@ class _Sending:
             found = self._event()
         return found if found is not None and self._is_deep(found, head) else None
 
-    def _is_hollow(self, receipt: Receipt) -> bool:
+    def _lacks_event(self, receipt: Receipt) -> bool:
         """Return whether a receipt states success and lacks the event without which there is none: it is
         passed over.
         """
-        hollow = receipt.succeeded and not _is_done(self.transaction, receipt)
-        if hollow and not self.is_warned:
+        lacks = receipt.succeeded and not _is_done(self.transaction, receipt)
+        if lacks and not self.is_warned:
             self.is_warned = True
             say("the endpoint shows this transaction as successful without what it brings about; that is not believed")
-        return hollow
+        return lacks
 
     def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
         """Return a receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
