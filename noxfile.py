@@ -158,14 +158,6 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
-def fast(session: nox.Session) -> None:
-    """What the change touches, in a minute: ruff, mypy, unit tests; -- COMMIT to compare with another than the last."""
-    for environment in (LINT, TYPES, TESTS):
-        make(session, environment)
-    run(session, TESTS, "python", "tools/fast.py", str(LINT.path / "bin"), str(TYPES.path / "bin"), *session.posargs)
-
-
-@nox.session
 def fresh(session: nox.Session) -> None:
     """Whether every pin has a wheel on every supported Python and platform."""
     session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
