@@ -163,39 +163,11 @@ def fresh(session: nox.Session) -> None:
     session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
 
 
-PARTS = {
-    "common": "tests/protocol tests/common",
-    "api": "tests/api tests/clients tests/hostile",
-    "indexer": "tests/indexer",
-    "reviewer": "tests/reviewer",
-    "delivery": "tests/delivery",
-    "pages": "tests/pages",
-    "cli": "tests/cli",
-    "audit": "tests/audit",
-    "agents": "tests/agents",
-    "deploy": "tests/deploy",
-    "architecture": "tests/architecture",
-    "e2e": "tests/e2e",
-    "tests": " ".join(f"tests/{name}" for name in (
-        "protocol", "common", "architecture", "audit", "cli", "agents", "clients", "reviewer", "api", "hostile",
-        "delivery", "deploy", "indexer", "pages", "e2e",
-    )),
-}  # fmt: skip
-"""The tests of each part, and all of them; what follows -- chooses of them, or names others."""
-
-
-def part(name: str) -> None:
-    """Register the session that runs the tests of one part."""
-
-    @nox.session(name=name)
-    def tests(session: nox.Session) -> None:
-        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
-
-    tests.__doc__ = f"The tests of {PARTS[name]}." if name != "tests" else "Every test but those of the night."
-
-
-for name in PARTS:
-    part(name)
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Every test but those of the night and of other sessions; what follows -- goes to pytest, such as paths."""
+    others = [f"--ignore=tests/{name}" for name in ("contracts", "docs", "drills")]
+    pytest(session, "tests", *others, "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
 
 
 @nox.session
