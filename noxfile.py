@@ -108,8 +108,6 @@ NIGHTLY = {
     "package": ("python", "-m", "tools.typescript_package"),
     "alerts": ("python", "tools/alerts.py"),
     "world": ("python", "-m", "tools.world"),
-    "bare-bookworm": ("python", "tools/bare_root.py", "bookworm"),
-    "bare-trixie": ("python", "tools/bare_root.py", "trixie"),
 }
 """What takes hours, by part: a program of the tests' environment and its arguments."""
 
