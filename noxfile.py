@@ -43,6 +43,8 @@ UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
 MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 SCRATCH = "bounty-tests-"
+PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin")
+"""Those that are supported, as uv names them; glibc 2.28 is Debian 10's."""
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 CHECKS = ["tests", "contracts", "types", "docs", "fresh", "lint"]
 """Longest first: a few run at a time, so the order decides how long the whole takes."""
@@ -186,8 +188,16 @@ def types(session: nox.Session) -> None:
 
 @nox.session
 def fresh(session: nox.Session) -> None:
-    """Whether every pin has a wheel on every supported Python and platform."""
-    session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
+    """Whether every pin has a wheel on every supported Python and platform, before a user finds out that it has not."""
+    probe = [*UV, "pip", "compile", "--no-deps", "--no-cache", "requirements/nox.in"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        session.skip("no package index can be reached from here")
+    with tempfile.TemporaryDirectory() as folder:
+        install = [*UV, "pip", "install", "--quiet", "--dry-run", "--no-deps", "--require-hashes", "--no-build"]
+        pins = ["--target", folder, "-r", "requirements/nox.txt", "-r", LOCK]
+        for python in (TOP / "requirements/pythons.txt").read_text().split():
+            for platform in PLATFORMS:
+                session.run(*install, "--python-version", python, "--python-platform", platform, *pins)
 
 
 @nox.session
