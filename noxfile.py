@@ -7,12 +7,14 @@ it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANC
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,9 +158,31 @@ ASSURANCE = Environment(
 
 @nox.session
 def check(session: nox.Session) -> None:
-    """Every check, as CI runs it; arguments after -- name single ones."""
+    """Every check, as CI runs it; arguments after -- name single ones. Each writes to its own log in .local/check."""
     make(session, TESTS)
-    session.run(sys.executable, "tools/run_checks.py", *(session.posargs or CHECKS), external=True)
+    logs = LOCAL / "check"
+    logs.mkdir(exist_ok=True)
+
+    def run_alone(name: str) -> bool:
+        """Run a session as a process of its own, and print its log if it fails."""
+        started, log = time.monotonic(), logs / f"{name}.log"
+        command = [sys.executable, "-m", "nox", "-s", name]
+        with log.open("wb") as out:
+            done = subprocess.run(
+                command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
+            )
+        text, state = log.read_text(errors="replace"), "FAILED" if done.returncode else "ok"
+        counts = re.findall(r"(?m)^=+ (.*\d (?:passed|failed).*) =+$", text)
+        print(state, name, f"({time.monotonic() - started:.0f} s)", *counts, flush=True)
+        if done.returncode:
+            print(text, flush=True)
+        return done.returncode == 0
+
+    names = session.posargs or CHECKS
+    with ThreadPoolExecutor(int(WORKERS)) as side_by_side:
+        passed = list(side_by_side.map(run_alone, names))
+    if failed := [name for name, good in zip(names, passed, strict=True) if not good]:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 def name_of(folder: str) -> str:
