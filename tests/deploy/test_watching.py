@@ -16,10 +16,10 @@ from service_common.web.edge import SECONDS
 from tests.api.contract import operations
 from tests.deploy.kustomize import Object
 from tools.alerts import CASES, promtool_tests, rule_groups
-from tools.generate.metrics import counters, families
 
 from .conftest import REPOSITORY
 from .manifests import OVERLAYS, by_name
+from .metrics import counters, families
 
 SELECTOR = re.compile(r"\b(\w+)\{([^}]*)\}")
 MATCHER = re.compile(r'(\w+)(=~|!=|!~|=)"([^"]*)"')

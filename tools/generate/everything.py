@@ -11,7 +11,6 @@ from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING
 from tools.generate.gas import CALLS, GAS
 from tools.generate.hub import HUB
 from tools.generate.interface import INTERFACE, SIGNED
-from tools.generate.metrics import DASHBOARD
 from tools.generate.page_scripts import PAGE_SCRIPTS
 from tools.generate.specification import SPECIFICATION
 from tools.generate.subgraph import LIMITS, TABLE
@@ -20,7 +19,7 @@ from tools.generate.vectors import VECTORS
 from tools.generate.world import WORLD
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, DASHBOARD, INTERFACE, SIGNED, LIMITS, TABLE,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, INTERFACE, SIGNED, LIMITS, TABLE,
     SPECIFICATION, AGENTS, PROGRAMS, GAS, CALLS, AUDIT, QUERIES, CHALLENGE, OPENING, SEALING, WORLD,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""
