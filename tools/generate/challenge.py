@@ -1,4 +1,4 @@
-"""docs/poster.md: an example that can be published as it is, and what each of its lines fixes."""
+"""docs/poster.md: what each line of a page fixes."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -6,13 +6,11 @@ from typing import Final
 from bounty_protocol.domain.challenge import FIELDS
 
 from tools.generate.derived import part, table
-from tools.generate.examples import whole_file
 
 
-def _example() -> Iterator[str]:
-    yield whole_file("examples/csv_dialect.md", "markdown")
+def _lines() -> Iterator[str]:
     rows = (f"| `{name}` | {'' if each.is_required else 'optional: '}{each.about} |" for name, each in FIELDS.items())
     yield table("| line | what it fixes |", rows)
 
 
-CHALLENGE: Final = part("docs/poster.md", "challenge", _example)
+CHALLENGE: Final = part("docs/poster.md", "challenge", _lines)
