@@ -110,7 +110,6 @@ NIGHTLY = {
     "firefox": ("/bin/sh", "-ec", FIREFOX),
     "webkit": ("/bin/sh", "-ec", WEBKIT),
     "package": ("python", "-m", "tools.typescript_package"),
-    "alerts": ("python", "tools/alerts.py"),
     "world": ("python", "-m", "tools.world"),
 }
 """What takes hours, by part: a program of the tests' environment and its arguments."""
