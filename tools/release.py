@@ -1,19 +1,17 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--mcp-name NAME] [--repository URL] [--site FOLDER]
+    python tools/release.py [--draft] [--repository URL] [--site FOLDER]
 
-The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
-``--mcp-name`` is the name under which it may be entered there, the TypeScript client's tarball for npm, the Hub's
-artifact with the standard JSON input that explorers take, the changelog's part as notes, the documents where ``--site``
-names their built site, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless
-``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the tag
-``vVERSION``.
+The wheels and sdists of the client, the audit and the server for agents, the TypeScript client's tarball for npm, the
+Hub's artifact with the standard JSON input that explorers take, the changelog's part as notes, the documents where
+``--site`` names their built site, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused,
+unless ``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the
+tag ``vVERSION``.
 """
 
 import argparse
 import gzip
 import hashlib
-import json
 import os
 import re
 import shutil
@@ -38,7 +36,6 @@ def main() -> int:
     """Make everything; one line for each file on stdout."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     parser.add_argument("--draft", action="store_true", help="of any commit, to look at")
-    parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
     parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
     parser.add_argument("--site", type=Path, metavar="FOLDER", help="the documents as ./noxw -s docs makes them")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
@@ -57,8 +54,6 @@ def main() -> int:
     (folder / "NOTES.md").write_text(notes, encoding="utf-8")
     for package in ("cli", "clients/audit", "clients/mcp"):
         _make_package(TOP / package, folder)
-    if options.mcp_name is not None:
-        (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")
     packed(folder, options.repository)
     _make_hub(folder)
     if options.site is not None:
@@ -91,28 +86,6 @@ def _make_package(package: Path, folder: Path) -> None:
     environment = {**os.environ, "SOURCE_DATE_EPOCH": _git("log", "-1", "--format=%ct") or "0"}
     command = [sys.executable, "-m", "hatchling", "build", "--directory", str(folder)]
     subprocess.run(command, cwd=package, env=environment, check=True, capture_output=True)
-
-
-def _mcp_name(text: str) -> str:
-    if re.fullmatch(r"[a-zA-Z0-9.-]{3,100}/[a-zA-Z0-9._-]{1,100}", text) is None:
-        raise argparse.ArgumentTypeError("a namespace of yours, a slash and a name")
-    return text
-
-
-def _mcp_entry(name: str, version: str) -> str:
-    """Return the registry's entry: the package by its registry, and how it is started."""
-    package = {
-        "registryType": "pypi",
-        "identifier": "service-mcp",
-        "version": version,
-        "transport": {"type": "stdio"},
-        "environmentVariables": [
-            {"name": "SERVICE_CHAIN_ID", "description": "mainnet, staging or a chain id", "isRequired": True}
-        ],
-    }
-    description = "Bounties with sealed work and on-chain escrow: find, evaluate, audit, and take part."
-    entry = {"name": name, "description": description, "version": version, "packages": [package]}
-    return json.dumps(entry, indent=2) + "\n"
 
 
 def _make_hub(folder: Path) -> None:
