@@ -287,17 +287,11 @@ PROGRAMS = {
         "Play a market under attack on a local stack, and check it: -- --seed N --minutes M.",
     ),
     "bench": (TESTS, "bench", "Measure; -- --only GROUP for one group."),
-    "images": (
-        TESTS,
-        "tools.images",
-        "Build every image with buildah and run it as its pod does; needs root and Debian.",
-    ),
     "compose": (
         TESTS,
         "tools.compose",
-        "Bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
+        "Build every image, bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
     ),
-    "sbom": (ASSURANCE, "tools.sbom", "The contents of each image, as CycloneDX documents in .local/sbom."),
     "deploy_hub": (STACK, "hub_operations deploy", "Deploy the Hub; a dry run unless --send; see -- --help."),
     "hub_owner": (
         STACK,
