@@ -279,60 +279,48 @@ def release(session: nox.Session) -> None:
     run(session, TESTS, "python", "-m", "tools.release", "--site", str(LOCAL / "site"), *session.posargs)
 
 
-PROGRAMS = {
-    "stack": (STACK, "local_stack up", "The whole service on this machine until interrupted; see .local/stack.env."),
-    "market": (
-        TESTS,
-        "tools.market",
-        "Play a market under attack on a local stack, and check it: -- --seed N --minutes M.",
-    ),
-    "bench": (TESTS, "bench", "Measure; -- --only GROUP for one group."),
-    "compose": (
-        TESTS,
-        "tools.compose",
-        "Build every image, bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
-    ),
-    "deploy_hub": (STACK, "hub_operations deploy", "Deploy the Hub; a dry run unless --send; see -- --help."),
-    "hub_owner": (
-        STACK,
-        "hub_operations owner",
-        "A timelock as the Hub's owner: deploy, roles, check, cancel, replace; see -- --help.",
-    ),
-    "hub_admin": (
-        STACK,
-        "hub_operations admin",
-        "Act as the Hub's owner: roster, delivery key, fees, ownership; see -- --help.",
-    ),
-    "generate": (
-        TESTS,
-        "tools.generate",
-        "Write everything that is derived again; -- --check only names what differs.",
-    ),
-}
-"""Sessions that are one program: its environment, its module with arguments, and what --list shows."""
-ENDING = ("stack", "market")
-"""Those that become their program, so that each signal and exit code is that one's; no session runs after them."""
+@nox.session
+def stack(session: nox.Session) -> None:
+    """The whole service on this machine until interrupted; see .local/stack.env."""
+    make(session, STACK)
+    fetch_chain_node(session)
+    hand_over(session, STACK, "-m", "local_stack", "up", *session.posargs)
 
 
-def program(name: str) -> None:
-    """Register the session of one program."""
-    environment, command, about = PROGRAMS[name]
-
-    @nox.session(name=name)
-    def session_of_program(session: nox.Session) -> None:
-        make(session, environment)
-        if name in ("stack", "market"):
-            fetch_chain_node(session)
-        arguments = ["-m", *command.split(), *session.posargs]
-        if name in ENDING:
-            hand_over(session, environment, *arguments)
-        run(session, environment, "python", *arguments)
-
-    session_of_program.__doc__ = about
+@nox.session
+def market(session: nox.Session) -> None:
+    """Play a market under attack on a local stack, and check it: -- --seed N --minutes M."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    hand_over(session, TESTS, "-m", "tools.market", *session.posargs)
 
 
-for name in PROGRAMS:
-    program(name)
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure; -- --only GROUP for one group."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def compose(session: nox.Session) -> None:
+    """Build every image, bring deploy/compose up by Docker and play bounties through it; needs root and Debian."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "tools.compose", *session.posargs)
+
+
+@nox.session
+def hub(session: nox.Session) -> None:
+    """What an operator does to the Hub: -- deploy, owner or admin; a dry run unless --send; see -- --help."""
+    make(session, STACK)
+    run(session, STACK, "python", "-m", "hub_operations", *session.posargs)
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write everything that is derived again; -- --check only names what differs."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "tools.generate", *session.posargs)
 
 
 @nox.session
