@@ -10,14 +10,12 @@ tag ``vVERSION``.
 """
 
 import argparse
-import gzip
 import hashlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Final
 
@@ -57,7 +55,7 @@ def main() -> int:
     packed(folder, options.repository)
     _make_hub(folder)
     if options.site is not None:
-        pack(options.site, folder / f"documents-{version}.tar.gz")
+        _pack(options.site.resolve(), folder / f"documents-{version}.tar.gz")
     files = sorted(each for each in folder.iterdir())
     sums = "".join(f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in files)
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
@@ -95,18 +93,12 @@ def _make_hub(folder: Path) -> None:
     subprocess.run(command, cwd=TOP, check=True, capture_output=True)
 
 
-def pack(site: Path, archive: Path) -> None:
+def _pack(site: Path, archive: Path) -> None:
     """A folder's files for any server of files, without owners or times."""
-    with (
-        archive.open("wb") as file,
-        gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w") as tar,
-    ):
-        for path in sorted(each for each in site.rglob("*") if each.is_file() and each.name != ".buildinfo"):
-            entry = tarfile.TarInfo(f"documents/{path.relative_to(site)}")
-            entry.size = path.stat().st_size
-            with path.open("rb") as content:
-                tar.addfile(entry, content)
+    nobody = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX")
+    named = ("--exclude=.buildinfo", f"--transform=s,^{site.name},documents,", "--directory", site.parent, site.name)
+    create = ("tar", "--create", "--use-compress-program=gzip -n", "--file", archive)
+    subprocess.run([*create, *nobody, *named], check=True)
 
 
 def _git(*arguments: str) -> str:
