@@ -32,4 +32,4 @@ def _contents() -> Mapping[str, bytes]:
         return artifacts | {_ABI: abi.read_bytes(), _VALIDATOR: f"{validator}\n".encode()}
 
 
-HUB: Final = Derived("hub", f"{_ARTIFACTS}, and what the packages have of them", _contents, _ARTIFACTS)
+HUB: Final = Derived("hub", _contents, _ARTIFACTS)
