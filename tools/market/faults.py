@@ -149,7 +149,7 @@ class Breaking:
             FaultKind.BEACON_KILL: stack.beacon,
         }
         if plan.kind == FaultKind.REORG:
-            with stack.no_blocks():
+            with stack.anvil.no_blocks():
                 self._reorganize(which, int(target))
         elif plan.kind.startswith("rpc"):
             self._break_endpoints(plan)

@@ -37,7 +37,6 @@ class StackSettings:
     terms: LocalHubTerms = field(default_factory=LocalHubTerms)
     solvers: int = 2
     guardians: int = 3
-    block_time_seconds: float = anvil.BLOCK_SECONDS
     finality_seconds: float = 2
     variables: Mapping[str, str] = field(default_factory=dict)
     """Further SERVICE_ variables for every process of the service, over the stack's own."""
@@ -91,12 +90,6 @@ class Stack:
         self.beacon.advance(seconds)
         self.anvil.rpc.call("evm_increaseTime", seconds)
         self.anvil.rpc.call("evm_mine")
-
-    @contextmanager
-    def no_blocks(self) -> Iterator[None]:
-        """The chain makes no block by itself, nor is one being made: transactions wait."""
-        with self.anvil.no_blocks():
-            yield
 
     def ready_event(self) -> dict[str, object]:
         """Return the line that shows a program where everything is; no secrets."""
@@ -161,8 +154,7 @@ def _bring_up(
         anvil.start(
             runtime,
             mining="interval",
-            block_time=settings.block_time_seconds,
-            slots_in_an_epoch=max(1, round(settings.finality_seconds / settings.block_time_seconds / 2)),
+            slots_in_an_epoch=max(1, round(settings.finality_seconds / anvil.BLOCK_SECONDS / 2)),
             durable=True,
             kept_states=600,
         ) as chain,
