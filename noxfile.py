@@ -7,12 +7,14 @@ it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANC
 import fcntl
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +45,8 @@ UV = [sys.executable, "-m", "uv", "--system-certs"]
 """uv trusts the certificates that the system trusts, as pip and npm do."""
 MEMORY = Path("/dev/shm")  # noqa: S108 - a private folder is made in it
 SCRATCH = "bounty-tests-"
+PLATFORMS = ("x86_64-manylinux_2_28", "aarch64-manylinux_2_28", "aarch64-apple-darwin")
+"""Those that are supported, as uv names them; glibc 2.28 is Debian 10's."""
 ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 CHECKS = ["tests", "contracts", "types", "docs", "fresh", "lint"]
 """Longest first: a few run at a time, so the order decides how long the whole takes."""
@@ -57,6 +61,35 @@ def hub_tool(profile: str, command: str) -> tuple[str, ...]:
     return "/bin/sh", "-c", f"cd contracts && PATH={first}:$PATH FOUNDRY_PROFILE={profile} {command}"
 
 
+AUTH_MUTANTS = """
+rm -rf .local/assurance/auth && mkdir -p .local/assurance/auth
+cp -R libs/bounty_protocol/src .local/assurance/auth/src && cd .local/assurance/auth
+export PATH="$PATH:$PWD/../../venv-assurance/bin" PYTHONPATH="$PWD/src:$PYTHONPATH" PYTHONDONTWRITEBYTECODE=1
+campaign=../../../tests/protocol/auth/mutants.toml
+cosmic-ray baseline $campaign
+cosmic-ray init $campaign session.sqlite
+cosmic-ray exec $campaign session.sqlite
+cr-report --surviving-only --show-diff session.sqlite
+cr-rate --fail-over 5 session.sqlite
+"""
+"""Small changes to a copy of the package that verifies requests: its tests have to notice all but 5 of 100."""
+FIREFOX = """
+SERVICE_FIREFOX=$(command -v firefox-esr || command -v firefox)
+export SERVICE_FIREFOX
+exec pytest tests/e2e/test_wallets.py
+"""
+WEBKIT = """
+set -- /usr/lib/*/webkit*/MiniBrowser
+test -x "$1"
+export SERVICE_WEBKIT="$1"
+exec xvfb-run --auto-servernum --server-args='-screen 0 1400x1200x24' pytest \
+    tests/pages/test_engines.py tests/e2e/test_wallets.py \
+    -k 'not without_scripts and not states_something_else and not never_answers and not earlier_page'
+"""
+"""WebKitGTK, the engine nearest to Safari's (Debian: webkit2gtk-driver, xvfb).
+
+Left out is what its driver has not: pages without scripts, and requests that somebody else answers.
+"""
 NIGHTLY = {
     "index": ("pytest", "tests/indexer"),
     "client": ("pytest", "tests/cli/plays"),
@@ -72,15 +105,12 @@ NIGHTLY = {
     "hub-slither": hub_tool("mutants", "python tools/slither.py --slither slither"),
     "hub-proofs": hub_tool("proofs", f"halmos {PROOFS}"),
     "hub-histories": hub_tool("assurance", "python tools/histories.py --forge forge"),
-    "auth-mutants": ("python", "tools/mutate_auth.py"),
+    "auth-mutants": ("/bin/sh", "-ec", AUTH_MUTANTS),
     "market": ("python", "-m", "tools.market", "--seed", "57", "--minutes", "10"),
-    "firefox": ("python", "-m", "tools.firefox"),
-    "webkit": ("python", "-m", "tools.webkit"),
+    "firefox": ("/bin/sh", "-ec", FIREFOX),
+    "webkit": ("/bin/sh", "-ec", WEBKIT),
     "package": ("python", "-m", "tools.typescript_package"),
-    "alerts": ("python", "tools/alerts.py"),
     "world": ("python", "-m", "tools.world"),
-    "bare-bookworm": ("python", "tools/bare_root.py", "bookworm"),
-    "bare-trixie": ("python", "tools/bare_root.py", "trixie"),
 }
 """What takes hours, by part: a program of the tests' environment and its arguments."""
 
@@ -127,9 +157,31 @@ ASSURANCE = Environment(
 
 @nox.session
 def check(session: nox.Session) -> None:
-    """Every check, as CI runs it; arguments after -- name single ones."""
+    """Every check, as CI runs it; arguments after -- name single ones. Each writes to its own log in .local/check."""
     make(session, TESTS)
-    session.run(sys.executable, "tools/run_checks.py", *(session.posargs or CHECKS), external=True)
+    logs = LOCAL / "check"
+    logs.mkdir(exist_ok=True)
+
+    def run_alone(name: str) -> bool:
+        """Run a session as a process of its own, and print its log if it fails."""
+        started, log = time.monotonic(), logs / f"{name}.log"
+        command = [sys.executable, "-m", "nox", "-s", name]
+        with log.open("wb") as out:
+            done = subprocess.run(
+                command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
+            )
+        text, state = log.read_text(errors="replace"), "FAILED" if done.returncode else "ok"
+        counts = re.findall(r"(?m)^=+ (.*\d (?:passed|failed).*) =+$", text)
+        print(state, name, f"({time.monotonic() - started:.0f} s)", *counts, flush=True)
+        if done.returncode:
+            print(text, flush=True)
+        return done.returncode == 0
+
+    names = session.posargs or CHECKS
+    with ThreadPoolExecutor(int(WORKERS)) as side_by_side:
+        passed = list(side_by_side.map(run_alone, names))
+    if failed := [name for name, good in zip(names, passed, strict=True) if not good]:
+        session.error(f"failed: {', '.join(failed)}")
 
 
 def name_of(folder: str) -> str:
@@ -158,52 +210,24 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
-def fast(session: nox.Session) -> None:
-    """What the change touches, in a minute: ruff, mypy, unit tests; -- COMMIT to compare with another than the last."""
-    for environment in (LINT, TYPES, TESTS):
-        make(session, environment)
-    run(session, TESTS, "python", "tools/fast.py", str(LINT.path / "bin"), str(TYPES.path / "bin"), *session.posargs)
+def fresh(session: nox.Session) -> None:
+    """Whether every pin has a wheel on every supported Python and platform, before a user finds out that it has not."""
+    probe = [*UV, "pip", "compile", "--no-deps", "--no-cache", "requirements/nox.in"]
+    if subprocess.run(probe, capture_output=True, check=False).returncode:
+        session.skip("no package index can be reached from here")
+    with tempfile.TemporaryDirectory() as folder:
+        install = [*UV, "pip", "install", "--quiet", "--dry-run", "--no-deps", "--require-hashes", "--no-build"]
+        pins = ["--target", folder, "-r", "requirements/nox.txt", "-r", LOCK]
+        for python in (TOP / "requirements/pythons.txt").read_text().split():
+            for platform in PLATFORMS:
+                session.run(*install, "--python-version", python, "--python-platform", platform, *pins)
 
 
 @nox.session
-def fresh(session: nox.Session) -> None:
-    """Whether every pin has a wheel on every supported Python and platform."""
-    session.run(sys.executable, "tools/fresh.py", *session.posargs, external=True)
-
-
-PARTS = {
-    "common": "tests/protocol tests/common",
-    "api": "tests/api tests/clients tests/hostile",
-    "indexer": "tests/indexer",
-    "reviewer": "tests/reviewer",
-    "delivery": "tests/delivery",
-    "pages": "tests/pages",
-    "cli": "tests/cli",
-    "audit": "tests/audit",
-    "agents": "tests/agents",
-    "deploy": "tests/deploy",
-    "architecture": "tests/architecture",
-    "e2e": "tests/e2e",
-    "tests": " ".join(f"tests/{name}" for name in (
-        "protocol", "common", "architecture", "audit", "cli", "agents", "clients", "reviewer", "api", "hostile",
-        "delivery", "deploy", "indexer", "pages", "e2e",
-    )),
-}  # fmt: skip
-"""The tests of each part, and all of them; what follows -- chooses of them, or names others."""
-
-
-def part(name: str) -> None:
-    """Register the session that runs the tests of one part."""
-
-    @nox.session(name=name)
-    def tests(session: nox.Session) -> None:
-        pytest(session, PARTS[name], "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
-
-    tests.__doc__ = f"The tests of {PARTS[name]}." if name != "tests" else "Every test but those of the night."
-
-
-for name in PARTS:
-    part(name)
+def tests(session: nox.Session) -> None:
+    """Every test but those of the night and of other sessions; what follows -- goes to pytest, such as paths."""
+    others = [f"--ignore=tests/{name}" for name in ("contracts", "docs", "drills")]
+    pytest(session, "tests", *others, "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
 
 
 @nox.session
@@ -255,66 +279,48 @@ def release(session: nox.Session) -> None:
     run(session, TESTS, "python", "-m", "tools.release", "--site", str(LOCAL / "site"), *session.posargs)
 
 
-PROGRAMS = {
-    "stack": (STACK, "local_stack up", "The whole service on this machine until interrupted; see .local/stack.env."),
-    "market": (
-        TESTS,
-        "tools.market",
-        "Play a market under attack on a local stack, and check it: -- --seed N --minutes M.",
-    ),
-    "bench": (TESTS, "bench", "Measure; -- --only GROUP for one group."),
-    "images": (
-        TESTS,
-        "tools.images",
-        "Build every image with buildah and run it as its pod does; needs root and Debian.",
-    ),
-    "compose": (
-        TESTS,
-        "tools.compose",
-        "Bring deploy/compose up by Docker and play bounties through it; needs root and Debian.",
-    ),
-    "sbom": (ASSURANCE, "tools.sbom", "The contents of each image, as CycloneDX documents in .local/sbom."),
-    "deploy_hub": (STACK, "hub_operations deploy", "Deploy the Hub; a dry run unless --send; see -- --help."),
-    "hub_owner": (
-        STACK,
-        "hub_operations owner",
-        "A timelock as the Hub's owner: deploy, roles, check, cancel, replace; see -- --help.",
-    ),
-    "hub_admin": (
-        STACK,
-        "hub_operations admin",
-        "Act as the Hub's owner: roster, delivery key, fees, ownership; see -- --help.",
-    ),
-    "generate": (
-        TESTS,
-        "tools.generate",
-        "Write everything that is derived again; -- --check only names what differs.",
-    ),
-}
-"""Sessions that are one program: its environment, its module with arguments, and what --list shows."""
-ENDING = ("stack", "market")
-"""Those that become their program, so that each signal and exit code is that one's; no session runs after them."""
+@nox.session
+def stack(session: nox.Session) -> None:
+    """The whole service on this machine until interrupted; see .local/stack.env."""
+    make(session, STACK)
+    fetch_chain_node(session)
+    hand_over(session, STACK, "-m", "local_stack", "up", *session.posargs)
 
 
-def program(name: str) -> None:
-    """Register the session of one program."""
-    environment, command, about = PROGRAMS[name]
-
-    @nox.session(name=name)
-    def session_of_program(session: nox.Session) -> None:
-        make(session, environment)
-        if name in ("stack", "market"):
-            fetch_chain_node(session)
-        arguments = ["-m", *command.split(), *session.posargs]
-        if name in ENDING:
-            hand_over(session, environment, *arguments)
-        run(session, environment, "python", *arguments)
-
-    session_of_program.__doc__ = about
+@nox.session
+def market(session: nox.Session) -> None:
+    """Play a market under attack on a local stack, and check it: -- --seed N --minutes M."""
+    make(session, TESTS)
+    fetch_chain_node(session)
+    hand_over(session, TESTS, "-m", "tools.market", *session.posargs)
 
 
-for name in PROGRAMS:
-    program(name)
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure; -- --only GROUP for one group."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "bench", *session.posargs)
+
+
+@nox.session
+def compose(session: nox.Session) -> None:
+    """Build every image, bring deploy/compose up by Docker and play bounties through it; needs root and Debian."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "tools.compose", *session.posargs)
+
+
+@nox.session
+def hub(session: nox.Session) -> None:
+    """What an operator does to the Hub: -- deploy, owner or admin; a dry run unless --send; see -- --help."""
+    make(session, STACK)
+    run(session, STACK, "python", "-m", "hub_operations", *session.posargs)
+
+
+@nox.session
+def generate(session: nox.Session) -> None:
+    """Write everything that is derived again; -- --check only names what differs."""
+    make(session, TESTS)
+    run(session, TESTS, "python", "-m", "tools.generate", *session.posargs)
 
 
 @nox.session

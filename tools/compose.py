@@ -1,7 +1,5 @@
 """``./noxw -s compose``: bring ``deploy/compose`` up by Docker as its README describes, and play bounties through it.
 
-    python tools/compose.py [--keep-images]
-
 What an operator types is taken from the README and run as it stands there: the start, a backup, a new password, a
 restore onto an empty volume, an upgrade; beside it every container is killed at once, and the whole is stopped and
 started again. A whole bounty (the demo's) is played before and after, its people at the https address of Caddy, and the
@@ -14,7 +12,6 @@ testing is unpacked below ``.local``. It runs in namespaces of its own: no netwo
 is touched, and no process stays. Exit code 1 when something is not as it should be, and 77 if no engine can run.
 """
 
-import argparse
 import json
 import os
 import re
@@ -40,8 +37,8 @@ from local_stack.process import StackError, StopRule
 from local_stack.runtime import Runtime
 from local_stack.stack import Stack, StackSettings, running_stack
 
-from tools.image_folders import SERVICES, TOP
-from tools.images import NOT_RUN, NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
+from tools.image_folders import FOLDERS, SERVICES, TOP
+from tools.images import NoBuilder, UnexpectedImage, build, buildah, debian, make_base, require
 from tools.stand_ins import SUITE, full_name, make_stand_ins
 
 SOURCE: Final = TOP / "deploy/compose"
@@ -58,6 +55,7 @@ PUBLIC_HOST: Final = "bounties.internal"
 STORAGE_HOST: Final = "storage.internal"
 MACHINE: Final = "10.99.0.1"
 """The machine's address, as containers see it."""
+NOT_RUN: Final = 77
 HEALTHY_SECONDS: Final = 300.0
 SUBMISSION_SECONDS: Final = 45
 _NAMESPACES: Final = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -75,14 +73,11 @@ services:
 
 def main() -> int:
     """Build here, then do the rest in namespaces of its own."""
-    parser = argparse.ArgumentParser(prog="compose", description=__doc__)
-    parser.add_argument("--keep-images", action="store_true", help="use images that an earlier run has built")
-    options = parser.parse_args()
     try:
         if _INSIDE in os.environ:
             print(_try_out())
             return 0
-        _prepare(keep=options.keep_images)
+        _prepare()
     except NoBuilder as reason:
         print(f"not run: {reason}")
         return NOT_RUN
@@ -90,13 +85,13 @@ def main() -> int:
         print(f"FAILED: {fault}")
         return 1
     try:
-        inside = [*_NAMESPACES, sys.executable, *sys.argv]
+        inside = [*_NAMESPACES, sys.executable, __file__]
         return subprocess.run(inside, env=os.environ | {_INSIDE: "1"}, check=False).returncode
     finally:
-        shutil.rmtree(SCRATCH if options.keep_images else ARCHIVES)
+        shutil.rmtree(ARCHIVES)
 
 
-def _prepare(*, keep: bool) -> None:
+def _prepare() -> None:
     """Everything that comes from a network: images, as archives, and the engine."""
     require()
     for program in ("unshare", "iptables", "ip"):
@@ -110,17 +105,13 @@ def _prepare(*, keep: bool) -> None:
         shutil.rmtree(part, ignore_errors=True)
         debian(SUITE, ENGINE_PACKAGES, part, variant="extract")
         part.rename(ENGINE)
-    shutil.rmtree(SCRATCH, ignore_errors=True)  # of a run that was killed
+    shutil.rmtree(ARCHIVES, ignore_errors=True)  # of a run that was killed
     SCRATCH.mkdir(parents=True)
-    if keep and set(SERVICES) <= {archive.stem for archive in ARCHIVES.glob("*.tar")}:
-        return
     make_base()
     names = make_stand_ins(PROCESSES)
-    for service in SERVICES:
-        build(service)
-    for archive in ARCHIVES.glob("*.tar"):
-        archive.unlink()
-    for service in SERVICES:
+    for name in FOLDERS:
+        build(name)
+    for service in FOLDERS:
         _archive(service, f"localhost/service-{service}", f"localhost/service-{service}:{VERSION}")
     for name in names:
         _archive(name.partition(":")[0].replace("/", "-"), full_name(name), name)
@@ -234,8 +225,11 @@ def _operate(site: Site, stack: Stack, started: float) -> str:
     site.from_readme("Another password")
     holds("another password")
 
+    site.type("docker compose stop")
+    if killed := [name for name, each in site.containers().items() if each["ExitCode"] == 128 + signal.SIGKILL]:
+        raise UnexpectedImage(f"these did not end when they were told to: {killed}")
     site.type("docker compose down; docker compose up --detach --wait")
-    holds("down and up")
+    holds("stop, down and up")
 
     _restore(site)
     holds("a restore onto an empty volume")
@@ -250,13 +244,16 @@ def _operate(site: Site, stack: Stack, started: float) -> str:
     again.person("solver-2").audit("2")
     _report("left for another Hub: a share is claimed, and every answer agrees with the chain")
 
+    for other in set(FOLDERS) - set(SERVICES):
+        site.type(f"docker run --rm --read-only --cap-drop ALL localhost/service-{other}:{VERSION} --help")
+
     site.type("docker compose down; rm -r secrets/settler/SERVICE_SETTLER_PRIVATE_KEY")
     site.type("docker compose up --detach --wait --scale settler=0")
     site.check_healthy(without=frozenset({"settler"}))
     docker, compose = site.type("docker version --format '{{.Server.Version}}'; docker compose version --short").split()
     return (
         f"Docker {docker}, Compose {compose}: passed in {time.monotonic() - started:.0f} s: two whole bounties, "
-        "kill -9 of everything, another password, down and up, a backup restored onto an empty volume, an upgrade, "
+        "kill -9 of everything, another password, stop and up, a backup restored onto an empty volume, an upgrade, "
         "a Hub that is left, no gas key"
     )
 

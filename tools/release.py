@@ -1,25 +1,21 @@
 """``./noxw -s release``: what a release publishes, made in ``.local/release/VERSION``.
 
-    python tools/release.py [--draft] [--mcp-name NAME] [--repository URL] [--site FOLDER]
+    python tools/release.py [--draft] [--repository URL] [--site FOLDER]
 
-The wheels and sdists of the client and of the server for agents, that server's entry for the public registry where
-``--mcp-name`` is the name under which it may be entered there, the TypeScript client's tarball for npm, the Hub's
-artifact with the standard JSON input that explorers take, the changelog's part as notes, the documents where ``--site``
-names their built site, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused, unless
-``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the tag
-``vVERSION``.
+The wheels and sdists of the client, the audit and the server for agents, the TypeScript client's tarball for npm, the
+Hub's artifact with the standard JSON input that explorers take, the changelog's part as notes, the documents where
+``--site`` names their built site, and ``SHA256SUMS`` over all of them. The same commit makes the same bytes. Refused,
+unless ``--draft``: files that are not committed, a changelog without this version, and a commit that does not carry the
+tag ``vVERSION``.
 """
 
 import argparse
-import gzip
 import hashlib
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from typing import Final
 
@@ -38,7 +34,6 @@ def main() -> int:
     """Make everything; one line for each file on stdout."""
     parser = argparse.ArgumentParser(prog="release", description=__doc__)
     parser.add_argument("--draft", action="store_true", help="of any commit, to look at")
-    parser.add_argument("--mcp-name", type=_mcp_name, metavar="NAME", help="such as io.github.OWNER/bounties")
     parser.add_argument("--repository", metavar="URL", help="where the sources are, for the tarball: git+https://...")
     parser.add_argument("--site", type=Path, metavar="FOLDER", help="the documents as ./noxw -s docs makes them")
     parser.add_argument("--to", type=Path, default=TOP / ".local/release", help="where; default .local/release")
@@ -57,12 +52,10 @@ def main() -> int:
     (folder / "NOTES.md").write_text(notes, encoding="utf-8")
     for package in ("cli", "clients/audit", "clients/mcp"):
         _make_package(TOP / package, folder)
-    if options.mcp_name is not None:
-        (folder / "server.json").write_text(_mcp_entry(options.mcp_name, version), encoding="utf-8")
     packed(folder, options.repository)
     _make_hub(folder)
     if options.site is not None:
-        pack(options.site, folder / f"documents-{version}.tar.gz")
+        _pack(options.site.resolve(), folder / f"documents-{version}.tar.gz")
     files = sorted(each for each in folder.iterdir())
     sums = "".join(f"{hashlib.sha256(each.read_bytes()).hexdigest()}  {each.name}\n" for each in files)
     (folder / "SHA256SUMS").write_text(sums, encoding="utf-8")
@@ -93,28 +86,6 @@ def _make_package(package: Path, folder: Path) -> None:
     subprocess.run(command, cwd=package, env=environment, check=True, capture_output=True)
 
 
-def _mcp_name(text: str) -> str:
-    if re.fullmatch(r"[a-zA-Z0-9.-]{3,100}/[a-zA-Z0-9._-]{1,100}", text) is None:
-        raise argparse.ArgumentTypeError("a namespace of yours, a slash and a name")
-    return text
-
-
-def _mcp_entry(name: str, version: str) -> str:
-    """Return the registry's entry: the package by its registry, and how it is started."""
-    package = {
-        "registryType": "pypi",
-        "identifier": "service-mcp",
-        "version": version,
-        "transport": {"type": "stdio"},
-        "environmentVariables": [
-            {"name": "SERVICE_CHAIN_ID", "description": "mainnet, staging or a chain id", "isRequired": True}
-        ],
-    }
-    description = "Bounties with sealed work and on-chain escrow: find, evaluate, audit, and take part."
-    entry = {"name": name, "description": description, "version": version, "packages": [package]}
-    return json.dumps(entry, indent=2) + "\n"
-
-
 def _make_hub(folder: Path) -> None:
     artifacts = TOP / "contracts/artifacts"
     shutil.copyfile(artifacts / "Hub.json", folder / "hub-artifact.json")
@@ -122,18 +93,12 @@ def _make_hub(folder: Path) -> None:
     subprocess.run(command, cwd=TOP, check=True, capture_output=True)
 
 
-def pack(site: Path, archive: Path) -> None:
+def _pack(site: Path, archive: Path) -> None:
     """A folder's files for any server of files, without owners or times."""
-    with (
-        archive.open("wb") as file,
-        gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped,
-        tarfile.open(fileobj=zipped, mode="w") as tar,
-    ):
-        for path in sorted(each for each in site.rglob("*") if each.is_file() and each.name != ".buildinfo"):
-            entry = tarfile.TarInfo(f"documents/{path.relative_to(site)}")
-            entry.size = path.stat().st_size
-            with path.open("rb") as content:
-                tar.addfile(entry, content)
+    nobody = ("--sort=name", "--mtime=@0", "--owner=0", "--group=0", "--numeric-owner", "--mode=u=rwX,go=rX")
+    named = ("--exclude=.buildinfo", f"--transform=s,^{site.name},documents,", "--directory", site.parent, site.name)
+    create = ("tar", "--create", "--use-compress-program=gzip -n", "--file", archive)
+    subprocess.run([*create, *nobody, *named], check=True)
 
 
 def _git(*arguments: str) -> str:

@@ -19,7 +19,6 @@ from service_common.jobs import QueueName
 TOP = Path(__file__).parents[2]
 FILES = subprocess.run(["git", "ls-files"], cwd=TOP, capture_output=True, text=True, check=True).stdout.splitlines()
 PYTHON = [TOP / name for name in FILES if name.endswith(".py") and (TOP / name).exists()]
-NOXFILE = (TOP / "noxfile.py").read_text(encoding="utf-8")
 SOURCES = [path for path in PYTHON if "src" in path.relative_to(TOP).parts]
 
 
@@ -124,10 +123,3 @@ def test_pages_use_only_public_modules() -> None:
         if found.startswith("src/")
     }
     assert used <= {f"src/{name}" for name in public}
-
-
-def test_folders_of_tests_are_each_run_by_the_checks() -> None:
-    (named,) = re.findall(r'"tests": " "\.join\(f"tests/\{name\}" for name in \((.*?)\)\)', NOXFILE, re.DOTALL)
-    there = {name.split("/")[1] for name in FILES if re.fullmatch(r"tests/\w+/(.+/)?test_\w+\.py", name)}
-    assert there == {*re.findall(r'"(\w+)"', named), "contracts", "docs", "drills"}
-    assert all(f'"tests/{name}")' in NOXFILE for name in ("contracts", "docs", "drills"))

@@ -124,7 +124,7 @@ def publish(cast: Cast) -> None:
     version = hub.call("getRoster", hub.call("currentRosterVersion"))
     hub.transact(owner, "publishRoster", list(version[2]), list(version[3]), 3, gas=1_000_000)
     key = bytes.fromhex(cast.stack.people.guardians[0].identity.public_key[2:])  # type: ignore[union-attr]
-    with cast.stack.no_blocks():  # both in one block: the key in force goes on
+    with cast.stack.anvil.no_blocks():  # both in one block: the key in force goes on
         hub.send(owner, "publishDeliveryKey", key)
         last = hub.send(owner, "withdrawDeliveryKey", key)
         cast.stack.anvil.mine()
@@ -138,7 +138,7 @@ def lost_to_a_reorg(cast: Cast) -> None:
         receipt = hub.transact(wallet, "heartbeat")
         number = receipt["blockNumber"]
         wait_until(lambda number=number: indexed(cast, number))  # type: ignore[misc]
-        with cast.stack.no_blocks():
+        with cast.stack.anvil.no_blocks():
             depth = cast.stack.anvil.w3.eth.block_number - number + 1
             if depth <= UNFINAL_BLOCKS:
                 cast.stack.anvil.rpc.call("anvil_reorg", depth, [])

@@ -76,7 +76,7 @@ def chain_standing_after_a_settlement(market: Market) -> Iterator[None]:
     cast, hub, anvil = market.cast, market.cast.stack.hub.hub, market.cast.stack.anvil
     stranger = Wallet()
     anvil.fund(stranger.address)
-    with cast.stack.no_blocks():
+    with cast.stack.anvil.no_blocks():
         hub.send(stranger, "settle", int(market.stuck.bounty_id))
         anvil.mine()
         head = anvil.w3.eth.block_number

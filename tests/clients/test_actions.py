@@ -14,7 +14,6 @@ from bounty_protocol.types import BountyId, Bytes32, ChainId, parse_address
 from local_stack.toolbox import ensure_npm_package
 
 from tests.clients.package import PACKAGE, run_node
-from tools.sbom import bundled
 
 MOST_BYTES = 125_000
 """Of everything that connecting and acting loads, compressed, without what is loaded on demand."""
@@ -51,7 +50,8 @@ def test_scripts__compressed__stay_small() -> None:
 
 def test_packages_are_listed_with_their_notices() -> None:
     (notices,) = (data.decode() for name, data in contents(FOLDER).items() if name.endswith("txt"))
-    listed = {(each["name"], each["version"]) for each in bundled(notices)}
+    headings = re.findall(r"(?m)^-{80}\n\n(\S+) (\S+) \(.*\)$", notices)
+    listed = {(path.rpartition("node_modules/")[2], version) for path, version in headings}
     lock = json.loads((PACKAGE / "package-lock.json").read_text(encoding="utf-8"))
     pinned = {(path.rpartition("node_modules/")[2], each["version"]) for path, each in lock["packages"].items()}
     assert listed <= pinned

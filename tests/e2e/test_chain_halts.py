@@ -44,7 +44,7 @@ def test_bounties_survive_a_standing_chain(cast: Cast) -> None:
     short = cast.fund(submission_seconds=SHORT_SECONDS, judging_seconds=JUDGING_SECONDS, title="Does not")
     assert not stands_still(cast)
     recorded = list[Submitted]()
-    with cast.stack.no_blocks():
+    with cast.stack.anvil.no_blocks():
         wait_until(lambda: stands_still(cast), STANDS_STILL_SECONDS + 60)
         assert cast.page_shows(long, TITLE)
 

@@ -59,7 +59,7 @@ def begin_claim(cast: Cast, page: Page) -> None:
 def no_blocks(cast: Cast) -> Iterator[None]:
     """Transactions wait: the chain makes no block."""
     cast.wait_for(cast.chain_time() + 1)  # an event of a former test may be in the newest block: it would be found
-    with cast.stack.no_blocks():
+    with cast.stack.anvil.no_blocks():
         yield
 
 

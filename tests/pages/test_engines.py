@@ -1,6 +1,6 @@
 """Every page loads, runs its script without an error and keeps to the window's width, in whichever engine is chosen.
 
-At night in the tests' own browser; ``tools.webkit`` runs them in WebKitGTK. What axe and two looks of a page show is
+At night in the tests' own browser, and by the part ``webkit`` in WebKitGTK. What axe and two looks of a page show is
 in test_browser.py, which needs the debugger of Chromium.
 """
 

@@ -47,4 +47,4 @@ def _make() -> Mapping[str, bytes]:
     }
 
 
-AGENTS: Final = Derived("agents", f"{_PATH}, {_SERVED}", _make)
+AGENTS: Final = Derived("agents", _make)

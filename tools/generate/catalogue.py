@@ -101,4 +101,4 @@ def pot() -> bytes:
     return b"".join(line for line in made.getvalue().splitlines(keepends=True) if not line.startswith(_CHANGING))
 
 
-CATALOGUE: Final = Derived("catalogue", _POT, lambda: {_POT: pot()})
+CATALOGUE: Final = Derived("catalogue", lambda: {_POT: pot()})

@@ -18,8 +18,6 @@ class Derived:
     """
 
     name: str
-    where: str
-    """For people: the file or folder that it writes."""
     make: Callable[[], Mapping[str, bytes]]
     folder: str | None = None
 
@@ -54,7 +52,7 @@ def part(path: str, name: str, blocks: Callable[[], Iterable[str]]) -> Derived:
         page = (TOP / path).read_text(encoding="utf-8")
         return {path: with_part(page, name, blocks()).encode()}
 
-    return Derived(name, path, make)
+    return Derived(name, make)
 
 
 def table(head: str, rows: Iterable[str]) -> str:

@@ -3,24 +3,17 @@
 from typing import Final
 
 from tools.generate.agents import AGENTS
-from tools.generate.audit import AUDIT
 from tools.generate.catalogue import CATALOGUE
-from tools.generate.challenge import CHALLENGE
 from tools.generate.derived import Derived
-from tools.generate.examples import OPENING, PROGRAMS, QUERIES, SEALING
-from tools.generate.gas import CALLS, GAS
+from tools.generate.gas import GAS
 from tools.generate.hub import HUB
-from tools.generate.interface import INTERFACE, SIGNED
-from tools.generate.metrics import DASHBOARD
 from tools.generate.page_scripts import PAGE_SCRIPTS
+from tools.generate.pages import PAGES
 from tools.generate.specification import SPECIFICATION
-from tools.generate.subgraph import LIMITS, TABLE
 from tools.generate.typescript import TYPESCRIPT
 from tools.generate.vectors import VECTORS
-from tools.generate.world import WORLD
 
 DERIVED: Final[tuple[Derived, ...]] = (
-    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, DASHBOARD, INTERFACE, SIGNED, LIMITS, TABLE,
-    SPECIFICATION, AGENTS, PROGRAMS, GAS, CALLS, AUDIT, QUERIES, CHALLENGE, OPENING, SEALING, WORLD,
+    HUB, VECTORS, TYPESCRIPT, PAGE_SCRIPTS, CATALOGUE, SPECIFICATION, *PAGES, AGENTS, GAS,
 )  # fmt: skip
 """In this order: what one writes, those after it may be made from."""

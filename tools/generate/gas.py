@@ -1,11 +1,8 @@
-"""docs/hub.md: what each call was measured to take, beside the least that any code takes, and how it is called."""
+"""docs/hub.md: what each call was measured to take, beside the least that any code takes."""
 
 import json
 from collections.abc import Iterator, Mapping
 from typing import Final
-
-from bounty_protocol.chain.abi import parse_abi
-from eth_abi.abi import encode
 
 from tools.generate.derived import TOP, part, table
 
@@ -33,11 +30,6 @@ ROWS: Final[Mapping[str, str]] = {
     "lifecycle": "whole life: authorization, two Submissions, three Verdicts, claim",
 }
 """What was called, by the snapshot's name for it."""
-BY_HAND: Final = (
-    *("claim", "claimRefund", "claimGuardianFee", "claimProtocolFee", "settle"),
-    *("recordVerdict", "submit", "getBounty", "claimable"),
-)
-"""What people call without any program of this project."""
 
 
 def figures() -> dict[str, int]:
@@ -56,24 +48,4 @@ def _floor(gas: int | None) -> str:
     return "" if gas is None else f" {gas:,}"
 
 
-def _calls() -> Iterator[str]:
-    rows = map(_call, BY_HAND)
-    yield table("| function | selector | then |", rows)
-
-
-def _call(name: str) -> str:
-    """Return the words of its call data: the argument's name, or the word itself for the ends of byte strings."""
-    function = parse_abi((TOP / "contracts/artifacts/Hub.abi.json").read_text(encoding="utf-8")).functions[name]
-    kinds = [each.type for each in function.inputs]
-    empty = [b"" if kind == "bytes" else "0x" + "00" * 20 if kind == "address" else 0 for kind in kinds]
-    empty = [bytes(32) if kind == "bytes32" else value for kind, value in zip(kinds, empty, strict=True)]
-    data = encode(kinds, empty)
-    words = [f"`{int.from_bytes(data[at : at + 32]):x}`" for at in range(0, len(data), 32)]
-    for place, each in enumerate(function.inputs):
-        if each.type != "bytes":
-            words[place] = each.name
-    return f"| `{function.signature}` | `0x{function.selector.hex()}` | {', '.join(words)} |"
-
-
 GAS: Final = part("docs/hub.md", "gas", _gas)
-CALLS: Final = part("docs/hub.md", "calls", _calls)

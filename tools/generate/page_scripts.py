@@ -23,4 +23,4 @@ def _contents() -> Mapping[str, bytes]:
         return {f"{_FOLDER}/{path.name}": path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
-PAGE_SCRIPTS: Final = Derived("page-scripts", _FOLDER, _contents, _FOLDER)
+PAGE_SCRIPTS: Final = Derived("page-scripts", _contents, _FOLDER)

@@ -173,4 +173,4 @@ def _without_internal_types(value: object) -> object:
     return [_without_internal_types(item) for item in value] if isinstance(value, list) else value
 
 
-TYPESCRIPT: Final = Derived("typescript", _FOLDER, _contents, _FOLDER)
+TYPESCRIPT: Final = Derived("typescript", _contents, _FOLDER)

@@ -19,4 +19,4 @@ def _contents() -> Mapping[str, bytes]:
     return {f"{_FOLDER}/{name}": text.encode() for name, text in made.items()}
 
 
-VECTORS: Final = Derived("vectors", _FOLDER, _contents)
+VECTORS: Final = Derived("vectors", _contents)

@@ -4,7 +4,7 @@ When an act takes effect, and what a fault meets, is the machine's.
 """
 
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -88,15 +88,14 @@ class FaultKind(StrEnum):
     """The Job `migrate` again, and each process replaced in turn."""
 
 
-_OF_THE_CHAIN: Final = (
-    (FaultKind.REORG, 5), (FaultKind.RPC_LIES, 3), (FaultKind.RPC_STALLS, 2), (FaultKind.RPC_REFUSES, 2),
-    (FaultKind.RPC_AWAY, 1),
-)  # fmt: skip
-_OF_PROCESSES: Final = (
-    (FaultKind.KILL, 6), (FaultKind.PAUSE, 2), (FaultKind.DATABASE_KILL, 2), (FaultKind.REDIS_KILL, 2),
-    (FaultKind.REDIS_EMPTY, 1), (FaultKind.STORAGE_KILL, 2), (FaultKind.STORAGE_STALLS, 1), (FaultKind.BEACON_KILL, 1),
-    (FaultKind.STORAGE_FULL, 1), (FaultKind.DATABASE_READ_ONLY, 2), (FaultKind.CLOCK, 3), (FaultKind.ROLLOUT, 1),
-)  # fmt: skip
+_OF_THE_CHAIN: Final = {
+    FaultKind.REORG: 5, FaultKind.RPC_LIES: 3, FaultKind.RPC_STALLS: 2, FaultKind.RPC_REFUSES: 2, FaultKind.RPC_AWAY: 1,
+}  # fmt: skip
+_OF_PROCESSES: Final = {
+    FaultKind.KILL: 6, FaultKind.PAUSE: 2, FaultKind.DATABASE_KILL: 2, FaultKind.REDIS_KILL: 2,
+    FaultKind.REDIS_EMPTY: 1, FaultKind.STORAGE_KILL: 2, FaultKind.STORAGE_STALLS: 1, FaultKind.BEACON_KILL: 1,
+    FaultKind.STORAGE_FULL: 1, FaultKind.DATABASE_READ_ONLY: 2, FaultKind.CLOCK: 3, FaultKind.ROLLOUT: 1,
+}  # fmt: skip
 LIES: Final = ("no-logs", "other-amount", "other-hash", "finalized-early", "behind")
 
 
@@ -156,28 +155,19 @@ class RunPlan:
     of_processes: tuple[FaultPlan, ...]
 
 
-def draw(
-    seed: int,
-    seconds: float,
-    *,
-    apart: float = 4.5,
-    quiet: float = 30.0,
-    kinds: Collection[FaultKind] = frozenset(FaultKind),
-) -> RunPlan:
-    """Return the plan of a run: a bounty about each ``apart`` seconds until ``quiet`` seconds before its end, and
-    faults of these kinds.
-    """
+def draw(seed: int, seconds: float, kinds: Collection[FaultKind]) -> RunPlan:
+    """Return the plan of a run: a bounty about each 4.5 seconds until 30 before its end, and faults of these kinds."""
     bounties: list[BountyPlan] = []
     chosen = source(seed, "begins")
     at = 0.0
-    while at < seconds - quiet or not bounties:
+    while at < seconds - 30.0 or not bounties:
         bounties.append(_bounty(seed, len(bounties) + 1, at))
-        at += apart * chosen.uniform(0.5, 1.5)
-    lanes = {"chain": _OF_THE_CHAIN, "processes": _OF_PROCESSES}
-    of_the_chain, of_processes = (
-        _faults(seed, name, seconds, tuple(each for each in drawn if each[0] in kinds)) for name, drawn in lanes.items()
+        at += 4.5 * chosen.uniform(0.5, 1.5)
+    chain, processes = (
+        _faults(seed, lane, seconds, {kind: weight for kind, weight in drawn.items() if kind in kinds})
+        for lane, drawn in (("chain", _OF_THE_CHAIN), ("processes", _OF_PROCESSES))
     )
-    return RunPlan(seed, seconds, tuple(bounties), of_the_chain, of_processes)
+    return RunPlan(seed, seconds, tuple(bounties), chain, processes)
 
 
 def source(seed: int, label: str) -> random.Random:
@@ -200,39 +190,25 @@ def _bounty(seed: int, number: int, starts: float) -> BountyPlan:
         chosen.randint(18, 36),
         chosen.randint(1_000_000, 60_000_000),
         tuple(
-            sorted(
-                (
-                    SolverPlan(
-                        name,
-                        chosen.choices(list(SolverTemper), (6, 2, 2, 1, 1))[0],
-                        chosen.uniform(0.0, 0.5),
-                    )
-                    for name in solvers
-                ),
-                key=lambda each: each.at,
-            )
+            SolverPlan(name, chosen.choices(list(SolverTemper), (6, 2, 2, 1, 1))[0], chosen.uniform(0.0, 0.5))
+            for name in solvers
         ),
         tuple(
-            sorted(
-                (
-                    GuardianPlan(name, temper, chosen.uniform(0.65, 0.9) if temper == "slow" else chosen.random() * 0.6)
-                    for name in GUARDIANS
-                    for temper in chosen.choices(list(GuardianTemper), weights)
-                ),
-                key=lambda each: each.at,
-            )
+            GuardianPlan(name, temper, chosen.uniform(0.65, 0.9) if temper == "slow" else chosen.random() * 0.6)
+            for name in GUARDIANS
+            for temper in chosen.choices(list(GuardianTemper), weights)
         ),
     )
 
 
-def _faults(seed: int, lane: str, seconds: float, kinds: tuple[tuple[FaultKind, int], ...]) -> tuple[FaultPlan, ...]:
+def _faults(seed: int, lane: str, seconds: float, kinds: Mapping[FaultKind, int]) -> tuple[FaultPlan, ...]:
     chosen = source(seed, f"faults/{lane}")
     if not kinds:
         return ()
     return tuple(
         FaultPlan(
             chosen.uniform(2.0, 8.0),
-            chosen.choices([kind for kind, _ in kinds], [weight for _, weight in kinds])[0],
+            chosen.choices(list(kinds), list(kinds.values()))[0],
             chosen.uniform(0.5, 6.0),
             chosen.random(),
             chosen.choice(LIES),

@@ -6,29 +6,88 @@ Each has a line in the log when it begins and one when everything that it broke 
 import signal
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
-from bounty_protocol.chain.rpc import RpcRefused, block_number, quantity
+from bounty_protocol.chain.rpc import Rpc, RpcRefused, block_number, quantity
 from local_stack.launch import RunningProcess
 from local_stack.process import Child, StackError
 from local_stack.services import MIGRATE
 
-from tools.market.clocks import JUMPS, jumped
-from tools.market.drawn import FINAL_BLOCKS, FaultKind, FaultPlan, source
-from tools.market.endpoints import ServiceEndpoints
+from tests.endpoints import Endpoint, endpoint_before
+from tools.debian import unpacked
+from tools.market.drawn import ENDPOINTS, FINAL_BLOCKS, FaultKind, FaultPlan, source
 from tools.market.people import Town
+
+TOP: Final = Path(__file__).parents[2]
+_REFUSALS: Final = ((429, b'{"error": "too many requests"}'), (502, b"<html>bad gateway</html>"), (200, b"not JSON"))
+_ROOM_BYTES: Final = 64
+_BEHIND: Final = 60
+_MOST_BYTES: Final = 1 << 26
+JUMPS: Final = (-86_400, -900, -20, 20, 900, 86_400)
+"""Of a clock, in seconds."""
+_TRUE: Final = "+0"
+_SLEEP: Final = """
+import _thread
+import time
+
+
+def sleep(seconds):
+    lock = _thread.allocate_lock()
+    lock.acquire()
+    lock.acquire(True, seconds)
+
+
+time.sleep = sleep
+"""
+"""What a process loads before all else: libfaketime gets sleeps until a monotonic moment, as Python's are, wrong."""
 
 
 class NodeBroken(StackError):
     """The node has lost a block of its own chain: what follows says nothing about the service."""
 
 
-_REFUSALS: Final = ((429, b'{"error": "too many requests"}'), (502, b"<html>bad gateway</html>"), (200, b"not JSON"))
-_ROOM_BYTES: Final = 64
+@dataclass
+class ServiceEndpoints:
+    """The RPC endpoints of the service: each may stall, refuse or lie while the others go on. ``until`` closes them."""
+
+    until: ExitStack
+    made: list[Endpoint] = field(default_factory=list)
+    _nodes: list[Rpc] = field(default_factory=list)
+
+    def before(self, node: str) -> Sequence[str]:
+        """Return the addresses of honest endpoints before a node."""
+        self._nodes = [Rpc([node], max_answer_bytes=_MOST_BYTES, own=True)]
+        self.made = [self.until.enter_context(endpoint_before(node)) for _ in range(ENDPOINTS)]
+        return [each.url for each in self.made]
+
+    def honest(self) -> None:
+        """All pass on what the node says."""
+        for each in self.made:
+            each.hang_seconds, each.raw, each.change = 0.0, None, lambda _method, _params, result: result
+
+    def lie(self, endpoint: Endpoint, how: str) -> None:
+        """Have one endpoint say something else, in the way of a name of ``drawn.LIES``."""
+        (node,) = self._nodes
+
+        def change(method: str, params: list[Any], result: Any) -> Any:
+            if method == "eth_getLogs" and how == "no-logs":
+                return []
+            if method == "eth_getLogs" and how == "other-amount":
+                return [{**log, "data": log["data"][:-2] + "07"} if len(log["data"]) > 66 else log for log in result]
+            if method == "eth_getBlockByNumber" and isinstance(result, dict):
+                if how == "other-hash":
+                    return {**result, "hash": "0x" + "5a" * 32}
+                if how == "finalized-early" and params[0] == "finalized":
+                    return node.call(method, "latest", params[1])
+                if how == "behind" and params[0] == "latest":
+                    return node.call(method, hex(max(1, block_number(result["number"]) - _BEHIND)), params[1])
+            return result
+
+        endpoint.change = change
 
 
 @dataclass
@@ -48,22 +107,16 @@ class Breaking:
             if self.town.log.seconds() + plan.pause >= self.ends:
                 return
             self.town.pause(plan.pause)
-            which = f"{name}-{number}"
+            which, target = f"{name}-{number}", self._target(plan)
             try:
-                with self._noted(which, plan) as target:
-                    self._break(which, plan, target)
+                self.town.log.write("fault", "begins", fault=which, kind=plan.kind, target=target, seconds=plan.seconds)
+                self._break(which, plan, target)
+                self.town.log.write("fault", "ends", fault=which, kind=plan.kind, target=target)
             except NodeBroken:
                 self.ends = 0.0  # the other lane's too
                 raise
             except Exception as error:  # noqa: BLE001 - a fault that cannot be planted or ended is reported
                 self.town.log.differs("a fault was not over", fault=which, kind=plan.kind, why=str(error)[:500])
-
-    @contextmanager
-    def _noted(self, which: str, plan: FaultPlan) -> Iterator[str]:
-        target = self._target(plan)
-        self.town.log.write("fault", "begins", fault=which, kind=plan.kind, target=target, seconds=plan.seconds)
-        yield target
-        self.town.log.write("fault", "ends", fault=which, kind=plan.kind, target=target)
 
     def _target(self, plan: FaultPlan) -> str:
         if plan.kind in {FaultKind.KILL, FaultKind.PAUSE}:
@@ -96,7 +149,8 @@ class Breaking:
             FaultKind.BEACON_KILL: stack.beacon,
         }
         if plan.kind == FaultKind.REORG:
-            self._reorganize(which, int(target))
+            with stack.anvil.no_blocks():
+                self._reorganize(which, int(target))
         elif plan.kind.startswith("rpc"):
             self._break_endpoints(plan)
         elif plan.kind == FaultKind.KILL:
@@ -154,10 +208,6 @@ class Breaking:
 
     def _reorganize(self, which: str, depth: int) -> None:
         """Replace the newest blocks. Some of their transactions come again, as on a real chain, and some are lost."""
-        with self.town.stack.no_blocks():
-            self._replace(which, depth)
-
-    def _replace(self, which: str, depth: int) -> None:
         chosen, rpc = source(self.seed, f"reorg/{which}"), self.town.stack.anvil.rpc
         head = block_number(rpc.call("eth_blockNumber"))
         kept: list[list[Any]] = []
@@ -208,3 +258,37 @@ def paused(child: Child | None) -> Iterator[None]:
         for each in members:
             if each.is_running():
                 each.send_signal(signal.SIGCONT)
+
+
+@contextmanager
+def jumped(service: RunningProcess, seconds: int, folder: Path) -> Iterator[None]:
+    """The process reads a time so many seconds off, by libfaketime of Debian, which nobody installs.
+
+    One whose clock never jumped is started again first, for which ``folder`` has its place. What counts seconds without
+    a date goes on as it did.
+    """
+    told = folder / f"{service.process.name}.clock"
+    told.write_text(_TRUE)
+    if "LD_PRELOAD" not in service.environment:
+        service.stop()
+        (folder / "sitecustomize.py").write_text(_SLEEP)
+        service.restart(
+            {
+                "PYTHONPATH": str(folder),
+                "LD_PRELOAD": str(_library()),
+                "FAKETIME_TIMESTAMP_FILE": str(told),
+                "FAKETIME_CACHE_DURATION": "1",
+                "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+                "NO_FAKE_STAT": "1",
+            }
+        )
+    told.write_text(f"{seconds:+}")
+    try:
+        yield
+    finally:
+        told.write_text(_TRUE)
+
+
+def _library() -> Path:
+    root = unpacked(TOP / ".local/faketime", ["libfaketime"])
+    return next(root.glob("usr/lib/*/faketime/libfaketimeMT.so.1"))

@@ -33,6 +33,8 @@ _ENDINGS: Final[dict[tuple[SettlementReason | None, Outcome | None], str]] = {
     (SettlementReason.QUORUM_NOT_REACHED, Outcome.NO_VALID_SUBMISSION): "no-quorum",
 }
 """By reason and outcome."""
+_PRETENDING: Final = frozenset({SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE})
+"""Those who record what no client would: it is no work of their own, or its time is over."""
 TOO_LATE_SECONDS: Final = 10
 """For how long a Solver who is late tries to be recorded."""
 LATE_SECONDS: Final = 120
@@ -172,7 +174,7 @@ class BountyLife:
         late = plan.temper == SolverTemper.LATE
         moment = deadline - self.plan.submission_seconds * (1 - plan.at)
         town.wait_for(deadline if late else min(moment, deadline - 8))
-        way = self._way_to_submit(actor, plan.temper)
+        way = Way.RAW if plan.temper in _PRETENDING else actor.way
         times = 2 if plan.temper == SolverTemper.REPLACING else 1
         for again in range(times):
             made: list[RecordedWork] = []
@@ -187,13 +189,8 @@ class BountyLife:
             if town.until_final("submit", submit, recorded, deadline + (TOO_LATE_SECONDS if late else 0), **named):
                 self.works[actor.name] = made[-1]  # also late work: a reorg puts earlier times in later blocks' place
 
-    def _way_to_submit(self, actor: Actor, temper: SolverTemper) -> Way:
-        """No client records what is no work of one's own."""
-        pretending = temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}
-        return Way.RAW if pretending else actor.way
-
     def _record(self, actor: Actor, way: Way, temper: SolverTemper, again: int) -> RecordedWork:
-        if temper in {SolverTemper.HOLLOW, SolverTemper.COPYING, SolverTemper.LATE}:
+        if temper in _PRETENDING:
             others = [work.commitment for work in self.works.values()]
             copied = bool(others) and temper == SolverTemper.COPYING
             commitment = bytes.fromhex(others[0][2:]) if copied else secrets.token_bytes(32)
@@ -235,14 +232,8 @@ class BountyLife:
         return self._record_raw(actor, bytes.fromhex(commitment[2:]), directory)
 
     def _record_raw(self, actor: Actor, commitment: bytes, directory: Path | None) -> RecordedWork:
-        self.town.transact(
-            actor,
-            self.town.hub,
-            "submit",
-            self.number,
-            commitment,
-            bytes.fromhex(self._view().guardian_roster_hash[2:]),
-        )
+        roster = bytes.fromhex(self._view().guardian_roster_hash[2:])
+        self.town.transact(actor, self.town.hub, "submit", self.number, commitment, roster)
         return RecordedWork(actor, "0x" + commitment.hex(), directory)
 
     def _recorded(self, actor: Actor) -> str:
@@ -259,12 +250,8 @@ class BountyLife:
         turns = [False, True] if plan.temper == GuardianTemper.WAVERING else [not rejecting]
         for awarding in turns:
             work = self._best(plan) if awarding else None
-            again = len(turns) > 1 and awarding
-            way = actor.way
-            named = {"bounty": self.number, "by": actor.name, "way": way, "temper": plan.temper}
-
-            def judge(work: RecordedWork | None = work, way: Way = way, again: bool = again) -> None:
-                self._record_verdict(actor, work, way, again=again)
+            judge = partial(self._record_verdict, actor, work, again=len(turns) > 1 and awarding)
+            named = {"bounty": self.number, "by": actor.name, "way": actor.way, "temper": plan.temper}
 
             def holds(work: RecordedWork | None = work) -> bool:
                 return self._view().outcome is not None or self._verdict_is(actor, work)
@@ -278,9 +265,9 @@ class BountyLife:
         found = [*hollow, *real] if plan.temper == GuardianTemper.MALICIOUS else real
         return found[0] if found else None
 
-    def _record_verdict(self, actor: Actor, work: RecordedWork | None, way: Way, *, again: bool) -> None:
+    def _record_verdict(self, actor: Actor, work: RecordedWork | None, *, again: bool) -> None:
         reasons = f"Judged by {actor.name} of bounty {self.number}: {'it holds' if work else 'nothing holds'}.\n"
-        if way == Way.LIBRARY:
+        if actor.way == Way.LIBRARY:
             pair = (parse_address(work.actor.address), Bytes32(work.commitment)) if work else None
             if work is not None and work.directory is not None and not again:
                 opened = actor.home / f"opened-{self.number}-{secrets.token_hex(3)}"
@@ -290,7 +277,7 @@ class BountyLife:
                     if refused.code != "submissions_not_opened":  # others' work that there never was
                         raise
             actor.client.record_verdict(BountyId(self.number), reasons, pair, replace=again, unopened=True)
-        elif way == Way.COMMAND and actor.person is not None:
+        elif actor.way == Way.COMMAND and actor.person is not None:
             body = actor.home / f"verdict-{self.number}.md"
             body.write_text(reasons)
             kind = ["awarded", work.actor.address, work.commitment] if work else ["no_valid_submission"]
@@ -355,18 +342,14 @@ class BountyLife:
             role = claimants.get(actor.address)
             if not due or (role is None and actor.name not in {"guardian-1", "guardian-2"}):
                 continue
-            way = self._way_to_claim(actor, role)
+            # No Guardian's fee is claimed by a command here.
+            way = actor.way if actor.way == Way.LIBRARY or (role and actor.way == Way.COMMAND) else Way.RAW
             try:
                 self._claim(actor, way, role)
                 self.town.log.write("act", "ok", act="claim", bounty=self.number, by=actor.name, way=way)
-                self.town.log.came_by(way, "claim")
             except Exception as error:  # noqa: BLE001 - in the log, and swept at the end
                 why = f"{type(error).__name__} {error}"[:300]
                 self.town.log.write("act", "failed", act="claim", bounty=self.number, by=actor.name, why=why)
-
-    def _way_to_claim(self, actor: Actor, role: str | None) -> Way:
-        """No Guardian's fee is claimed by a command here."""
-        return actor.way if actor.way == Way.LIBRARY or (role and actor.way == Way.COMMAND) else Way.RAW
 
     def _claim(self, actor: Actor, way: Way, role: str | None) -> None:
         number = BountyId(self.number)
@@ -388,30 +371,21 @@ class BountyLife:
         if poster.way != Way.LIBRARY or self.plan.temper != PosterTemper.HONEST:
             return
         named = {"act": "deliver", "bounty": self.number, "way": poster.way}
-        tries = 0
-        while tries < DELIVERY_ATTEMPTS:
-            tries += 1
+        number, folder = BountyId(self.number), poster.home / f"won-{self.number}"
+        for _ in range(DELIVERY_ATTEMPTS):
             try:
-                folder = self._delivered(poster)
-                break
+                self.town.actors["guardian-3"].client.deliver_key(number)
+                poster.client.open_winning_work(number, folder)
             except Exception as error:  # noqa: BLE001 - in the log, and tried again
                 why = f"{type(error).__name__} {error}"[:300]
                 self.town.log.write("act", "failed", why=why, **named)
                 self.town.pause(3.0)
-        else:
-            self.town.log.differs("winning work was not delivered", bounty=self.number)
+                continue
+            self.town.log.write("act", "ok", **named)
+            if not same_files(folder, work.directory):
+                self.town.log.differs("the Poster has other files than the winner sealed", bounty=self.number)
             return
-        self.town.log.write("act", "ok", **named)
-        self.town.log.came_by(poster.way, "deliver")
-        if not same_files(folder, work.directory):
-            self.town.log.differs("the Poster has other files than the winner sealed", bounty=self.number)
-
-    def _delivered(self, poster: Actor) -> Path:
-        """Return where the Poster has the winner's files."""
-        folder = poster.home / f"won-{self.number}"
-        self.town.actors["guardian-3"].client.deliver_key(BountyId(self.number))
-        poster.client.open_winning_work(BountyId(self.number), folder)
-        return folder
+        self.town.log.differs("winning work was not delivered", bounty=self.number)
 
     def _view(self) -> BountyView:
         return self.town.bounty(self.number)

@@ -16,8 +16,6 @@ class RunLog:
     began: float = field(default_factory=time.monotonic)
     counts: Counter[str] = field(default_factory=Counter)
     """How many lines there are of each kind and result, as ``act.ok``."""
-    ways: Counter[tuple[str, str]] = field(default_factory=Counter)
-    """How many acts came through by each way in, as ``("raw", "fund")``."""
     differences: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -40,11 +38,6 @@ class RunLog:
         with self._lock:
             shown = " ".join(f"{name}={value}" for name, value in fields.items())
             self.differences.append(f"{what} {shown}".rstrip())
-
-    def came_by(self, way: str, act: str) -> None:
-        """Count an act that somebody's way in had done and the chain has."""
-        with self._lock:
-            self.ways[way, act] += 1
 
     def seconds(self) -> float:
         """Since the begin."""

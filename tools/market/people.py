@@ -187,8 +187,7 @@ class Town:
 
         What is refused, fails or is taken back by a reorg is tried again, as people do. ``ends`` is of the chain.
         """
-        tries, since, acted = 0, None, False
-        last = ""
+        tries, since, last = 0, None, ""
         while True:
             try:
                 held = holds()
@@ -200,8 +199,6 @@ class Town:
                 since = self.head() if since is None else since
                 if self.head() >= since + FINAL_BLOCKS + 1:
                     self.log.write("act", "ok", act=what, tries=tries, **fields)
-                    if acted and "way" in fields:
-                        self.log.came_by(str(fields["way"]), what)
                     return True
                 self.pause(1.0)
                 continue
@@ -214,7 +211,6 @@ class Town:
             tries += 1
             try:
                 act()
-                acted = True
             except Exception as error:  # noqa: BLE001 - whatever it was, it is in the log, and tried again
                 last = describe(error)
                 self.log.write("act", "failed", act=what, why=last, **fields)

@@ -7,9 +7,6 @@ run time is its name in italics.
 import ast
 import importlib
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Final
 
 from bounty_protocol.errors import PROBLEMS
@@ -21,93 +18,62 @@ SERVICES: Final = ("services/*/src", "libs/*/src")
 _ERRORS: Final = frozenset({"ServiceError", "CommandRefused", "CommandFailed", "Refused", "Failed"})
 _SHOWN: Final = 3
 """Of the sentences that one code comes with."""
-_VALUE: Final = "…"
-_SEE: Final = "its message says it"
-_LETTERS: Final = 3
-"""Of a text that says anything beside the values in it."""
 
-_Texts = Mapping[str, list[tuple[int, ast.expr]]]
-"""What each name of a function stands for, and from which line on."""
+Said = tuple[str | None, str | None]
+"""The message and the remedy of an error as it is raised at one place; None for what is known at run time alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class RaisedError:
-    """A code as it is raised at one place; None for what is known at run time alone."""
+def raised(patterns: Iterable[str]) -> Mapping[str, list[Said]]:
+    """Return what the errors say that the sources below these folders raise, by code."""
+    found: dict[str, list[Said]] = {}
+    paths = sorted({path for pattern in patterns for folder in TOP.glob(pattern) for path in folder.rglob("*.py")})
+    for path in paths:
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        module = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])
+        for function in (each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef)):
+            for call in (each for each in ast.walk(function) if isinstance(each, ast.Call)):
+                if _name(call.func) in _ERRORS and call.args:
+                    names = _Names(function, module, call.lineno)
+                    code = names.said(call.args[0])
+                    message = names.said(call.args[1]) if len(call.args) > 1 else None
+                    remedy = [names.said(each.value) for each in call.keywords if each.arg == "next_action"]
+                    if code is not None and code.replace("_", "").isalpha():
+                        found.setdefault(code, []).append((message, remedy[0] if remedy else None))
+    return dict(sorted(found.items()))
 
-    code: str
-    message: str | None
-    remedy: str | None
 
+class _Names:
+    """What the names of a function stand for before a line of it, and those of its module."""
 
-def raised(patterns: Iterable[str]) -> list[RaisedError]:
-    """Return every error with a code that the sources below these folders raise, in their order."""
-    files = sorted(path for pattern in patterns for folder in TOP.glob(pattern) for path in folder.rglob("*.py"))
-    return [found for path in dict.fromkeys(files) for found in _Reader(path).read()]
+    def __init__(self, function: ast.FunctionDef, module: str, line: int) -> None:
+        before = (each for each in ast.walk(function) if isinstance(each, ast.Assign) and each.lineno < line)
+        assigned = sorted(before, key=lambda each: each.lineno)
+        self._texts = {_name(each.targets[0]): each.value for each in assigned if len(each.targets) == 1}
+        self._module = module
 
-
-class _Reader:
-    """Reads the errors of one module, with the texts that its names stand for."""
-
-    def __init__(self, path: Path) -> None:
-        self._tree = ast.parse(path.read_text(encoding="utf-8"))
-        self._module = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])
-
-    def read(self) -> Iterator[RaisedError]:
-        functions = [each for each in ast.walk(self._tree) if isinstance(each, ast.FunctionDef)]
-        for function in functions:
-            texts = _texts_of(function)
-            for call in ast.walk(function):
-                if isinstance(call, ast.Call) and _name(call.func) in _ERRORS and call.args:
-                    yield from self._error(call, texts)
-
-    def _error(self, call: ast.Call, texts: _Texts) -> Iterator[RaisedError]:
-        code = self._said(call.args[0], texts, call.lineno)
-        if code is None or not code.replace("_", "").isalpha():
-            return
-        remedies = [each.value for each in call.keywords if each.arg == "next_action"]
-        message = self._said(call.args[1], texts, call.lineno) if len(call.args) > 1 else None
-        remedy = self._said(remedies[0], texts, call.lineno) if remedies else None
-        yield RaisedError(code, message, remedy)
-
-    def _said(self, found: ast.expr, texts: _Texts, line: int, depth: int = 3) -> str | None:
+    def said(self, found: ast.expr) -> str | None:
         """Return the text of an expression; None if it is nothing but values."""
-        if isinstance(found, ast.Constant):
-            return str(found.value)
-        if isinstance(found, ast.JoinedStr):
-            parts = [
-                str(each.value) if isinstance(each, ast.Constant) else self._value(each, texts, line, depth)
-                for each in found.values
-            ]
-            text = "".join(parts)
-            plain = "".join(str(each.value) for each in found.values if isinstance(each, ast.Constant))
-            return text if sum(map(str.isalpha, plain)) >= _LETTERS else None
-        if isinstance(found, ast.Name) and depth:
-            before = [each for at, each in texts.get(found.id, []) if at < line]
-            return self._said(before[-1], texts, line, depth - 1) if before else self._constant(found.id)
+        match found:
+            case ast.Constant(value):
+                return str(value)
+            case ast.JoinedStr(values):
+                plain = [str(each.value) for each in values if isinstance(each, ast.Constant)]
+                parts = [str(each.value) if isinstance(each, ast.Constant) else self._value(each) for each in values]
+                return "".join(parts) if any(map(str.isalpha, "".join(plain))) else None
+            case ast.Name(name) if name in self._texts:
+                return self.said(self._texts.pop(name))
+            case ast.Name(name) if name.isupper():
+                value = getattr(importlib.import_module(self._module), name, None)
+                return value if isinstance(value, str) else None
         return None
 
-    def _value(self, found: ast.expr, texts: _Texts, line: int, depth: int) -> str:
+    def _value(self, found: ast.expr) -> str:
         inner = found.value if isinstance(found, ast.FormattedValue) else found
-        said = self._said(inner, texts, line, depth - 1) if isinstance(inner, ast.Name) and depth else None
+        said = self.said(inner) if isinstance(inner, ast.Name) else None
         if said is not None:
             return said
         name = _name(inner.args[0] if isinstance(inner, ast.Call) and inner.args else inner)
-        return f"*{name.strip('_').replace('_', ' ').lower()}*" if name else _VALUE
-
-    def _constant(self, name: str) -> str | None:
-        """Return the module's own text of this name."""
-        if name != name.upper():
-            return None
-        value = getattr(importlib.import_module(self._module), name, None)
-        return value if isinstance(value, str) else None
-
-
-def _texts_of(function: ast.FunctionDef) -> _Texts:
-    found: dict[str, list[tuple[int, ast.expr]]] = {}
-    for each in ast.walk(function):
-        if isinstance(each, ast.Assign) and len(each.targets) == 1 and isinstance(each.targets[0], ast.Name):
-            found.setdefault(each.targets[0].id, []).append((each.lineno, each.value))
-    return {name: sorted(values, key=lambda item: item[0]) for name, values in found.items()}
+        return f"*{name.strip('_').replace('_', ' ').lower()}*" if name else "…"
 
 
 def _name(found: ast.expr) -> str:
@@ -116,41 +82,26 @@ def _name(found: ast.expr) -> str:
     return found.id if isinstance(found, ast.Name) else ""
 
 
-@cache
-def _by_code(patterns: tuple[str, ...]) -> Mapping[str, list[RaisedError]]:
-    found: dict[str, list[RaisedError]] = {}
-    for each in raised(patterns):
-        found.setdefault(each.code, []).append(each)
-    return dict(sorted(found.items()))
-
-
 def _cell(texts: Iterable[str | None]) -> str:
     """Different sentences, the first few of them."""
     found = [each.replace("|", "\\|").replace("\n", " ") for each in dict.fromkeys(texts) if each]
-    return "<br>".join(found[:_SHOWN]) or _SEE
-
-
-def rows_of(code: str, places: Iterable[RaisedError]) -> Iterator[str]:
-    """Yield a row for each thing to do, with the sentences that it follows."""
-    messages: dict[str | None, list[str | None]] = {}
-    for each in places:
-        messages.setdefault(each.remedy, []).append(each.message)
-    for number, (remedy, found) in enumerate(messages.items()):
-        yield f"| {'' if number else f'`{code}`'} | {_cell(found)} | {_cell([remedy])} |"
+    return "<br>".join(found[:_SHOWN]) or "its message says it"
 
 
 def _client() -> Iterator[str]:
-    found = _by_code(CLIENT).items()
-    rows = (row for code, places in found if code not in PROBLEMS for row in rows_of(code, places))
-    yield table("| code | what it says | what to do |", rows)
+    """Yield a row for each thing to do, with the sentences that it follows."""
+    for code, places in raised(CLIENT).items():
+        remedies = dict.fromkeys(remedy for _, remedy in places) if code not in PROBLEMS else {}
+        for number, remedy in enumerate(remedies):
+            said = _cell(message for message, after in places if after == remedy)
+            yield f"| {'' if number else f'`{code}`'} | {said} | {_cell([remedy])} |"
 
 
 def _api() -> Iterator[str]:
-    rows, places = [], _by_code(SERVICES)
+    places = raised(SERVICES)
     for code, problem in sorted(PROBLEMS.items()):
-        said = _cell(each.message for each in places.get(code, ()))
-        rows.append(f"| `{code}` | {problem.status} | {said} | {_cell([problem.next_action])} |")
-    yield table("| code | status | what it says | what to do |", rows)
+        said = _cell(message for message, _ in places.get(code, ()))
+        yield f"| `{code}` | {problem.status} | {said} | {_cell([problem.next_action])} |"
 
 
 def page() -> Iterator[str]:
@@ -162,6 +113,6 @@ def page() -> Iterator[str]:
         "never pays, submits or claims twice."
     )
     yield "## Codes of the client"
-    yield from _client()
+    yield table("| code | what it says | what to do |", _client())
     yield "## Codes of the API"
-    yield from _api()
+    yield table("| code | status | what it says | what to do |", _api())

@@ -1,4 +1,4 @@
-"""``./noxw -s hub_admin``: the owner's few powers, each explained before it is signed.
+"""``./noxw -s hub -- admin``: the owner's few powers, each explained before it is signed.
 
 A dry run unless ``--send`` or ``--safe FILE``; what is signed is simulated first and described in a sentence.
 ``--safe`` writes the call as a file for the transaction builder of a Safe; a plain key signs only on a local chain.

@@ -1,4 +1,4 @@
-"""``./noxw -s deploy_hub``: the Hub at an address known beforehand.
+"""``./noxw -s hub -- deploy``: the Hub at an address known beforehand.
 
 A dry run unless ``--send``. The address follows from the bytecode, the constructor's terms and a salt alone (CREATE2
 through the deterministic deployer), so it can be published and checked before anything is sent, and running again finds

@@ -1,4 +1,4 @@
-"""``./noxw -s hub_owner``: a timelock as the Hub's owner, and the three accounts that share its roles.
+"""``./noxw -s hub -- owner``: a timelock as the Hub's owner, and the three accounts that share its roles.
 
 ``deploy`` puts it at an address known beforehand, with the recovery Safe as its only other administrator; ``roles``
 writes the file with which that Safe hands the roles out; ``check`` compares every holder of every role with what is

@@ -7,10 +7,7 @@ one that mines each transaction.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
-
-from hexbytes import HexBytes
 
 from local_stack.anvil import ETHER, AnvilServer
 from local_stack.contract import Contract, Wallet, read_artifact, send_deployment, wait_for
@@ -50,8 +47,6 @@ class LocalHub:
 
     hub: Contract
     token: Contract
-    token_admin: Wallet
-    """The admin of the proxy before the token."""
     owner: Wallet
     fee_recipient: Wallet
     deploy_block: int
@@ -68,30 +63,22 @@ def deploy_hub(
     quorum: int | None = None,
     delivery_public_key: str | None = None,
     holders: Sequence[Wallet] = (),
-    tokens: int = 1_000_000 * TOKEN,
     terms: LocalHubTerms | None = None,
-    artifacts: Path = ARTIFACTS,
-    beside: LocalHub | None = None,
     checkpoint: Callable[[], None] = lambda: None,
 ) -> LocalHub:
-    """Deploy and prepare; ``holders`` get ether and ``tokens`` each. Without Guardians no roster is published.
+    """Deploy and prepare; ``holders`` get ether and a million tokens each. Without Guardians no roster is published.
 
-    ``quorum`` is more than half of the Guardians unless given. The token is a new one, or that of the Hub ``beside``;
-    then nobody gets more of it.
+    ``quorum`` is more than half of the Guardians unless given.
     """
-    terms = terms or LocalHubTerms()
-    token_admin = Wallet() if beside is None else beside.token_admin
+    terms, token_admin, tokens = terms or LocalHubTerms(), Wallet(), 1_000_000 * TOKEN
     w3 = anvil.w3
     wallets = {wallet.address: wallet for wallet in (owner, fee_recipient, *holders, *(g.wallet for g in guardians))}
     for address in (*wallets, token_admin.address):
         anvil.fund(address)
-    hub_artifact = read_artifact(artifacts / "Hub.json")
+    hub_artifact = read_artifact(ARTIFACTS / "Hub.json")
 
     # 1. Everything at once, in order: the addresses follow from the owner's nonces, so one block can hold it all.
-    if beside is None:
-        token, sent = Issuer(owner, token_admin).deploy(w3)
-    else:
-        token, sent, holders = beside.token, list[HexBytes](), ()
+    token, sent = Issuer(owner, token_admin).deploy(w3)
     config = (
         *(token.address, owner.address, terms.reveal_delay, terms.min_submission_window, terms.max_submission_window),
         *(terms.min_judging_window, terms.max_judging_window, terms.min_escrow, terms.publication_delay),
@@ -115,9 +102,7 @@ def deploy_hub(
     roster_hash = "0x" + hub.call("getRoster", hub.call("currentRosterVersion"))[0].hex() if members else ""
     if hub.call("token") != token.address or any(token.call("balanceOf", h.address) != tokens for h in holders):
         raise StackError("the deployed contracts do not hold what was sent to them")
-    return LocalHub(
-        hub, token, token_admin, owner, fee_recipient, receipts[hub_hash]["blockNumber"], terms, roster_hash
-    )
+    return LocalHub(hub, token, owner, fee_recipient, receipts[hub_hash]["blockNumber"], terms, roster_hash)
 
 
 __all__ = ["ETHER", "TOKEN", "LocalHub", "LocalHubTerms", "RosterEntry", "deploy_hub"]

@@ -17,6 +17,7 @@ from local_stack.process import Child, ChildFailed, StopRule, describe
 from local_stack.runtime import Runtime
 from local_stack.services import ServiceProcess
 
+READY_SECONDS: Final = 120.0
 RANK: Final = 2
 """Services stop before the servers they use, which have rank 0."""
 _RULE: Final = StopRule(grace=8.0, ask_again=2.0)
@@ -41,7 +42,7 @@ class RunningProcess:
     def wait_ready(self) -> None:
         """Wait until it is ready; ``ChildFailed`` when it dies or takes too long."""
         if self.child is not None:
-            self._launcher.runtime.family.wait(self.child, self.is_ready, self._launcher.timeout)
+            self._launcher.runtime.family.wait(self.child, self.is_ready, READY_SECONDS)
             self.child.rule = _RULE
 
     def is_ready(self) -> bool:
@@ -87,21 +88,18 @@ class Launcher:
     def __init__(
         self,
         runtime: Runtime,
-        timeout: float,
         extra: Mapping[str, str],
-        programs: Mapping[str, Path] | None = None,
-        name: str = "",
+        programs: Mapping[str, Path],
     ) -> None:
         """``extra`` reaches every process, over what the stack itself sets; ``programs`` are folders of entry points
-        other than this environment's own, by the entry point's name. ``name`` tells a second deployment's apart."""
-        self.runtime, self.timeout, self._extra, self._programs = runtime, timeout, dict(extra), dict(programs or {})
+        other than this environment's own, by the entry point's name."""
+        self.runtime, self._extra, self._programs = runtime, extra, programs
         self.variables: dict[str, str] = {}
         self.secrets: dict[str, str] = {}
         self.databases: dict[str, str] = {}
         self._ports: dict[str, int] = {}
-        self._name = name
-        self._home = runtime.directory(f"services{name}")
-        self._secrets = runtime.directory(f"secrets{name}")
+        self._home = runtime.directory("services")
+        self._secrets = runtime.directory("secrets")
 
     def port(self, name: str) -> int:
         """Return the public port of a process, the same at each call."""
@@ -136,14 +134,14 @@ class Launcher:
             metrics = home / "metrics"
             metrics.mkdir()
             values |= {"SERVICE_PORT": str(port), "PROMETHEUS_MULTIPROC_DIR": str(metrics)}
-        return values | self._extra
+        return {**values, **self._extra}
 
     def spawn(self, process: ServiceProcess, environment: Mapping[str, str]) -> Child:
         """Start a process through its console entry point."""
         folder = self._programs.get(process.command[0], Path(sys.executable).parent)
         program = folder / process.command[0]
         return self.runtime.family.spawn(
-            f"{process.name}{self._name}",
+            process.name,
             [program, *process.command[1:]],
             environment=environment,
             cwd=self._home / process.name,
@@ -159,7 +157,7 @@ class Launcher:
         """Wait for a one-shot process; ``ChildFailed`` unless it succeeded."""
         family = self.runtime.family
         try:
-            family.wait(child, lambda: child.exit_status() is not None, self.timeout, "did not finish")
+            family.wait(child, lambda: child.exit_status() is not None, READY_SECONDS, "did not finish")
             if (status := child.exit_status()) != 0:
                 raise ChildFailed(child, f"failed ({describe(status)})")
         finally:

@@ -21,7 +21,7 @@ import psycopg
 from psycopg import sql
 
 from local_stack.ports import HOST
-from local_stack.process import StackError, StopRule, User, minimal_environment
+from local_stack.process import StackError, StopRule, minimal_environment
 from local_stack.runtime import Runtime, shared_or_own
 from local_stack.server import RESTART_SECONDS, LocalServer
 
@@ -39,9 +39,10 @@ _SETTINGS: Final = {
     "log_min_messages": "warning",
     "log_line_prefix": "%m [%p] %u@%d ",
     "autovacuum_naptime": "10s",
+    # Commits still reach the operating system before they return, so that a killed server loses none.
+    "fsync": "off",
+    "full_page_writes": "off",
 }
-_NOT_DURABLE: Final = {"fsync": "off", "full_page_writes": "off"}
-"""Commits still reach the operating system before they return, so that a killed server loses none."""
 
 
 class PostgresServer(LocalServer):
@@ -154,20 +155,15 @@ class PostgresServer(LocalServer):
 
 
 @contextmanager
-def start(
-    runtime: Runtime | None = None, *, name: str = "postgres", durable: bool = False, timeout: float = 30.0
-) -> Iterator[PostgresServer]:
-    """A new, empty server; in ``runtime`` (whose owner stops it) or, without one, for this with statement alone.
-
-    ``durable`` keeps fsync on; without it a crash of the machine, but not of the server, may lose data.
-    """
+def start(runtime: Runtime | None = None, *, name: str = "postgres", timeout: float = 30.0) -> Iterator[PostgresServer]:
+    """A new, empty server; in ``runtime`` (whose owner stops it) or, without one, for this with statement alone."""
     with shared_or_own(runtime) as inside:
-        server = _initialized(inside, name, durable=durable)
+        server = _initialized(inside, name)
         server.launch(timeout)
         yield server
 
 
-def _initialized(runtime: Runtime, name: str, *, durable: bool) -> PostgresServer:
+def _initialized(runtime: Runtime, name: str) -> PostgresServer:
     directory = runtime.directory(name, user=runtime.user)
     programs = _installation() if runtime.user is None else _copied(_installation(), runtime)
     password = secrets.token_urlsafe(24)
@@ -184,16 +180,12 @@ def _initialized(runtime: Runtime, name: str, *, durable: bool) -> PostgresServe
         user=runtime.user,
     )
     password_file.unlink()
-    _configure(directory / "data" / "postgresql.auto.conf", durable, runtime.user)
+    settings = directory / "data" / "postgresql.auto.conf"
+    settings.write_text("".join(f"{key} = '{value}'\n" for key, value in _SETTINGS.items()), encoding="utf-8")
+    settings.chmod(0o600)
+    if runtime.user is not None:
+        os.chown(settings, runtime.user.uid, runtime.user.gid)
     return PostgresServer(runtime, directory, programs, password)
-
-
-def _configure(path: Path, durable: bool, user: User | None) -> None:
-    settings = _SETTINGS if durable else _SETTINGS | _NOT_DURABLE
-    path.write_text("".join(f"{key} = '{value}'\n" for key, value in settings.items()), encoding="utf-8")
-    path.chmod(0o600)
-    if user is not None:
-        os.chown(path, user.uid, user.gid)
 
 
 def installed_programs() -> Path:

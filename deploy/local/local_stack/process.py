@@ -42,7 +42,6 @@ class ChildFailed(StackError):
     def __init__(self, child: "Child", what: str) -> None:
         lines = "\n".join(f"  | {line}" for line in child.tail())
         super().__init__(f"{child.name} {what}; its " + (f"last log lines:\n{lines}" if lines else "log is empty"))
-        self.child_name = child.name
 
 
 @dataclass(frozen=True, slots=True)

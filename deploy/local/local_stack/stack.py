@@ -19,7 +19,7 @@ from local_stack import anvil, beacon, gcs, postgres, valkey
 from local_stack.accounts import People, make_people
 from local_stack.environment import EnvironmentFiles, claim_files
 from local_stack.folders import make_folders
-from local_stack.hub import ARTIFACTS, TOKEN, LocalHub, LocalHubTerms, RosterEntry, deploy_hub
+from local_stack.hub import LocalHub, LocalHubTerms, RosterEntry, deploy_hub
 from local_stack.launch import Launcher, RunningProcess
 from local_stack.ports import HOST
 from local_stack.runtime import Runtime, running
@@ -37,10 +37,7 @@ class StackSettings:
     terms: LocalHubTerms = field(default_factory=LocalHubTerms)
     solvers: int = 2
     guardians: int = 3
-    tokens: int = 1_000_000 * TOKEN
-    block_time_seconds: float = anvil.BLOCK_SECONDS
     finality_seconds: float = 2
-    beacon_period_seconds: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)
     """Further SERVICE_ variables for every process of the service, over the stack's own."""
     services: tuple[ServiceProcess, ...] = SERVICES
@@ -49,8 +46,6 @@ class StackSettings:
     """The paths of entry points that are not this environment's own, by their name."""
     rpc_urls: Callable[[str], Sequence[str]] = lambda node: (node,)
     """The endpoints by which the service reads the chain, given the node's."""
-    artifacts: Path = ARTIFACTS
-    ready_seconds: float = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +90,6 @@ class Stack:
         self.beacon.advance(seconds)
         self.anvil.rpc.call("evm_increaseTime", seconds)
         self.anvil.rpc.call("evm_mine")
-
-    @contextmanager
-    def no_blocks(self) -> Iterator[None]:
-        """The chain makes no block by itself, nor is one being made: transactions wait."""
-        with self.anvil.no_blocks():
-            yield
 
     def ready_event(self) -> dict[str, object]:
         """Return the line that shows a program where everything is; no secrets."""
@@ -165,19 +154,18 @@ def _bring_up(
         anvil.start(
             runtime,
             mining="interval",
-            block_time=settings.block_time_seconds,
-            slots_in_an_epoch=max(1, round(settings.finality_seconds / settings.block_time_seconds / 2)),
+            slots_in_an_epoch=max(1, round(settings.finality_seconds / anvil.BLOCK_SECONDS / 2)),
             durable=True,
             kept_states=600,
         ) as chain,
-        beacon.start(runtime, period_seconds=settings.beacon_period_seconds) as drand,
+        beacon.start(runtime) as drand,
         gcs.start(runtime) as storage,
     ):
         pass
 
     # 2. The database's roles, and its schema by the migrator while the contracts are deployed.
     say("migrating the database; deploying the Hub and the test token")
-    launcher = Launcher(runtime, settings.ready_seconds, settings.variables, settings.programs)
+    launcher = Launcher(runtime, settings.variables, settings.programs)
     passwords = {role: database.create_role(role) for role in (MIGRATOR, *ROLES)}
     database.create_database(DATABASE, owner=MIGRATOR)
     for role, password in passwords.items():
@@ -185,60 +173,21 @@ def _bring_up(
     migration = launcher.start_once(MIGRATE) if settings.services else None
     people = make_people(solvers=settings.solvers, guardians=settings.guardians)
     delivery = Identity.generate()
-    hub = _deployed(settings, chain, people, delivery, runtime)
+    hub = deploy_hub(
+        chain,
+        owner=people.owner.wallet,
+        fee_recipient=people.fee_recipient.wallet,
+        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
+        delivery_public_key=delivery.public_key,
+        holders=[person.wallet for person in people.everyone()],
+        terms=settings.terms,
+        checkpoint=runtime.family.checkpoint,
+    )
     if migration is not None:
         launcher.finish(migration)
 
     # 3. The service, all processes at once; each reports on its internal port when it is ready.
     say(f"starting {len(settings.services)} processes of the service")
-    servers = (chain, database, redis, storage, drand)
-    stack = _serve(settings, runtime, files, launcher, people, hub, delivery, servers, redis.url())
-
-    # 4. What people need at the shell.
-    if files is not None:
-        roles = {name: running.variables() for name, running in stack.services.items()}
-        roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
-        files.write(stack.all_variables(), roles)
-        make_folders(files, people.everyone())
-    return stack
-
-
-def deploy_beside(first: Stack, settings: StackSettings) -> Stack:
-    """Deploy a second time on the servers of the first: its own Hub of the same token and people, database and
-    queues.
-
-    It ends with the first. The bucket is the same, since locators name the Hub; Redis is another number of the same.
-    """
-    launcher = Launcher(first.runtime, settings.ready_seconds, settings.variables, settings.programs, _SECOND)
-    database = f"{DATABASE}{_SECOND}"
-    first.postgres.create_database(database, owner=MIGRATOR)
-    for role, url in first.launcher.databases.items():
-        launcher.databases[role] = url.replace(f"/{DATABASE}", f"/{database}")
-    launcher.finish(launcher.start_once(MIGRATE))
-    delivery = Identity.generate()
-    hub = _deployed(settings, first.anvil, first.people, delivery, first.runtime, first.hub)
-    servers = (first.anvil, first.postgres, first.valkey, first.gcs, first.beacon)
-    queues = first.valkey.url(1)
-    return _serve(settings, first.runtime, None, launcher, first.people, hub, delivery, servers, queues)
-
-
-_SECOND: Final = "-2"
-_Servers = tuple[anvil.AnvilServer, postgres.PostgresServer, valkey.ValkeyServer, gcs.GcsServer, beacon.RunningBeacon]
-
-
-def _serve(
-    settings: StackSettings,
-    runtime: Runtime,
-    files: EnvironmentFiles | None,
-    launcher: Launcher,
-    people: People,
-    hub: LocalHub,
-    delivery: Identity,
-    servers: _Servers,
-    queues: str,
-) -> Stack:
-    """Start the processes of one deployment; ``queues`` is where in Redis they are."""
-    chain, _, _, storage, drand = servers
     common = _common(settings, hub, chain, drand, launcher.port("api"))
     launcher.variables |= common | {
         "SERVICE_DEPLOY_BLOCK": str(hub.deploy_block),
@@ -253,37 +202,23 @@ def _serve(
         "SERVICE_BUDGET_FACTOR": "1000",  # everybody who uses the stack comes from one address
     }
     launcher.secrets |= {
-        "SERVICE_REDIS_URL": queues,
+        "SERVICE_REDIS_URL": redis.url(),
         "SERVICE_STORAGE_CREDENTIALS": storage.credentials_file.read_text(encoding="utf-8"),
         "SERVICE_DELIVERY_PRIVATE_KEYS": json.dumps([delivery.to_text()]),
         "SERVICE_SETTLER_PRIVATE_KEY": people.settler.wallet.private_key,
     }
     services = launcher.start_all(settings.services)
     pages = common["SERVICE_API_BASE_URL"] if "api" in services else None
-    return Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
+    servers = (chain, database, redis, storage, drand)
+    stack = Stack(settings, runtime, people, hub, *servers, services, common, pages, files, launcher)
 
-
-def _deployed(
-    settings: StackSettings,
-    chain: anvil.AnvilServer,
-    people: People,
-    delivery: Identity,
-    runtime: Runtime,
-    beside: LocalHub | None = None,
-) -> LocalHub:
-    return deploy_hub(
-        chain,
-        owner=people.owner.wallet,
-        fee_recipient=people.fee_recipient.wallet,
-        guardians=[RosterEntry(g.wallet, g.identity.public_key) for g in people.guardians if g.identity],
-        delivery_public_key=delivery.public_key,
-        holders=[person.wallet for person in people.everyone()],
-        tokens=settings.tokens,
-        terms=settings.terms,
-        artifacts=settings.artifacts,
-        beside=beside,
-        checkpoint=runtime.family.checkpoint,
-    )
+    # 4. What people need at the shell.
+    if files is not None:
+        roles = {name: running.variables() for name, running in stack.services.items()}
+        roles |= {person.name: stack.environment(person.name) for person in people.everyone()}
+        files.write(stack.all_variables(), roles)
+        make_folders(files, people.everyone())
+    return stack
 
 
 def _common(
@@ -303,6 +238,3 @@ def _common(
         "SERVICE_BEACON_CHAIN_HASH": drand.chain_hash,
         "SERVICE_BEACON_PUBLIC_KEY": drand.public_key,
     }
-
-
-__all__ = ["Stack", "StackSettings", "deploy_beside", "running_stack"]

@@ -1,11 +1,6 @@
-"""The metrics of the services, from the calls that make them, and a dashboard of all.
-
-``deploy/k8s/components/monitoring/bounty-escrow.json`` is the dashboard that people arranged; this one has a panel for
-each metric, so that none is there that nobody can look at.
-"""
+"""The metrics of the services, from the calls that make them."""
 
 import ast
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -14,7 +9,7 @@ from typing import Final
 
 from prometheus_client import Counter
 
-from tools.generate.derived import TOP, Derived
+from .conftest import REPOSITORY
 
 MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "Counter": ("_total",),
@@ -24,8 +19,6 @@ MAKERS: Final[Mapping[str, tuple[str, ...]]] = {
     "GaugeMetricFamily": ("",),
 }
 """The calls that make metrics, and the ends of its series' names."""
-_DASHBOARD: Final = "deploy/k8s/components/monitoring/every-metric.json"
-_COLUMNS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +36,16 @@ class DescribedMetric:
         """The ends of its series."""
         return MAKERS[self.maker]
 
-    @property
-    def shown(self) -> str:
-        """The name by which people look it up."""
-        return self.name + (self.ends[0] if self.ends == ("_total",) else "")
-
 
 @cache
 def makers() -> tuple[tuple[str, ast.Call, str], ...]:
     """Return each call that makes a metric, and the module that it is in."""
     found: list[tuple[str, ast.Call, str]] = []
-    for file in sorted(each for folder in ("libs", "services") for each in (TOP / folder).glob("*/src/**/*.py")):
+    for file in sorted(each for folder in ("libs", "services") for each in (REPOSITORY / folder).glob("*/src/**/*.py")):
         text = file.read_text(encoding="utf-8")
         if not any(f"{maker}(" in text for maker in MAKERS):
             continue
-        path = file.relative_to(TOP).with_suffix("").parts
+        path = file.relative_to(REPOSITORY).with_suffix("").parts
         module = ".".join(path[path.index("src") + 1 :])
         calls = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call))
         found += (
@@ -71,9 +59,9 @@ def counters() -> Mapping[str, Counter]:
     modules = sorted({module for maker, _, module in makers() if maker == "counter_by"})
     found = [each for module in modules for each in vars(import_module(module)).values()]
     return {
-        each._name: each  # noqa: SLF001  # the library shows neither names nor values otherwise
+        each._name: each  # the library shows neither names nor values otherwise
         for each in found
-        if isinstance(each, Counter) and each._labelnames  # noqa: SLF001
+        if isinstance(each, Counter) and each._labelnames
     }
 
 
@@ -90,49 +78,9 @@ def families() -> Mapping[str, DescribedMetric]:
         if about.startswith("service_"):
             raise ValueError(f"{name} has no description that can be read")
         if maker == "counter_by":
-            labels = {texts[0]: tuple(values[0] for values in by_kind[name]._metrics)}  # noqa: SLF001
+            labels = {texts[0]: tuple(values[0] for values in by_kind[name]._metrics)}
         else:
             lists = [each for each in given if isinstance(each, ast.List)]
             labels = {each.value: () for one in lists for each in one.elts}  # type: ignore[attr-defined]
         found[name] = DescribedMetric(name, maker, labels, about)
     return dict(sorted(found.items()))
-
-
-def _expression(family: DescribedMetric) -> str:
-    by = f" by ({', '.join(family.labels)})" if family.labels else ""
-    where = '{namespace="$namespace"}'
-    if family.ends == ("",):  # the same from every process that exports it
-        return f"max{by} ({family.name}{where})"
-    if family.ends == ("_total",):
-        return f"sum{by} (rate({family.name}_total{where}[5m]))"
-    buckets = ", ".join([*family.labels, "le"])
-    return f"histogram_quantile(0.99, sum by ({buckets}) (rate({family.name}_bucket{where}[5m])))"
-
-
-def _panel(number: int, family: DescribedMetric) -> Mapping[str, object]:
-    row, column = divmod(number, _COLUMNS)
-    width = 24 // _COLUMNS
-    legend = " ".join(f"{{{{{name}}}}}" for name in family.labels)
-    return {
-        "id": number + 1,
-        "type": "timeseries",
-        "title": family.shown.removeprefix("service_"),
-        "description": family.about,
-        "gridPos": {"h": 8, "w": width, "x": column * width, "y": row * 8},
-        "fieldConfig": {"defaults": {"unit": "s" if family.name.endswith("_seconds") else "short", "min": 0}},
-        "targets": [{"refId": "A", "expr": _expression(family), "legendFormat": legend or family.name}],
-    }
-
-
-def _dashboard() -> Mapping[str, bytes]:
-    arranged = json.loads((TOP / _DASHBOARD).with_name("bounty-escrow.json").read_text(encoding="utf-8"))
-    board = {
-        **arranged,
-        "title": "Bounty Escrow Service: every metric",
-        "uid": "bounty-escrow-every-metric",
-        "panels": [_panel(number, family) for number, family in enumerate(families().values())],
-    }
-    return {_DASHBOARD: (json.dumps(board, indent=2, ensure_ascii=False) + "\n").encode()}
-
-
-DASHBOARD: Final = Derived("dashboard", _DASHBOARD, _dashboard)
