@@ -7,14 +7,12 @@ it needs, and no other: ``STACK``, ``TESTS``, ``TYPES``, ``LINT`` and ``ASSURANC
 import fcntl
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,6 +49,7 @@ ON_PATH = [TOP / "deploy/local", TOP / "deploy/hub", TOP]
 CHECKS = ["tests", "contracts", "types", "docs", "fresh", "lint"]
 """Longest first: a few run at a time, so the order decides how long the whole takes."""
 WORKERS = str((os.cpu_count() or 2) + 1)
+SHARED = ("-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
 """One more than there are cores: tests wait for servers and browsers for a part of their time."""
 PROOFS = "--match-contract Proofs --forge-build-out out/proofs --loop 5 --solver-timeout-assertion 60000"
 
@@ -157,31 +156,9 @@ ASSURANCE = Environment(
 
 @nox.session
 def check(session: nox.Session) -> None:
-    """Every check, as CI runs it; arguments after -- name single ones. Each writes to its own log in .local/check."""
+    """Every check, as CI runs it; arguments after -- name single ones."""
     make(session, TESTS)
-    logs = LOCAL / "check"
-    logs.mkdir(exist_ok=True)
-
-    def run_alone(name: str) -> bool:
-        """Run a session as a process of its own, and print its log if it fails."""
-        started, log = time.monotonic(), logs / f"{name}.log"
-        command = [sys.executable, "-m", "nox", "-s", name]
-        with log.open("wb") as out:
-            done = subprocess.run(
-                command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT, check=False
-            )
-        text, state = log.read_text(errors="replace"), "FAILED" if done.returncode else "ok"
-        counts = re.findall(r"(?m)^=+ (.*\d (?:passed|failed).*) =+$", text)
-        print(state, name, f"({time.monotonic() - started:.0f} s)", *counts, flush=True)
-        if done.returncode:
-            print(text, flush=True)
-        return done.returncode == 0
-
-    names = session.posargs or CHECKS
-    with ThreadPoolExecutor(int(WORKERS)) as side_by_side:
-        passed = list(side_by_side.map(run_alone, names))
-    if failed := [name for name, good in zip(names, passed, strict=True) if not good]:
-        session.error(f"failed: {', '.join(failed)}")
+    session.run(sys.executable, "tools/run_checks.py", *(session.posargs or CHECKS), external=True)
 
 
 def name_of(folder: str) -> str:
@@ -210,6 +187,14 @@ def types(session: nox.Session) -> None:
 
 
 @nox.session
+def fast(session: nox.Session) -> None:
+    """What the change touches, in a minute: ruff, mypy, unit tests; -- COMMIT to compare with another than the last."""
+    for environment in (LINT, TYPES, TESTS):
+        make(session, environment)
+    run(session, TESTS, "python", "tools/fast.py", str(LINT.path / "bin"), str(TYPES.path / "bin"), *session.posargs)
+
+
+@nox.session
 def fresh(session: nox.Session) -> None:
     """Whether every pin has a wheel on every supported Python and platform, before a user finds out that it has not."""
     probe = [*UV, "pip", "compile", "--no-deps", "--no-cache", "requirements/nox.in"]
@@ -223,11 +208,39 @@ def fresh(session: nox.Session) -> None:
                 session.run(*install, "--python-version", python, "--python-platform", platform, *pins)
 
 
+PARTS = {
+    "common": ("protocol", "common"),
+    "api": ("api", "clients", "hostile"),
+    "indexer": ("indexer",),
+    "reviewer": ("reviewer",),
+    "delivery": ("delivery",),
+    "pages": ("pages",),
+    "cli": ("cli",),
+    "e2e": ("e2e",),
+}
+"""Folders of the tests of each part; what follows -- chooses of them, or names others."""
+
+
+def part(name: str) -> None:
+    """Register the session that runs the tests of one part."""
+    paths = " ".join(f"tests/{folder}" for folder in PARTS[name])
+
+    @nox.session(name=name)
+    def tests_of_part(session: nox.Session) -> None:
+        pytest(session, paths, *SHARED)
+
+    tests_of_part.__doc__ = f"The tests of {paths}."
+
+
+for name in PARTS:
+    part(name)
+
+
 @nox.session
 def tests(session: nox.Session) -> None:
     """Every test but those of the night and of other sessions; what follows -- goes to pytest, such as paths."""
     others = [f"--ignore=tests/{name}" for name in ("contracts", "docs", "drills")]
-    pytest(session, "tests", *others, "-n", WORKERS, "--dist", "loadscope", "--no-loadscope-reorder")
+    pytest(session, "tests", *others, *SHARED)
 
 
 @nox.session
