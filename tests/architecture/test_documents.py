@@ -17,7 +17,7 @@ DOCUMENTS = [
     if MADE not in path.parents and path not in HISTORY
 ]
 NOXFILE = (TOP / "noxfile.py").read_text()
-SESSIONS = {*re.findall(r"def (\w+)\(session", NOXFILE)}
+SESSIONS = {*re.findall(r"def (\w+)\(session", NOXFILE), *re.findall(r"(?m)^    \"(\w+)\":", NOXFILE)}
 SPECIFIED = {
     "poster:publish-fund",
     "poster:open-winning-submission",
