@@ -2,13 +2,13 @@
 
 import { claimAct, heartbeatAct, settlementAct } from "../src/acting.js";
 import type { ClaimFunction } from "../src/acting.js";
-import type { Offer } from "./acts.js";
 import type { Bounty } from "./bounty.js";
 import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
 import { finished } from "./results.js";
 import { amount, moment } from "./text.js";
 import { perform } from "./transactions.js";
+import type { Offer } from "./view.js";
 import { t } from "./words.js";
 
 /** Offers what the account can claim of a final bounty, part by part; and settling, once a bounty's time is up. */
@@ -32,19 +32,19 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
 export function heartbeat(context: Context): Offer {
   const { account, settings } = context;
   return {
-    key: "heartbeat",
     title: t`Show that you are there`,
     text: t`Records on the chain that this Guardian is there. Posters see when it last was.`,
     button: t`Show that you are there`,
     async run(stage) {
-      const found = await perform(context, stage, {
+      const acting = { ...context, stage };
+      const found = await perform(acting, {
         act: heartbeatAct(settings.deployment.hubAddress, account),
         name: "heartbeat",
         title: t`Record that you are there`,
         facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
       });
       const at = moment((await context.node.getBlock(found)).timestamp);
-      finished(settings, stage, t`Recorded.`, found, t`Nothing is left to do: Posters see that you were there on ${at}.`);
+      finished(acting, t`Recorded.`, found, t`Nothing is left to do: Posters see that you were there on ${at}.`);
     },
   };
 }
@@ -53,16 +53,15 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
   const { account, token, settings } = context;
   const shown = amount(due, token);
   return {
-    key: functionName,
     title: t`Claim ${what}: ${shown}`,
     text: t`The contract holds it for this account. Nothing is sent automatically, and it does not expire.`,
     button: t`Claim ${shown}`,
-    isOnce: true,
     begins: "alone",
     async run(stage) {
+      const acting = { ...context, stage };
       stage.say(t`Checking that the outcome is finalized.`);
       await requireFinal(context, bounty);
-      const found = await perform(context, stage, {
+      const found = await perform(acting, {
         act: claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id }),
         name: `${functionName} ${bounty.id}`,
         title: t`Claim ${what}`,
@@ -73,7 +72,7 @@ function claiming(context: Context, bounty: Bounty, due: bigint, functionName: C
         ],
       });
       const paid = t`Paid: ${amount(found.args["amount"] as bigint, token)}`;
-      finished(settings, stage, paid, found, t`Nothing is left to do: the amount is in your account ${account}.`);
+      finished(acting, paid, found, t`Nothing is left to do: the amount is in your account ${account}.`);
     },
   };
 }
@@ -85,13 +84,12 @@ function isDue({ now, submissionDeadline, judgingDeadline, hasSubmissions }: Bou
 function settling(context: Context, { id, poster }: Bounty): Offer {
   const { settings } = context;
   return {
-    key: "settle",
     title: t`Settle this bounty`,
     text: t`Its time is up. Settling ends it without an award, so that the Poster can claim its money. Anyone may.`,
     button: t`Settle it`,
-    isOnce: true,
     async run(stage) {
-      const found = await perform(context, stage, {
+      const acting = { ...context, stage };
+      const found = await perform(acting, {
         act: settlementAct(settings.deployment.hubAddress, id),
         name: `settle ${id}`,
         title: t`Settle the bounty`,
@@ -101,7 +99,7 @@ function settling(context: Context, { id, poster }: Bounty): Offer {
         ],
       });
       const next = t`Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`;
-      finished(settings, stage, t`Settled.`, found, next);
+      finished(acting, t`Settled.`, found, next);
     },
   };
 }

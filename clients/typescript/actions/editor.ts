@@ -5,9 +5,9 @@
 
 import { pageTerms, ServiceError } from "../src/acting.js";
 import type { Issue } from "../src/acting.js";
+import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
 import type { Journal } from "./journal.js";
-import { requireNoKey } from "./keyless.js";
 import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { factList, problem } from "./stage.js";

@@ -5,7 +5,7 @@
 
 import { sealSubmission, ServiceError } from "../src/sealing.js";
 import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
-import { paced } from "./paced.js";
+import { paced } from "./dom.js";
 
 /** What to seal, and the file of the origin's private file system that takes the ciphertext. */
 export interface SealingOrder {

@@ -1,13 +1,12 @@
 /** The Submissions of a bounty: as the API lists them, each held against the Hub, and as a numbered table. */
 
 import type { Address } from "viem";
-import { disagreement } from "../src/acting.js";
+import { disagreement, ServiceError } from "../src/acting.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
-import type { Context } from "./context.js";
+import type { Acting } from "./context.js";
 import { button, element } from "./dom.js";
-import type { Stage } from "./stage.js";
-import { counted, short } from "./text.js";
+import { short } from "./text.js";
 import { activeOf } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -17,13 +16,6 @@ export interface Numbered extends Recorded {
   readonly number: number;
 }
 
-/** What is known of a bounty's Submissions. */
-export interface Listing {
-  readonly recorded: readonly Numbered[];
-  /** How many further ones the API counts, and lists nowhere. */
-  readonly unlisted: number;
-}
-
 const AT_ONCE = 25;
 
 /**
@@ -31,8 +23,13 @@ const AT_ONCE = 25;
  * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
  * nobody opened.
  */
-export async function listingOf(context: Context, stage: Stage, bounty: Bounty): Promise<Listing> {
-  const { active_submissions: listed, active_submission_count: count } = await detailOf(context, stage, bounty);
+export async function listingOf(context: Acting, bounty: Bounty): Promise<readonly Numbered[]> {
+  const { active_submissions: listed, active_submission_count: count } = await detailOf(context, bounty);
+  if (Number(count) > listed.length) {
+    throw new ServiceError("submissions_unlisted", t`The bounty has more Submissions than this page can show.`, {
+      nextAction: t`Judge it with service-cli, which reads all of them from the chain.`,
+    });
+  }
   const sorted = [...listed].sort(
     (left, right) =>
       Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
@@ -50,19 +47,12 @@ export async function listingOf(context: Context, stage: Stage, bounty: Bounty):
     });
     recorded.push(...(await Promise.all(some)));
   }
-  return { recorded, unlisted: Math.max(0, Number(count) - recorded.length) || 0 };
+  return recorded;
 }
 
 /** Names a Submission as every part of the pages does. */
 export function submissionName({ number, solver }: Numbered): string {
   return t`Submission ${number} · ${short(solver)}`;
-}
-
-/** Says what is missing from a choice among them. */
-export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
-  if (unlisted === 0) return [];
-  const text = t`${counted(unlisted, "Submission")} cannot be chosen: the service counts and does not list them. service-cli guardian:open reads all from the chain.`;
-  return [element("p", { class: "warning" }, text)];
 }
 
 /** A table of Submissions, each to be opened or awarded. */
