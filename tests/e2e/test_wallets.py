@@ -190,7 +190,9 @@ def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser,
     wait_for(cast.stack.anvil.w3, payer.send(cast.stack.anvil.w3, safe.creation, to=safe.factory))
     cast.wait_for(cast.chain_time() + 3)  # the API asks the account's code at a block that may be two seconds old
     page = opened(cast, browser, wallet, "/publish")
-    to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
+    page.press("Go on")  # with the page that was written before
+    page.wait("Publish the page")
+    page.press(SIGN)
     assert "The signature is good until" in page.wait("Sign the escrow")
     closed(page)
 

@@ -1,7 +1,7 @@
 /** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
 
 import { erc20Abi } from "viem";
-import type { Address } from "viem";
+import type { Address, TypedDataDefinition } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
 import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
 import { refuseDifferences, typed } from "./api.js";
@@ -10,7 +10,7 @@ import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
 import type { Stage } from "./stage.js";
 import type { Token } from "./text.js";
-import type { TypedData, Wallet } from "./wallet.js";
+import type { Wallet } from "./wallet.js";
 
 /** How long a claim waits for a service that it does not need. */
 const OPTIONAL_MILLISECONDS = 3_000;
@@ -67,7 +67,7 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
   }
   const signer = {
     address: account,
-    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
+    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedDataDefinition),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
   return { settings, account, node, hub, wallet, api, journal, drafts, token, stated };

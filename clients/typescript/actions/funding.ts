@@ -24,7 +24,7 @@ import type { PageTerms, Terms } from "../src/acting.js";
 import type { Acting, Context } from "./context.js";
 import type { FoundEvent } from "./node.js";
 import type { Fact } from "./stage.js";
-import { amount, duration, moment, printable } from "./text.js";
+import { amount, moment, printable } from "./text.js";
 import { perform, tolerated } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
 import { t } from "./words.js";
@@ -286,7 +286,7 @@ function factsOf(context: Context, { page, conditions }: Job, { terms, validBefo
     [t`Page`, t`${printable(page.title)}, with the commitment ${terms.specCommitment}`],
     [t`Fees at most`, t`${amount(maxProtocolFee, token)} for the protocol, ${amount(maxGuardianFee, token)} for the Guardians`],
     [t`Submissions until`, moment(terms.submissionDeadline)],
-    [t`Judged`, t`from ${moment(revealAt)} for ${duration(terms.judgingWindow)}, until ${until}`],
+    [t`Judged`, t`from ${moment(revealAt)} until ${until}`],
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
     [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
     [t`The signature is good until`, moment(validBefore)],

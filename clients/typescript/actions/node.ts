@@ -5,8 +5,7 @@
  */
 
 import { BaseError, ContractFunctionZeroDataError, createClient, custom, TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem";
-import type { Abi, Address, Block, Client, ContractFunctionArgs, ContractFunctionName, Hex, Log } from "viem";
-import type { ReadContractParameters, ReadContractReturnType, TransactionReceipt } from "viem";
+import type { Abi, Address, Block, Client, Hex, Log, PublicClient, TransactionReceipt } from "viem";
 import { call, getBlock, getBlockNumber, getCode, getContractEvents, getTransaction, getTransactionReceipt, readContract } from "viem/actions";
 import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError } from "../src/acting.js";
 import type { Act, ActCall, ActEvent } from "../src/acting.js";
@@ -23,9 +22,6 @@ export type ExpectedEvent = Act<ActEvent>["expected"][number];
 export interface FoundEvent extends Pick<Log, "transactionHash" | "blockNumber"> {
   readonly args: Readonly<Record<string, unknown>>;
 }
-
-type ViewName<abi extends Abi | readonly unknown[]> = ContractFunctionName<abi, "pure" | "view">;
-type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> = ContractFunctionArgs<abi, "pure" | "view", name>;
 
 /** Blocks from which the chain's pace is taken. */
 const PACE_BLOCKS = 1_000n;
@@ -55,13 +51,8 @@ export class Node {
   }
 
   /** Reads what a contract answers; a refusal of the Hub is a ServiceError with its sentence. */
-  readContract<
-    const abi extends Abi | readonly unknown[],
-    name extends ViewName<abi>,
-    const args extends ViewArgs<abi, name>,
-  >(question: ReadContractParameters<abi, name, args>): Promise<ReadContractReturnType<abi, name, args>> {
-    return this.#asked(readContract(this.#client, question));
-  }
+  readonly readContract = ((question: Parameters<PublicClient["readContract"]>[0]) =>
+    this.#asked(readContract(this.#client, question))) as PublicClient["readContract"];
 
   /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
   async simulate(account: Address, { to, data }: Pick<ActCall, "to" | "data">): Promise<void> {

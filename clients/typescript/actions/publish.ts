@@ -66,7 +66,7 @@ export function publishOffer(context: Context): Offer {
 async function publish(context: Acting): Promise<void> {
   const { stage } = context;
   const conditions = await readConditions(context);
-  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held, conditions.minEscrow) };
+  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -104,7 +104,7 @@ async function publishPage(context: Acting, page: string): Promise<void> {
     await requireNoFindings(context, page);
     await requireNoOtherText(context, commitment);
   }
-  await requireWanted(context, known, funding);
+  await requireWanted(context, known, funding, funding === undefined ? former?.reported : undefined);
   if (funding === undefined) {
     await review(context, page, job);
     funding = await authorized(context, job, BigInt(1 + known.length), former);
@@ -173,8 +173,8 @@ async function readConditions({ node, hub, token, account, settings }: Context):
 type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
 
 /** What terms come to while they are written; nothing of it is signed. */
-function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
-  const facts = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined): Fact[] => {
+function outlookOf(token: Token, figures: Figures, held?: bigint): Outlook {
+  return (escrow, deadline, window) => {
     const shown: Fact[] = [];
     if (escrow !== undefined) {
       const { protocolFee, guardianFee } = feesOf(escrow, figures);
@@ -188,7 +188,6 @@ function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint
     }
     return shown;
   };
-  return { facts, held, least };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
@@ -224,17 +223,22 @@ function requireFundable({ token, account }: Context, { page: terms, conditions 
 
 /**
  * Has the person decide where the page has other bounties: also on a funding that is kept, as another machine may have
- * funded the page on other terms since; not again once its creation was begun.
+ * funded the page on other terms since; not again once its creation was begun. `lost` is one that was reported here.
  */
-export async function requireWanted(context: Acting, known: readonly Escrow[], kept: Funding | undefined): Promise<void> {
+export async function requireWanted(
+  context: Acting,
+  known: readonly Escrow[],
+  kept: Funding | undefined,
+  lost: bigint | undefined,
+): Promise<void> {
   const { stage } = context;
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
-  if (begun !== undefined || known.length === 0) return;
+  if (begun !== undefined || (known.length === 0 && lost === undefined)) return;
   stage.say("");
-  const facts: Fact[] = [
-    [t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")],
-    [t`A second escrow`, t`would be another bounty`],
-  ];
+  const facts: Fact[] = [];
+  if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
+  if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; now neither the wallet's node nor the service shows it`]);
+  facts.push([t`A second escrow`, t`would be another bounty`]);
   await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
 }
 

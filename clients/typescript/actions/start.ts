@@ -77,7 +77,6 @@ export class Session {
 
   /** Connects the wallet of an earlier visit, where it shows its account unasked. */
   async chooseAgain(): Promise<void> {
-    if (!isSecureContext) return;
     const known = () => this.#wallets.find(({ id }) => id === rememberedWallet());
     if (known() === undefined) await pause(PATIENCE_MILLISECONDS);
     const announced = known();

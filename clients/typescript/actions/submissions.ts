@@ -16,8 +16,6 @@ export interface Numbered extends Recorded {
   readonly number: number;
 }
 
-const AT_ONCE = 25;
-
 /**
  * Lists the Submissions of a bounty: of its detail, which has the first thousand, each looked up in the Hub and numbered as
  * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
@@ -34,20 +32,16 @@ export async function listingOf(context: Acting, bounty: Bounty): Promise<readon
     (left, right) =>
       Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
   );
-  const recorded: Numbered[] = [];
-  for (let start = 0; start < sorted.length; start += AT_ONCE) {
-    const some = sorted.slice(start, start + AT_ONCE).map(async ({ solver_address, submission_commitment }, at) => {
-      const solver = solver_address as Address;
-      const commitment = await activeOf(context, bounty.id, solver);
-      if (commitment !== submission_commitment) {
-        const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
-        throw disagreement("submission", theirs, t`the wallet's node has ${commitment}`);
-      }
-      return { solver, commitment, number: start + at + 1 };
-    });
-    recorded.push(...(await Promise.all(some)));
-  }
-  return recorded;
+  const looked = sorted.map(async ({ solver_address, submission_commitment }, at) => {
+    const solver = solver_address as Address;
+    const commitment = await activeOf(context, bounty.id, solver);
+    if (commitment !== submission_commitment) {
+      const theirs = t`the API lists Submission ${submission_commitment} of ${solver}`;
+      throw disagreement("submission", theirs, t`the wallet's node has ${commitment}`);
+    }
+    return { solver, commitment, number: at + 1 };
+  });
+  return Promise.all(looked);
 }
 
 /** Names a Submission as every part of the pages does. */

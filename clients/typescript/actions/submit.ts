@@ -14,11 +14,10 @@ import type { Acting, Context } from "./context.js";
 import { element, labelled, paced } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
 import { beaconOf } from "./opening.js";
-import { finished } from "./results.js";
 import type { Fact } from "./stage.js";
 import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { perform } from "./transactions.js";
+import { carryOut } from "./transactions.js";
 import type { Offer } from "./view.js";
 import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
@@ -73,7 +72,7 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
   const envelope = parseEnvelope(sealed.envelope);
   const { commitment } = sealed;
   let work = sealed;
-  const found = await perform(context, {
+  await carryOut(context, {
     act: submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash),
     name: `submit ${bounty.id} ${commitment}`,
     title: t`Record the Submission on the chain`,
@@ -92,11 +91,13 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
       if (former === NO_SUBMISSION || former === commitment) return [];
       return [[t`What it replaces`, t`your Submission ${former}`, "warning"]];
     },
+    async result() {
+      await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
+      const next =
+        t`It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
+      return [t`Your Submission is recorded.`, next];
+    },
   });
-  await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
-  const next =
-    t`It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  finished(context, t`Your Submission is recorded.`, found, next);
 }
 
 /** Refuses a bounty whose page does not hash to the commitment, or states other terms: anyone can fund any page. */

@@ -11,6 +11,7 @@ import type { Act, ActCall, ActEvent } from "../src/acting.js";
 import type { Acting, Context } from "./context.js";
 import { button, element, pause } from "./dom.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
+import { finished } from "./results.js";
 import type { Fact } from "./stage.js";
 import { isWrongChain } from "./wallet.js";
 import { t } from "./words.js";
@@ -23,10 +24,13 @@ export interface Step {
   /** Of one call, with the event that shows it done. */
   readonly act: Act<ActEvent>;
   readonly facts: readonly Fact[];
-  /** Where a later act may take its place: whether the Hub holds what its event shows. Else it is done anew. */
-  readonly holds?: () => Promise<boolean>;
   /** Does what has to stand whenever it is sent, also anew, and gives the facts that this brings. */
   readonly ready?: () => Promise<readonly Fact[]>;
+}
+
+/** A step that ends an act: what has happened, and what comes next. */
+export interface Plan extends Step {
+  readonly result: (found: FoundEvent) => Promise<readonly [what: string, next: string]>;
 }
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
@@ -41,6 +45,13 @@ const SEARCH_EVERY = 3;
 /** After so many polls what the node does not know may be sent again. */
 const DOUBT_AFTER = 10;
 const HASH_LETTERS = 66;
+
+/** Does a step once, and ends its act with what came of it. */
+export async function carryOut(context: Acting, plan: Plan): Promise<void> {
+  const found = await perform(context, plan);
+  const [what, next] = await plan.result(found);
+  finished(context, what, found, next);
+}
 
 /** Does a step once, and returns the event that shows it. */
 export function perform(context: Acting, step: Step): Promise<FoundEvent> {
@@ -62,10 +73,7 @@ async function followed(context: Acting, step: Step, kept: Attempt): Promise<Fou
   const { stage } = context;
   stage.say(t`An earlier attempt is looked for on the chain.`);
   const found = await context.node.find(eventOf(step), kept.fromBlock);
-  if (found === undefined) return kept.hash && outcome(context, step, kept.fromBlock, kept.hash);
-  if (step.holds === undefined || (await step.holds())) return found;
-  await context.journal.remove(step.name);
-  return undefined;
+  return found ?? (kept.hash && outcome(context, step, kept.fromBlock, kept.hash));
 }
 
 /** Has it sent, beside an earlier attempt that is not on the chain; undefined where it came to nothing and may be sent again. */

@@ -9,19 +9,16 @@ import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
-import { finished } from "./results.js";
 import { Stage } from "./stage.js";
 import type { Fact } from "./stage.js";
 import { listingOf, submissionName, WorkTable } from "./submissions.js";
 import type { Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { perform, tolerated } from "./transactions.js";
+import { carryOut, tolerated } from "./transactions.js";
 import type { Offer } from "./view.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
-const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
-const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
@@ -65,8 +62,7 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
   ];
   await publishReasons(context, bounty, document, commitment, [...facts, [t`Your reasons`, reasons.trim()]]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
-  const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
-  const found = await perform(context, {
+  await carryOut(context, {
     act: verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment),
     name: `verdict ${bounty.id} ${commitment}`,
     title: t`Record the Verdict on the chain`,
@@ -76,10 +72,11 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
       [t`Commitment of your reasons`, commitment],
     ],
     ready: async () => replaced(await held()), // the form may have been open for long
-    holds: async () => isSame(await held(), own),
+    async result() {
+      const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
+      return [t`Your Verdict is recorded.`, nextOf(bounty, after?.outcome)];
+    },
   });
-  const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
-  finished(context, t`Your Verdict is recorded.`, found, nextOf(bounty, after?.outcome));
 }
 
 /** Says what comes after a Verdict, by what the bounty is then. */
@@ -116,10 +113,6 @@ async function publishReasons(
   throw new ServiceError("verdict_mismatch", t`The reasons read back differently from what was sent.`, {
     nextAction: t`Nothing was recorded on the chain. Report it to the operator.`,
   });
-}
-
-function isSame([kind, solver, submission]: Held, other: Held): boolean {
-  return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
 }
 
 /** Says what a Verdict takes the place of. */

@@ -157,12 +157,6 @@ function withoutWallet(): HTMLElement[] {
       {},
       t`A wallet is a program that keeps the keys of your account on the chain, and asks you before anything is signed or paid. On a computer it is an extension of the browser; on a phone it is an app with a browser of its own.`,
     ),
-    element(
-      "ol",
-      {},
-      element("li", {}, t`Choose one, and install it from its maker's own site.`, " ", found),
-      element("li", {}, t`Make an account in it. What it shows you to write down once is the account: give it to nobody.`),
-      element("li", {}, t`Come back to this page, on a phone within the wallet's browser, and reload it.`),
-    ),
+    element("p", {}, t`Install one from its maker's own site, make an account in it, and reload this page.`, " ", found),
   ];
 }

@@ -3,7 +3,7 @@
 import { compactSignatureToSignature, getTypesForEIP712Domain, hashTypedData, parseCompactSignature, parseSignature } from "viem";
 import { recoverAddress, ResourceUnavailableRpcError, serializeSignature, serializeTypedData, size, SwitchChainError } from "viem";
 import { UserRejectedRequestError } from "viem";
-import type { Address, Chain, Hex, TypedDataDefinition, TypedDataDomain } from "viem";
+import type { Address, Chain, Hex, TypedDataDefinition } from "viem";
 import { ServiceError } from "../src/acting.js";
 import { refusedBy, revertData } from "./refused.js";
 import { printable } from "./text.js";
@@ -20,14 +20,6 @@ export interface Announced {
   readonly id: string;
   readonly name: string;
   readonly provider: Provider;
-}
-
-/** Typed data as the functions of this package make it. */
-export interface TypedData {
-  readonly domain: TypedDataDomain;
-  readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
-  readonly primaryType: string;
-  readonly message: Readonly<Record<string, unknown>>;
 }
 
 const NAME_LENGTH = 40;
@@ -155,7 +147,7 @@ export class Wallet {
   }
 
   /** The person's signature of typed data, which was explained before. */
-  async signTypedData(typedData: TypedData): Promise<Hex> {
+  async signTypedData(typedData: TypedDataDefinition): Promise<Hex> {
     await this.requireReady();
     const { domain, types } = typedData;
     const whole: object = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };

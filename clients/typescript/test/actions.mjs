@@ -23,7 +23,7 @@ const { outputFiles } = buildSync({
   banner: { js: 'import { createRequire } from "node:module"; const require = createRequire("file:///");' }, // of tlock-js
   write: false,
 });
-const { likelySecrets, verdictDocument, printable, amount, duration, moment, ...actions } = await import(
+const { likelySecrets, verdictDocument, printable, amount, moment, ...actions } = await import(
   `data:text/javascript;base64,${Buffer.from(outputFiles[0].contents).toString("base64")}`
 );
 
@@ -60,6 +60,7 @@ const FILLED = {
   contact: "a@b.example",
   tags: "Parser, csv",
   body: "# What\r\nText.\n\n",
+  finished: "",
 };
 
 test("a page is made of what was filled in", () => {
@@ -119,9 +120,7 @@ test("text of strangers is shown without what reorders or hides it", () => {
 test("values are written as the pages' server writes them, and whole", () => {
   for (const [at, text] of formats.moment) assert.equal(moment(BigInt(at)), text);
   for (const [value, decimals, text] of formats.amount) assert.equal(amount(BigInt(value), { symbol: "USDC", decimals }), text);
-  for (const [seconds, text] of formats.span) assert.equal(duration(BigInt(seconds)), text);
   for (const [value, text] of formats.short) assert.equal(actions.short(value), text);
-  assert.equal(duration(90n), "1 minute 30 seconds");
 });
 
 const USDC = { symbol: "USDC", decimals: 6 };
@@ -295,8 +294,6 @@ for (const [what, given, end, asked, left] of [
   ["that was sped up is done, once the log can be read", { kept: GONE, node: { find: shownFrom(4, unreadable) } }, "done", 0, 0],
   ["that was sped up is done, once the log has it", { kept: GONE, node: { find: shownFrom(3) } }, "done", 0, 0],
   ["that happened while its facts were read is not sent again", { kept: BEGUN, presses: SEND, node: { find: shownFrom(2) } }, "done", 1, 0],
-  ["that the Hub holds is done", { kept: GONE, step: { holds: async () => true }, node: { find: shownFrom(1) } }, "done", 0, 0],
-  ["whose place a later one took is not done", { kept: GONE, step: { holds: async () => false }, node: { find: shownFrom(1) } }, "cancelled", 1, 0],
   ["that failed since somebody did the same is done", { kept: GONE, node: { find: shownFrom(2), receipt: FAILED } }, "done", 0, 0],
   ["that failed has done so once the log can be read", { kept: GONE, node: { find: async (count) => (count > 20 ? undefined : unreadable(count)), receipt: FAILED } }, "transaction_reverted", 0, 0],
   ["whose transaction did something else is not done", { kept: GONE, node: { receipt: receiptOf("success") } }, "step_not_done", 0, 0],
@@ -507,7 +504,7 @@ const PAGE_FUND = `fund ${actions.commitmentOf(PAGE)}`;
 test("a bounty that is there has its creation forgotten last", async (t) => {
   const { stage, context } = scene(t, {});
   const steps = [];
-  context.drafts = { get: async () => JSON.stringify({ mode: "finished", text: PAGE }), remove: async () => void steps.push("text") };
+  context.drafts = { get: async () => JSON.stringify({ finished: PAGE }), remove: async () => void steps.push("text") };
   Object.assign(context.journal, {
     put: async (name, { reported }) => void steps.push(`${name} ${reported}`),
     remove: async (name) => void steps.push(name),
@@ -518,10 +515,10 @@ test("a bounty that is there has its creation forgotten last", async (t) => {
 });
 
 for (const [what, draft, isForgotten] of [
-  ["in fields", { mode: "written", text: "", filled: FILLED }, true],
-  ["in fields, with another page since", { mode: "written", text: "", filled: { ...FILLED, title: "Another" } }, false],
-  ["as a finished page", { mode: "finished", text: actions.pageOf(FILLED, TOKEN).replaceAll("\n", "\r\n"), filled: {} }, true],
-  ["as a finished page, with another one since", { mode: "finished", text: "---\r\nother\n", filled: FILLED }, false],
+  ["in fields", FILLED, true],
+  ["in fields, with another page since", { ...FILLED, title: "Another" }, false],
+  ["as a finished page", { finished: actions.pageOf(FILLED, TOKEN).replaceAll("\n", "\r\n") }, true],
+  ["as a finished page, with another one since", { ...FILLED, finished: "---\r\nother\n" }, false],
 ]) {
   test(`what was written ${what}, is ${isForgotten ? "forgotten" : "kept"} once it is funded`, async () => {
     let isThere = true;
@@ -601,18 +598,19 @@ const TERMS = {
 };
 const HERE = ADDRESS.toLowerCase();
 const KEPT = { terms: TERMS, validBefore: 9n, nonces: [], signedUntil: 9n };
-for (const [what, known, kept, asks] of [
+for (const [what, known, kept, asks, lost] of [
   ["and no other bounty is there, is gone on with", [], KEPT, 0],
   ["beside a bounty of another machine, is asked about", [{ id: 6n }], KEPT, 1],
   ["not at all, beside a bounty, is asked about", [{ id: 6n }], undefined, 1],
+  ["for a bounty that nobody shows any more, is asked about", [], undefined, 1, 6n],
 ]) {
   test(`a page that was signed for, ${what}`, async (t) => {
     const { seen, stage, context } = scene(t, { presses: ["Fund it once more"] });
     Object.assign(context, { account: HERE, settings: { deployment: { chainId: 31337, hubAddress: HERE } } });
-    await actions.requireWanted(context, known, kept);
+    await actions.requireWanted(context, known, kept, lost);
     assert.equal(seen.confirmed.length, asks);
     Object.assign(context.journal, { get: async () => ({ id: "1" }) });
-    if (kept !== undefined) await actions.requireWanted(context, known, kept); // its creation was begun
+    if (kept !== undefined) await actions.requireWanted(context, known, kept, lost); // its creation was begun
     assert.equal(seen.confirmed.length, asks);
   });
 }

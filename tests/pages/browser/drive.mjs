@@ -476,6 +476,7 @@ async function act({ buttons, fields, ends, patience, most }) {
     if (alert) return { ended: alert.innerText, shown, presses };
     const end = ends.find((each) => acting.innerText.includes(each));
     if (end) return { ended: end, shown, presses };
+    for (const folded of acting.querySelectorAll('.editor details')) folded.open = true;
     for (const label of acting.querySelectorAll('label')) {
       const [field, value] = [document.getElementById(label.htmlFor), fields[label.title] ?? fields[label.innerText.trim()]];
       if (value === undefined || filled.has(field)) continue;
