@@ -61,11 +61,6 @@ export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schema
         throw error;
       });
       if (found?.finality === "finalized") return found;
-      if (found !== undefined && found?.finality !== "unsafe") {
-        throw new ServiceError("answer_malformed", t`The service does not answer about the bounty that was asked for.`, {
-          nextAction: t`Try again in a minute; if this repeats, report it to the operator.`,
-        });
-      }
       signal.throwIfAborted();
       stage.say(t`Waiting until the chain has finalized the bounty's last change and the service has read it.`);
       await pause(POLL_MILLISECONDS);
@@ -73,9 +68,9 @@ export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schema
   });
 }
 
-/** Refuses a reveal delay of the node that the service, asked again where it was silent, does not state: `deployment_mismatch`. */
-export async function requireStatedDelay({ stated, api, stage }: Acting, delay: bigint): Promise<void> {
-  const found = stated ?? (await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment")))));
+/** Refuses a reveal delay of the node that the service does not state: `deployment_mismatch`. */
+export async function requireStatedDelay({ api, stage }: Acting, delay: bigint): Promise<void> {
+  const found = await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment"))));
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", found.reveal_delay_seconds, Number(delay)]]);
 }
 

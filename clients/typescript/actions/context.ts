@@ -3,7 +3,7 @@
 import { erc20Abi } from "viem";
 import type { Address, TypedDataDefinition } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
-import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
+import type { Api, ApprovalTypedData } from "../src/acting.js";
 import { refuseDifferences, typed } from "./api.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
@@ -26,8 +26,6 @@ export interface Context {
   /** What is typed, for any account of this browser. */
   readonly drafts: Journal;
   readonly token: Token & { readonly address: Address };
-  /** What the service states of the deployment; undefined where it does not answer at once: claims need no service. */
-  readonly stated: Schemas["Deployment"] | undefined;
   /** The Hub, as `readContract` takes it. */
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
 }
@@ -47,15 +45,14 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
   const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
   const node = new Node(wallet, deployment.hubAddress);
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
-  const [token, journal, drafts, answer] = await Promise.all([
+  const [token, journal, drafts, stated] = await Promise.all([
     tokenOf({ node, hub }),
     Journal.open(deployment, account),
     Journal.open(deployment),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
   node.useToken(token);
-  const stated = typeof answer?.escrow_token?.address === "string" ? answer : undefined; // a proxy may answer
-  if (stated !== undefined) {
+  if (typeof stated?.escrow_token?.address === "string") { // else a proxy may have answered
     const { address, symbol, decimals } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [
       ["chain_id", stated.chain_id, deployment.chainId],
@@ -70,7 +67,7 @@ export async function makeContext(settings: Settings, wallet: Wallet): Promise<C
     signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedDataDefinition),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
-  return { settings, account, node, hub, wallet, api, journal, drafts, token, stated };
+  return { settings, account, node, hub, wallet, api, journal, drafts, token };
 }
 
 /** Reads the Hub's token. */

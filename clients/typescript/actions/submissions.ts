@@ -16,6 +16,9 @@ export interface Numbered extends Recorded {
   readonly number: number;
 }
 
+/** In the place of a number: the earliest Submission is the first. */
+const NONE = 0;
+
 /**
  * Lists the Submissions of a bounty: of its detail, which has the first thousand, each looked up in the Hub and numbered as
  * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
@@ -49,45 +52,38 @@ export function submissionName({ number, solver }: Numbered): string {
   return t`Submission ${number} · ${short(solver)}`;
 }
 
-/** A table of Submissions, each to be opened or awarded. */
-export class WorkTable {
-  readonly place = element("table", { class: "works" });
-  readonly #opened = new Map<number, HTMLElement>();
-  readonly #awards = new Map<HTMLInputElement, Numbered | undefined>();
-
-  constructor(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void) {
-    const group = `verdict-${crypto.randomUUID()}`;
-    const body = element("tbody");
-    const award = (work: Numbered | undefined, text: string): HTMLElement => {
-      const radio = element("input", { type: "radio", name: group, id: `${group}-${this.#awards.size}` });
-      this.#awards.set(radio, work);
-      const label = element("label", { for: radio.id, ...(work && { title: work.commitment }) }, text);
-      return element("th", { scope: "row" }, radio, " ", label);
-    };
-    for (const work of recorded) {
-      const isOpened = element("span", { class: "yes" }, t`opened here`);
-      isOpened.hidden = !opened.has(work.number);
-      this.#opened.set(work.number, isOpened);
-      const go = button(t`Open`, () => open(work));
-      go.className = "quiet";
-      go.setAttribute("aria-label", t`Open ${submissionName(work)}`);
-      const hash = element("code", { class: "hash", title: work.commitment }, short(work.commitment));
-      const cells = [award(work, submissionName(work)), element("td", {}, hash), element("td", {}, isOpened), element("td", {}, go)];
-      body.append(element("tr", {}, ...cells));
-    }
-    body.append(element("tr", {}, award(undefined, t`No valid Submission`), element("td", { colspan: "3" })));
-    this.place.append(body);
+/** Makes a table of Submissions, each to be opened or awarded. */
+export function workTable(recorded: readonly Numbered[], opened: ReadonlySet<number>, open: (work: Numbered) => void): HTMLElement {
+  const group = `verdict-${crypto.randomUUID()}`;
+  const award = (number: number, text: string, title = ""): HTMLElement => {
+    const radio = element("input", { type: "radio", name: group, value: String(number), id: `${group}-${number}` });
+    return element("th", { scope: "row" }, radio, " ", element("label", { for: radio.id, title }, text));
+  };
+  const body = element("tbody");
+  for (const work of recorded) {
+    const { number, commitment } = work;
+    const go = button(t`Open`, () => open(work));
+    go.className = "quiet";
+    go.setAttribute("aria-label", t`Open ${submissionName(work)}`);
+    const hash = element("code", { class: "hash", title: commitment }, short(commitment));
+    const seen = element("td", { "data-opened": String(number) }, opened.has(number) ? openedHere() : "");
+    body.append(element("tr", {}, award(number, submissionName(work), commitment), element("td", {}, hash), seen, element("td", {}, go)));
   }
+  body.append(element("tr", {}, award(NONE, t`No valid Submission`), element("td", { colspan: "3" })));
+  return element("table", { class: "works" }, body);
+}
 
-  /** Shows that one was opened in this browser. */
-  open({ number }: Numbered): void {
-    const shown = this.#opened.get(number);
-    if (shown !== undefined) shown.hidden = false;
-  }
+/** Shows in a table that one was opened in this browser. */
+export function showOpened(table: HTMLElement, { number }: Numbered): void {
+  table.querySelector(`[data-opened="${number}"]`)?.replaceChildren(openedHere());
+}
 
-  /** Gives what is chosen: undefined where nothing is, else a list that is empty for no valid Submission. */
-  get chosen(): readonly Numbered[] | undefined {
-    for (const [radio, work] of this.#awards) if (radio.checked) return work === undefined ? [] : [work];
-    return undefined;
-  }
+/** Gives what is chosen in a table: undefined where nothing is, else a list that is empty for no valid Submission. */
+export function chosenIn(table: HTMLElement, recorded: readonly Numbered[]): readonly Numbered[] | undefined {
+  const chosen = table.querySelector<HTMLInputElement>("input:checked");
+  return chosen === null ? undefined : recorded.filter(({ number }) => number === Number(chosen.value));
+}
+
+function openedHere(): HTMLElement {
+  return element("span", { class: "yes" }, t`opened here`);
 }

@@ -11,7 +11,7 @@ import { element, labelled } from "./dom.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
 import { Stage } from "./stage.js";
 import type { Fact } from "./stage.js";
-import { listingOf, submissionName, WorkTable } from "./submissions.js";
+import { chosenIn, listingOf, showOpened, submissionName, workTable } from "./submissions.js";
 import type { Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { carryOut, tolerated } from "./transactions.js";
@@ -129,21 +129,21 @@ async function decided(context: Acting, bounty: Bounty, recorded: readonly Numbe
   const opening = new Stage();
   const open = (work: Numbered) => {
     const opened = keys.read().then((keyring) => openOne({ ...context, stage: opening }, bounty, work, keyring));
-    opened.then(() => table.open(work), (error: unknown) => opening.fail(error));
+    opened.then(() => showOpened(table, work), (error: unknown) => opening.fail(error));
   };
-  const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open);
+  const table = workTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
   const draft = draftName(bounty, account);
   reasons.value = (await drafts.get<string>(draft)) ?? "";
   reasons.addEventListener("input", () => void drafts.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
-    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
+    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table),
     opening.place,
     labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
   ];
   return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
-    const { chosen } = table;
+    const chosen = chosenIn(table, recorded);
     if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict: no choice is made for you.`);
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
     requireNoKey(t`The reasons hold`, reasons.value);

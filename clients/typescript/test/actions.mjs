@@ -191,14 +191,6 @@ for (const [what, ends, expected, attempts] of [
   });
 }
 
-for (const answer of [{}, null, { finality: "final" }]) {
-  test(`an answer ${JSON.stringify(answer)} about a bounty ends the wait for its last change`, async () => {
-    const stage = { say: () => {}, until: (work) => work(new AbortController().signal) };
-    const context = { api: { GET: async () => ({ data: answer, response: new Response() }) }, stage };
-    await assert.rejects(actions.detailOf(context, { id: 7n }), { code: "answer_malformed" });
-  });
-}
-
 test("a browser that blocks what sites keep is told so", async (t) => {
   globalThis.indexedDB = { open: () => assert.fail(new DOMException("denied", "SecurityError")) };
   t.after(() => delete globalThis.indexedDB);
