@@ -57,12 +57,9 @@ export async function carryOut(context: Acting, plan: Plan): Promise<void> {
 export function perform(context: Acting, step: Step): Promise<FoundEvent> {
   const { journal } = context;
   return journal.alone(step.name, async () => {
-    let kept = await journal.get<Attempt>(step.name);
+    const kept = await journal.get<Attempt>(step.name);
     let found = kept && (await followed(context, step, kept));
-    while (found === undefined) {
-      kept = await journal.get<Attempt>(step.name);
-      found = await sent(context, step, kept);
-    }
+    while (found === undefined) found = await sent(context, step, await journal.get<Attempt>(step.name));
     await journal.remove(step.name).catch(() => undefined); // the next visit finds the same event
     return found;
   });
