@@ -70,12 +70,6 @@ export async function readState(
   };
 }
 
-/** Whether the account is a Guardian of the pinned roster and the bounty can be judged. */
-export function canJudge(account: Address, bounty: Bounty): boolean {
-  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
-  return isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline && guardians.includes(account);
-}
-
 /** Says why an account can do nothing on a bounty's page at the moment, and from when it may. */
 export function whyNothing(account: Address, bounty: Bounty): string {
   const { isOpen, now, submissionDeadline, revealAt, judgingDeadline, hasSubmissions, guardians, poster } = bounty;

@@ -19,7 +19,9 @@ import { t } from "./words.js";
 export type ExpectedEvent = Act<ActEvent>["expected"][number];
 
 /** A log that was expected, and its values. */
-export interface FoundEvent extends Pick<Log, "transactionHash" | "blockNumber"> {
+export interface FoundEvent {
+  readonly transactionHash: Hex;
+  readonly blockNumber: bigint;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
@@ -64,9 +66,9 @@ export class Node {
   }
 
   /** Gives a block: the newest, the newest that no reorganisation takes back, or the one with a number. */
-  getBlock(which: { readonly blockNumber?: bigint | null; readonly blockTag?: "finalized" } = {}): Promise<Block<bigint, false, "latest">> {
+  getBlock(which: { readonly blockNumber?: bigint; readonly blockTag?: "finalized" } = {}): Promise<Block<bigint, false, "latest">> {
     const { blockNumber, blockTag = "latest" } = which;
-    return this.#asked(getBlock(this.#client, typeof blockNumber === "bigint" ? { blockNumber } : { blockTag })) as ReturnType<Node["getBlock"]>;
+    return this.#asked(getBlock(this.#client, blockNumber !== undefined ? { blockNumber } : { blockTag })) as ReturnType<Node["getBlock"]>;
   }
 
   /** Gives an account's code; a delegated one's is its delegation. */

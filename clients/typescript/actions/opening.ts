@@ -219,17 +219,13 @@ async function fetchSubmission(
   return { envelope, downloadUrl: content.download_url };
 }
 
-/** Opens the key of sealed work with a Guardian's keys. */
-async function contentKey(
-  context: Acting,
-  bounty: Bounty,
-  { envelope }: Fetched,
-  keyring: readonly string[],
-): Promise<string> {
-  const { stage } = context;
-  const { contentKeyOf } = await import("./work.js");
-  stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  return contentKeyOf(envelope, beaconOf(context), context.settings.beaconUrl, keyring, bounty.guardians.length);
+/** Opens the key of sealed work with a Guardian's keys, once its round is out. */
+async function contentKey(context: Acting, bounty: Bounty, { envelope }: Fetched, keyring: readonly string[]): Promise<string> {
+  const { fetchBeacon, openContentKey } = await import("./work.js");
+  const beacon = beaconOf(context);
+  context.stage.say(t`Verifying the beacon's round and opening the key of the work.`);
+  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [context.settings.beaconUrl]);
+  return openContentKey(envelope, { beacon, signature, keyring, rosterSize: bounty.guardians.length });
 }
 
 /** Offers the opened work. */

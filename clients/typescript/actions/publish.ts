@@ -111,8 +111,7 @@ async function publishPage(context: Acting, page: string): Promise<void> {
   }
   const { args, transactionHash } = await create(context, job, funding);
   const created: Escrow = { id: args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
-  const line = transactionHash === null ? [] : [transactionLine(context.settings, transactionHash)];
-  await reported(context, page, funding, created, line);
+  await reported(context, page, funding, created, [transactionLine(context.settings, transactionHash)]);
 }
 
 /** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */

@@ -18,8 +18,8 @@ const MOST_POLLS = 45;
 
 /** Ends an act with its transaction and the next step; the rest of the page then follows the chain. */
 export function finished({ settings, stage }: Acting, what: string, { transactionHash: hash }: FoundEvent, next: string): void {
-  stage.done(what, element("p", {}, next), ...(hash === null ? [] : [transactionLine(settings, hash)]));
-  if (hash !== null) void refreshParts(hash);
+  stage.done(what, element("p", {}, next), transactionLine(settings, hash));
+  void refreshParts(hash);
 }
 
 /** Shows a transaction, short; its whole hash is copied by a button and, with an explorer, shown behind a link. */

@@ -4,7 +4,7 @@ import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
 import { requireNoKey, signed } from "./api.js";
-import { AWARDED, canJudge, NO_VALID_SUBMISSION } from "./bounty.js";
+import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
@@ -32,8 +32,9 @@ interface Decision {
 
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
-  const { judgingDeadline, guardians, quorum } = bounty;
-  if (!canJudge(context.account, bounty)) return [];
+  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians, quorum } = bounty;
+  const isJudged = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
+  if (!isJudged || !guardians.includes(context.account)) return [];
   return [
     {
       title: t`Judge this bounty`,
