@@ -4,7 +4,8 @@
  */
 
 import { AGE_KEY, answerOf, ServiceError } from "../src/acting.js";
-import type { Issue, Schemas } from "../src/acting.js";
+import type { Schemas } from "../src/acting.js";
+import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";
 import { pause } from "./dom.js";
@@ -26,26 +27,6 @@ const REPEATABLE = new Set([
   "bounty_submission_content_authority_unavailable", // the same, of a read of sealed work
   "publication_review_unavailable", // signed over the same block as an earlier one
 ]);
-
-/** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
-export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
-  return answer as Promise<Schemas[Name]>;
-}
-
-/** Raises where the API's values differ from what was derived here. */
-export function refuseDifferences(code: string, pairs: readonly (readonly [string, unknown, unknown])[]): void {
-  const issues: Issue[] = pairs
-    .filter(([, theirs, ours]) => theirs !== ours)
-    .map(([path, theirs, ours]) => ({
-      path,
-      message: t`the service states ${String(theirs)}; here it is ${String(ours)}`,
-    }));
-  if (issues.length === 0) return;
-  throw new ServiceError(code, t`The service states something else than what this page derived itself.`, {
-    issues,
-    nextAction: t`Sign nothing more here, and report it to the operator.`,
-  });
-}
 
 /**
  * The API's detail of a bounty once the chain has finalized its last change, so that no signature is wasted on an index

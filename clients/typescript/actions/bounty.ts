@@ -7,7 +7,7 @@ import type { Address } from "viem";
 import { pinnedBounty, ServiceError } from "../src/acting.js";
 import type { HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
-import { refuseDifferences } from "./api.js";
+import { refuseDifferences } from "./answers.js";
 import type { Context } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 import { moment } from "./text.js";

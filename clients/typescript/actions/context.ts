@@ -4,7 +4,7 @@ import { erc20Abi } from "viem";
 import type { Address, TypedDataDefinition } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
 import type { Api, ApprovalTypedData } from "../src/acting.js";
-import { refuseDifferences, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";

@@ -6,7 +6,8 @@
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
-import { following, refuseDifferences, requireBucket, signed, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
+import { following, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";

@@ -6,7 +6,8 @@
 
 import { erc20Abi } from "viem";
 import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
-import { refuseDifferences, requireStatedDelay, signed, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
+import { requireStatedDelay, signed } from "./api.js";
 import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
 import { Editor, forgetPage, isAboutPage } from "./editor.js";

@@ -16,7 +16,8 @@ import {
   requireRevealPoint,
   ServiceError,
 } from "../src/acting.js";
-import { detailOf, refuseDifferences, requireStatedDelay, typed } from "./api.js";
+import { refuseDifferences, typed } from "./answers.js";
+import { detailOf, requireStatedDelay } from "./api.js";
 import { requireFinal } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting, Context } from "./context.js";

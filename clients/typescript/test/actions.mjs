@@ -9,7 +9,7 @@ import formats from "../../../tests/pages/formats.json" with { type: "json" };
 
 const generated = ["../src/generated/hub", "../src/generated/refusals", "../src/generated/witnesses"];
 const parts = [
-  ...["api", "bounty", "context", "editor", "funding", "journal", "node", "opening", "page", "publish", "refused"],
+  ...["answers", "api", "bounty", "context", "editor", "funding", "journal", "node", "opening", "page", "publish", "refused"],
   ...["sealing", "stored", "submissions", "submit", "text", "transactions", "verdict", "wallet", "witnesses"],
   ...["../src/acts", "../src/commitments", "../src/errors", "../src/hub", "../src/secrets", ...generated],
 ];

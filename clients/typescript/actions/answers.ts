@@ -1,0 +1,25 @@
+/** Answers of the API under their types, and held against what was derived here. */
+
+import { ServiceError } from "../src/acting.js";
+import type { Issue, Schemas } from "../src/acting.js";
+import { t } from "./words.js";
+
+/** An answer under its name in the OpenAPI document, of which openapi-fetch makes a type with lists that are none. */
+export function typed<Name extends keyof Schemas>(_name: Name, answer: Promise<unknown>): Promise<Schemas[Name]> {
+  return answer as Promise<Schemas[Name]>;
+}
+
+/** Raises where the API's values differ from what was derived here. */
+export function refuseDifferences(code: string, pairs: readonly (readonly [string, unknown, unknown])[]): void {
+  const issues: Issue[] = pairs
+    .filter(([, theirs, ours]) => theirs !== ours)
+    .map(([path, theirs, ours]) => ({
+      path,
+      message: t`the service states ${String(theirs)}; here it is ${String(ours)}`,
+    }));
+  if (issues.length === 0) return;
+  throw new ServiceError(code, t`The service states something else than what this page derived itself.`, {
+    issues,
+    nextAction: t`Sign nothing more here, and report it to the operator.`,
+  });
+}
