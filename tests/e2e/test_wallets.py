@@ -182,13 +182,17 @@ def test_safe_that_is_not_there_goes_on_once_it_is(cast: Cast, browser: Browser,
     not_there = replace(wallet, creation=(safe.factory, "0x" + safe.creation.hex()))
     page = opened(cast, browser, not_there, "/publish")
     to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
+    page.wait("Sign the escrow")
+    page.press(SIGN)
     page.wait_alert("This account is a contract that is not on the chain yet")
-    assert [each["typedData"]["primaryType"] for each in page.asked()] == ["ApiRequestApproval"]
+    assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
     closed(page)
     wait_for(cast.stack.anvil.w3, payer.send(cast.stack.anvil.w3, safe.creation, to=safe.factory))
     cast.wait_for(cast.chain_time() + 3)  # the API asks the account's code at a block that may be two seconds old
     page = opened(cast, browser, wallet, "/publish")
-    to_the_escrow(cast, page, tmp_path, "Of a Safe to be")
+    page.press("Go on")  # with the page that was written before
+    page.wait("Publish the page")
+    page.press(SIGN)
     assert "The signature is good until" in page.wait("Sign the escrow")
     closed(page)
 
@@ -201,8 +205,10 @@ def test_account_that_confirms_nothing_is_refused(cast: Cast, browser: Browser, 
     node.rpc.call("anvil_setCode", person.address, "0xef0100" + "11" * 20)
     page = opened(cast, browser, TestWallet(person.private_key, node.url, 31_337), "/publish")
     to_the_escrow(cast, page, tmp_path, "Of a delegated account")
+    page.wait("Sign the escrow")
+    page.press(SIGN)
     page.wait_alert("The token takes no signature of your account")
-    assert [each["typedData"]["primaryType"] for each in page.asked()] == ["ApiRequestApproval"]
+    assert {each["method"] for each in page.asked()} == {"eth_signTypedData_v4"}
     closed(page)
 
 

@@ -167,10 +167,6 @@ class Page:
         """Have a ``late`` wallet send what it was asked first, and the page write down what it makes of it."""
         self.do("answer_late")
 
-    def wait_read(self, method: str) -> None:
-        """Wait until the page asks the wallet's node this, from now on."""
-        self.do("wait_read", method=method)
-
     def check(self) -> None:
         """Whatever stands in the part where a wallet acts can be used by everybody, as far as axe-core sees."""
         found = self.do("check")

@@ -3,13 +3,13 @@
  * explained before, and signed again before each attempt.
  */
 
-import { answerOf, ServiceError } from "../src/acting.js";
+import { AGE_KEY, answerOf, ServiceError } from "../src/acting.js";
 import type { Schemas } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import type { Bounty } from "./bounty.js";
-import type { Context } from "./context.js";
-import { pause } from "./paced.js";
-import type { Fact, Stage } from "./stage.js";
+import type { Acting, Context } from "./context.js";
+import { pause } from "./dom.js";
+import type { Fact } from "./stage.js";
 import { t } from "./words.js";
 
 const POLL_MILLISECONDS = 1_000;
@@ -32,7 +32,7 @@ const REPEATABLE = new Set([
  * The API's detail of a bounty once the chain has finalized its last change, so that no signature is wasted on an index
  * that is not there yet. Its terms are those of the page, which were compared with the chain.
  */
-export function detailOf({ api }: Context, stage: Stage, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
+export function detailOf({ api, stage }: Acting, bounty: Bounty): Promise<Schemas["BountyDetail"]> {
   const path = { bounty_id: bounty.id.toString() };
   const asked = () => typed("BountyDetail", answerOf(api.GET("/api/bounties/{bounty_id}", { params: { path } })));
   return stage.until(async (signal) => {
@@ -42,11 +42,6 @@ export function detailOf({ api }: Context, stage: Stage, bounty: Bounty): Promis
         throw error;
       });
       if (found?.finality === "finalized") return found;
-      if (found !== undefined && found?.finality !== "unsafe") {
-        throw new ServiceError("answer_malformed", t`The service does not answer about the bounty that was asked for.`, {
-          nextAction: t`Try again in a minute; if this repeats, report it to the operator.`,
-        });
-      }
       signal.throwIfAborted();
       stage.say(t`Waiting until the chain has finalized the bounty's last change and the service has read it.`);
       await pause(POLL_MILLISECONDS);
@@ -54,9 +49,9 @@ export function detailOf({ api }: Context, stage: Stage, bounty: Bounty): Promis
   });
 }
 
-/** Refuses a reveal delay of the node that the service, asked again where it was silent, does not state: `deployment_mismatch`. */
-export async function requireStatedDelay({ stated, api }: Context, stage: Stage, delay: bigint): Promise<void> {
-  const found = stated ?? (await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment")))));
+/** Refuses a reveal delay of the node that the service does not state: `deployment_mismatch`. */
+export async function requireStatedDelay({ api, stage }: Acting, delay: bigint): Promise<void> {
+  const found = await stage.until(() => typed("Deployment", answerOf(api.GET("/api/deployment"))));
   refuseDifferences("deployment_mismatch", [["reveal_delay_seconds", found.reveal_delay_seconds, Number(delay)]]);
 }
 
@@ -65,15 +60,14 @@ export async function requireStatedDelay({ stated, api }: Context, stage: Stage,
  * shown above the button. What was explained with the request before it (`following`) is signed without another question.
  */
 export async function signed<Value>(
-  context: Context,
-  stage: Stage,
+  context: Acting,
   title: string,
   request: string,
   facts: readonly Fact[],
   send: () => Promise<Value>,
   isExplained = false,
 ): Promise<Value> {
-  const { account, settings } = context;
+  const { account, settings, stage } = context;
   const shown: Fact[] = [
     ...facts,
     [t`Signed by`, account],
@@ -99,6 +93,13 @@ export async function signed<Value>(
       why = [[t`Why again`, REFUSED, "warning"]];
     }
   }
+}
+
+/** Refuses a text that holds a private key of age, before anything of it leaves the browser: `secret_in_document`. */
+export function requireNoKey(what: string, text: string): void {
+  if (!AGE_KEY.test(text)) return;
+  const nextAction = t`Take it out; nothing was sent.`;
+  throw new ServiceError("secret_in_document", t`${what} a private key, which everybody could read.`, { nextAction });
 }
 
 /** Facts of a request that the wallet signs right after another one, shown with that one. */

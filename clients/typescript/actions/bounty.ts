@@ -3,12 +3,12 @@
  * others than the chain is wrong, and nothing is signed over it.
  */
 
-import type { Address, Hex } from "viem";
+import type { Address } from "viem";
 import { pinnedBounty, ServiceError } from "../src/acting.js";
 import type { HubAnswer } from "../src/acting.js";
 import type { PinnedBounty } from "../src/opening.js";
 import { refuseDifferences } from "./answers.js";
-import type { Context, Reader } from "./context.js";
+import type { Context } from "./context.js";
 import type { StatedBounty } from "./settings.js";
 import { moment } from "./text.js";
 import { t } from "./words.js";
@@ -17,26 +17,10 @@ export const AWARDED = 1;
 export const NO_VALID_SUBMISSION = 2;
 const OPEN = 0;
 
-/** The bounty with what the connected account has to do with it. */
-export interface Bounty {
+/** The bounty as the Hub has it, with accounts in lower case, and with what the connected account has to do with it. */
+export interface Bounty extends HubAnswer<"getBounty"> {
   readonly id: bigint;
-  readonly poster: Address;
-  readonly escrowAmount: bigint;
-  readonly protocolFee: bigint;
-  readonly guardianFee: bigint;
-  readonly submissionDeadline: bigint;
-  readonly revealAt: bigint;
-  readonly judgingDeadline: bigint;
-  readonly guardianRosterHash: Hex;
-  readonly hasSubmissions: boolean;
   readonly isOpen: boolean;
-  readonly outcome: number;
-  readonly winner: Address;
-  readonly winningSubmission: Hex;
-  readonly awardDue: bigint;
-  readonly refundDue: bigint;
-  readonly protocolFeeDue: bigint;
-  readonly protocolFeeRecipient: Address;
   /** Of the pinned roster, in its order, in lower case. */
   readonly guardians: readonly Address[];
   readonly quorum: bigint;
@@ -49,32 +33,28 @@ export interface Bounty {
 }
 
 /** Reads the bounty of this page; raises `page_differs` where page and chain state other terms. */
-export async function readState(reader: Reader, stated: StatedBounty): Promise<Bounty> {
-  const { node, hub, account, settings } = reader;
+export async function readState(
+  { node, hub, account, settings }: Pick<Context, "node" | "hub" | "account" | "settings">,
+  stated: StatedBounty,
+): Promise<Bounty> {
   const id = BigInt(stated.bounty_id);
-  const rosterOf = (version: bigint) => node.readContract({ ...hub, functionName: "getRoster", args: [version] });
-  const [view, block, claimable, guess] = await Promise.all([
+  const [view, block, claimable, roster] = await Promise.all([
     node.readContract({ ...hub, functionName: "getBounty", args: [id] }),
     node.getBlock(),
     node.readContract({ ...hub, functionName: "claimable", args: [id, account] }),
-    rosterOf(BigInt(stated.roster_version)).catch(() => undefined), // all in one moment; another one counts if the chain says so
+    node.readContract({ ...hub, functionName: "getRoster", args: [BigInt(stated.roster_version)] }),
   ]);
-  const isStated = view.rosterVersion === BigInt(stated.roster_version);
-  const roster = isStated && guess !== undefined ? guess : await rosterOf(view.rosterVersion);
-  const pinned = pinnedBounty(settings.deployment, id, view, roster);
   refuseDifferences("page_differs", [
     [t`Poster`, stated.poster_address, view.poster.toLowerCase()],
     [t`escrow`, stated.escrow_amount, String(view.escrowAmount)],
     [t`commitment of the page`, stated.spec_commitment, view.specCommitment],
-    [t`roster`, stated.guardian_roster_hash, view.guardianRosterHash],
+    [t`roster`, `${stated.roster_version} ${stated.guardian_roster_hash}`, `${view.rosterVersion} ${view.guardianRosterHash}`],
     [t`submission deadline`, String(stated.submission_deadline), String(view.submissionDeadline)],
     [t`reveal point`, String(stated.reveal_at), String(view.revealAt)],
     [t`judging deadline`, String(stated.judging_deadline), String(view.judgingDeadline)],
     [t`protocol fee`, stated.protocol_fee, String(view.protocolFee)],
     [t`guardian fee`, stated.guardian_fee, String(view.guardianFee)],
   ]);
-  const guardians = roster.accounts.map((each) => each.toLowerCase() as Address);
-  requirePossible(view, claimable, account, guardians);
   return {
     ...view,
     id,
@@ -82,18 +62,12 @@ export async function readState(reader: Reader, stated: StatedBounty): Promise<B
     winner: view.winner.toLowerCase() as Address,
     protocolFeeRecipient: view.protocolFeeRecipient.toLowerCase() as Address,
     isOpen: view.outcome === OPEN,
-    guardians,
+    guardians: roster.accounts.map((each) => each.toLowerCase() as Address),
     quorum: roster.quorum,
-    pinned,
+    pinned: pinnedBounty(settings.deployment, id, view, roster),
     now: block.timestamp,
     claimable,
   };
-}
-
-/** Whether the account is a Guardian of the pinned roster and the bounty can be judged. */
-export function canJudge(account: Address, bounty: Bounty): boolean {
-  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians } = bounty;
-  return isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline && guardians.includes(account);
 }
 
 /** Says why an account can do nothing on a bounty's page at the moment, and from when it may. */
@@ -117,35 +91,11 @@ export function whyNothing(account: Address, bounty: Bounty): string {
   return t`Its time is up.`;
 }
 
-/** Refuses a node whose amounts no end of a bounty with these terms leads to (docs/hub.md): `chain_inconsistent`. */
-function requirePossible(money: HubAnswer<"getBounty">, claimable: bigint, account: Address, guardians: readonly Address[]): void {
-  const { outcome, escrowAmount, protocolFee, guardianFee, awardDue, refundDue, protocolFeeDue } = money;
-  const seats = BigInt(guardians.length);
-  const share = guardianFee / seats;
-  const award = escrowAmount - protocolFee - guardianFee;
-  const passedOn = outcome === AWARDED ? award + protocolFee : 0n;
-  const shares = escrowAmount - passedOn - refundDue; // of those who recorded a Verdict, while the refund is due
-  const isRefundable = share === 0n ? shares === 0n : shares % share === 0n && shares >= 0n && shares <= share * seats;
-  const isOwn = (each: Address) => each.toLowerCase() === account;
-  const own =
-    (isOwn(money.winner) ? awardDue : 0n) +
-    (isOwn(money.poster) ? refundDue : 0n) +
-    (isOwn(money.protocolFeeRecipient) ? protocolFeeDue : 0n);
-  const isPossible =
-    [0n, outcome === AWARDED ? award : 0n].includes(awardDue) &&
-    [0n, outcome === AWARDED ? protocolFee : 0n].includes(protocolFeeDue) &&
-    (refundDue === 0n || (outcome !== OPEN && isRefundable)) &&
-    [0n, guardians.includes(account) ? share : 0n].includes(claimable - own);
-  if (isPossible) return;
-  const message = t`The wallet's node states amounts that do not follow from the bounty's terms.`;
-  throw new ServiceError("chain_inconsistent", message, { nextAction: t`Choose another node in the wallet.` });
-}
-
 /** Refuses unless the outcome is that of a block that the chain has finalized: `not_final`. */
 export async function requireFinal(context: Context, bounty: Bounty): Promise<void> {
   const { node, hub } = context;
-  const question = { ...hub, functionName: "getBounty", args: [bounty.id] } as const;
-  const final = await node.readContract(question, "finalized").catch((error: unknown) => {
+  const question = { ...hub, functionName: "getBounty", args: [bounty.id], blockTag: "finalized" } as const;
+  const final = await node.readContract(question).catch((error: unknown) => {
     if (error instanceof ServiceError && error.code === "hub_refuses") return undefined; // not there yet
     throw error;
   });

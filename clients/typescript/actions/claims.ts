@@ -2,18 +2,21 @@
 
 import { claimAct, heartbeatAct, settlementAct } from "../src/acting.js";
 import type { ClaimFunction } from "../src/acting.js";
-import type { Offer } from "./acts.js";
 import type { Bounty } from "./bounty.js";
 import { AWARDED, requireFinal } from "./bounty.js";
 import type { Context } from "./context.js";
-import { finished } from "./results.js";
 import { amount, moment } from "./text.js";
-import { perform } from "./transactions.js";
+import { carryOut } from "./transactions.js";
+import type { Plan } from "./transactions.js";
+import type { Offer } from "./view.js";
 import { t } from "./words.js";
 
 /** Offers what the account can claim of a final bounty, part by part; and settling, once a bounty's time is up. */
 export function hubOffers(context: Context, bounty: Bounty): Offer[] {
-  if (bounty.isOpen) return isDue(bounty) ? [settling(context, bounty)] : [];
+  if (bounty.isOpen) {
+    const { now, submissionDeadline, judgingDeadline, hasSubmissions } = bounty;
+    return now >= (hasSubmissions ? judgingDeadline : submissionDeadline) ? [settling(context, bounty)] : [];
+  }
   const { account } = context;
   const { winner, poster, protocolFeeRecipient, awardDue, refundDue, protocolFeeDue, claimable } = bounty;
   const award = bounty.outcome === AWARDED && account === winner ? awardDue : 0n;
@@ -30,78 +33,72 @@ export function hubOffers(context: Context, bounty: Bounty): Offer[] {
 
 /** Offers a Guardian's sign of life; the Hub takes it of every account that was on a roster at some time. */
 export function heartbeat(context: Context): Offer {
-  const { account, settings } = context;
+  const { account, settings, node } = context;
+  const plan: Plan = {
+    act: heartbeatAct(settings.deployment.hubAddress, account),
+    name: "heartbeat",
+    title: t`Record that you are there`,
+    facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
+    async result({ blockNumber }) {
+      const at = moment((await node.getBlock({ blockNumber })).timestamp);
+      return [t`Recorded.`, t`Nothing is left to do: Posters see that you were there on ${at}.`];
+    },
+  };
   return {
-    key: "heartbeat",
     title: t`Show that you are there`,
     text: t`Records on the chain that this Guardian is there. Posters see when it last was.`,
     button: t`Show that you are there`,
-    async run(stage) {
-      const found = await perform(context, stage, {
-        act: heartbeatAct(settings.deployment.hubAddress, account),
-        name: "heartbeat",
-        title: t`Record that you are there`,
-        facts: [[t`What it does`, t`records that the Guardian ${account} is there; no money moves`]],
-      });
-      const at = moment((await context.node.getBlock(found)).timestamp);
-      finished(settings, stage, t`Recorded.`, found, t`Nothing is left to do: Posters see that you were there on ${at}.`);
-    },
+    run: (stage) => carryOut({ ...context, stage }, plan),
   };
 }
 
 function claiming(context: Context, bounty: Bounty, due: bigint, functionName: ClaimFunction, what: string): Offer {
   const { account, token, settings } = context;
   const shown = amount(due, token);
+  const plan: Plan = {
+    act: claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id }),
+    name: `${functionName} ${bounty.id}`,
+    title: t`Claim ${what}`,
+    facts: [
+      [t`What it does`, t`pays ${what} of bounty ${bounty.id} out of the contract`],
+      [t`You receive`, shown],
+      [t`Paid to`, account],
+    ],
+    async ready() {
+      await requireFinal(context, bounty);
+      return [];
+    },
+    async result({ args }) {
+      const paid = t`Paid: ${amount(args["amount"] as bigint, token)}`;
+      return [paid, t`Nothing is left to do: the amount is in your account ${account}.`];
+    },
+  };
   return {
-    key: functionName,
     title: t`Claim ${what}: ${shown}`,
     text: t`The contract holds it for this account. Nothing is sent automatically, and it does not expire.`,
     button: t`Claim ${shown}`,
-    isOnce: true,
     begins: "alone",
-    async run(stage) {
-      stage.say(t`Checking that the outcome is finalized.`);
-      await requireFinal(context, bounty);
-      const found = await perform(context, stage, {
-        act: claimAct(settings.deployment.hubAddress, account, { functionName, bountyId: bounty.id }),
-        name: `${functionName} ${bounty.id}`,
-        title: t`Claim ${what}`,
-        facts: [
-          [t`What it does`, t`pays ${what} of bounty ${bounty.id} out of the contract`],
-          [t`You receive`, shown],
-          [t`Paid to`, account],
-        ],
-      });
-      const paid = t`Paid: ${amount(found.args["amount"] as bigint, token)}`;
-      finished(settings, stage, paid, found, t`Nothing is left to do: the amount is in your account ${account}.`);
-    },
+    run: (stage) => carryOut({ ...context, stage }, plan),
   };
 }
 
-function isDue({ now, submissionDeadline, judgingDeadline, hasSubmissions }: Bounty): boolean {
-  return now >= (hasSubmissions ? judgingDeadline : submissionDeadline);
-}
-
 function settling(context: Context, { id, poster }: Bounty): Offer {
-  const { settings } = context;
+  const plan: Plan = {
+    act: settlementAct(context.settings.deployment.hubAddress, id),
+    name: `settle ${id}`,
+    title: t`Settle the bounty`,
+    facts: [
+      [t`What it does`, t`ends bounty ${id} as one that no Submission won`],
+      [t`Who gains`, t`the Poster ${poster} can claim its part afterwards; you receive nothing`],
+    ],
+    async result() {
+      return [t`Settled.`, t`Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`];
+    },
+  };
   return {
-    key: "settle",
     title: t`Settle this bounty`,
     text: t`Its time is up. Settling ends it without an award, so that the Poster can claim its money. Anyone may.`,
     button: t`Settle it`,
-    isOnce: true,
-    async run(stage) {
-      const found = await perform(context, stage, {
-        act: settlementAct(settings.deployment.hubAddress, id),
-        name: `settle ${id}`,
-        title: t`Settle the bounty`,
-        facts: [
-          [t`What it does`, t`ends bounty ${id} as one that no Submission won`],
-          [t`Who gains`, t`the Poster ${poster} can claim its part afterwards; you receive nothing`],
-        ],
-      });
-      const next = t`Next, the Poster ${poster} can claim its part on this page, once the block is finalized.`;
-      finished(settings, stage, t`Settled.`, found, next);
-    },
+    run: (stage) => carryOut({ ...context, stage }, plan),
   };
 }

@@ -1,15 +1,16 @@
 /** What every action works with: one account of a wallet, the chain as its node shows it, and the API. */
 
 import { erc20Abi } from "viem";
-import type { Address } from "viem";
+import type { Address, TypedDataDefinition } from "viem";
 import { answerOf, createApi, hubAbi } from "../src/acting.js";
-import type { Api, ApprovalTypedData, Schemas } from "../src/acting.js";
+import type { Api, ApprovalTypedData } from "../src/acting.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { Journal } from "./journal.js";
 import { Node } from "./node.js";
 import type { Settings } from "./settings.js";
+import type { Stage } from "./stage.js";
 import type { Token } from "./text.js";
-import type { TypedData, Wallet } from "./wallet.js";
+import type { Wallet } from "./wallet.js";
 
 /** How long a claim waits for a service that it does not need. */
 const OPTIONAL_MILLISECONDS = 3_000;
@@ -25,39 +26,33 @@ export interface Context {
   /** What is typed, for any account of this browser. */
   readonly drafts: Journal;
   readonly token: Token & { readonly address: Address };
-  /** What the service states of the deployment; undefined where it does not answer at once: claims need no service. */
-  readonly stated: Schemas["Deployment"] | undefined;
   /** The Hub, as `readContract` takes it. */
   readonly hub: { readonly address: Address; readonly abi: typeof hubAbi };
 }
 
-/** What the chain is read with, before anything was read. */
-export type Reader = Pick<Context, "settings" | "account" | "node" | "hub">;
-
-/** Makes what reads the chain for a wallet's account. */
-export function readerOf(settings: Settings, wallet: Wallet): Reader {
-  const { hubAddress } = settings.deployment;
-  const hub = { address: hubAddress, abi: hubAbi } as const;
-  return { settings, account: wallet.address, node: new Node(wallet, hubAddress), hub };
+/** One act of the account: what it works with, and the stage on which it happens. */
+export interface Acting extends Context {
+  readonly stage: Stage;
 }
 
 /**
  * Makes the context of a connected wallet. Raises what is wrong with wallet or chain,
  * and `deployment_mismatch` where node and service differ on the token: amounts could not be shown as what they are.
  */
-export async function makeContext(reader: Reader, wallet: Wallet): Promise<Context> {
-  const { settings, account, node } = reader;
+export async function makeContext(settings: Settings, wallet: Wallet): Promise<Context> {
   const { deployment, apiUrl } = settings;
+  const account = wallet.address;
+  const hub = { address: deployment.hubAddress, abi: hubAbi } as const;
+  const node = new Node(wallet, deployment.hubAddress);
   const signal = AbortSignal.timeout(OPTIONAL_MILLISECONDS);
-  const [token, journal, drafts, answer] = await Promise.all([
-    tokenOf(reader),
+  const [token, journal, drafts, stated] = await Promise.all([
+    tokenOf({ node, hub }),
     Journal.open(deployment, account),
     Journal.open(deployment),
     typed("Deployment", answerOf(createApi(apiUrl).GET("/api/deployment", { signal }))).catch(() => undefined),
   ]);
   node.useToken(token);
-  const stated = typeof answer?.escrow_token?.address === "string" ? answer : undefined; // a proxy may answer
-  if (stated !== undefined) {
+  if (typeof stated?.escrow_token?.address === "string") { // else a proxy may have answered
     const { address, symbol, decimals } = stated.escrow_token;
     refuseDifferences("deployment_mismatch", [
       ["chain_id", stated.chain_id, deployment.chainId],
@@ -68,28 +63,20 @@ export async function makeContext(reader: Reader, wallet: Wallet): Promise<Conte
     ]);
   }
   const signer = {
-    address: wallet.address,
-    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedData),
+    address: account,
+    signTypedData: (typedData: ApprovalTypedData) => wallet.signTypedData(typedData as TypedDataDefinition),
   };
   const api = createApi(apiUrl, { deployment, signer, chain: node });
-  return { ...reader, wallet, api, journal, drafts, token, stated };
+  return { settings, account, node, hub, wallet, api, journal, drafts, token };
 }
 
-/** Reads the Hub's token; the one that the page names is read with the Hub's word for it, and counts only if it is that. */
-async function tokenOf({ node, hub, settings }: Reader): Promise<Context["token"]> {
-  const described = async (address: Address) => {
-    const token = { address, abi: erc20Abi } as const;
-    const [symbol, decimals] = await Promise.all([
-      node.readContract({ ...token, functionName: "symbol" }),
-      node.readContract({ ...token, functionName: "decimals" }),
-    ]);
-    return { address, symbol: symbol.slice(0, MOST_SYMBOL), decimals };
-  };
-  const named = settings.tokenAddress;
-  const [address, guess] = await Promise.all([
-    node.readContract({ ...hub, functionName: "token" }),
-    named === undefined ? undefined : described(named).catch(() => undefined),
+/** Reads the Hub's token. */
+async function tokenOf({ node, hub }: Pick<Context, "node" | "hub">): Promise<Context["token"]> {
+  const address = await node.readContract({ ...hub, functionName: "token" });
+  const token = { address, abi: erc20Abi } as const;
+  const [symbol, decimals] = await Promise.all([
+    node.readContract({ ...token, functionName: "symbol" }),
+    node.readContract({ ...token, functionName: "decimals" }),
   ]);
-  const isNamed = guess !== undefined && guess.address.toLowerCase() === address.toLowerCase();
-  return isNamed ? { ...guess, address } : described(address);
+  return { address, symbol: symbol.slice(0, MOST_SYMBOL), decimals };
 }

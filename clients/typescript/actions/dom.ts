@@ -1,6 +1,8 @@
-/** Elements with text; nothing here, and nothing that uses it, ever writes HTML. */
+/** Elements with text, and the time between two things; nothing here, and nothing that uses it, ever writes HTML. */
 
 type Child = Node | string;
+
+const MILLISECONDS = 250;
 
 /** An element with attributes and children; strings are text. */
 export function element<Name extends keyof HTMLElementTagNameMap>(
@@ -29,4 +31,19 @@ export function labelled(text: string, field: HTMLElement, hint?: string): HTMLE
   const note = element("p", { class: "muted", id: `${field.id}-hint` }, hint);
   field.setAttribute("aria-describedby", note.id);
   return element("div", { class: "field" }, label, note, field);
+}
+
+/** Calls a function at most four times a second: a status that changes more often is read by nobody. */
+export function paced<Value>(work: (value: Value) => void): (value: Value) => void {
+  let last = -MILLISECONDS;
+  return (value) => {
+    if (performance.now() - last < MILLISECONDS) return;
+    last = performance.now();
+    work(value);
+  };
+}
+
+/** Waits. */
+export function pause(milliseconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }

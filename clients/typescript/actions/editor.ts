@@ -5,25 +5,23 @@
 
 import { pageTerms, ServiceError } from "../src/acting.js";
 import type { Issue } from "../src/acting.js";
+import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
 import type { Journal } from "./journal.js";
-import { requireNoKey } from "./keyless.js";
-import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
+import { deadlineOf, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { factList, problem } from "./stage.js";
 import type { Fact } from "./stage.js";
-import { amount, counted } from "./text.js";
+import { counted } from "./text.js";
 import type { Token } from "./text.js";
 import { t } from "./words.js";
 
-const DRAFT = "page-draft";
+const DRAFT = "page";
 const MAX_BYTES = 256 * 1024;
 const DAY = 86_400;
-const DEFAULT_DAYS = { deadline: 7, window: 3 };
-const EMPTY: Filled = {
-  ...{ title: "", summary: "", escrow: "", deadline: undefined, window: String(DEFAULT_DAYS.window), windowUnit: String(DAY) },
-  ...{ criteria: "", deliverables: "", language: "", contact: "", tags: "", body: "" },
-};
+/** What a form begins with, and by how many days its deadline is to come. */
+const BEGINNING: Partial<Filled> = { window: "3", windowUnit: String(DAY) };
+const DEADLINE_DAYS = 7;
 /** Refusals that are about what is on the page, so that it is corrected there. */
 const ABOUT_PAGE = new Set([
   ...["invalid_bounty_challenge", "bounty_challenge_not_ready", "page_not_ready", "terms_refused"],
@@ -31,21 +29,9 @@ const ABOUT_PAGE = new Set([
 ]);
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
-type Mode = "written" | "finished";
 
-/** What was written: in fields, or as a finished page; what is in the other one is kept. */
-interface Draft {
-  readonly mode: Mode;
-  readonly text: string;
-  readonly filled: Filled;
-}
-
-/** What the terms come to, as far as they are filled in; and the amounts that the account and the contract take. */
-export interface Outlook {
-  readonly facts: (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
-  readonly held: bigint | undefined;
-  readonly least: bigint | undefined;
-}
+/** What the terms come to, as far as they are filled in. */
+export type Outlook = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
 
 /** What a form works with; a wallet brings better ones. */
 export interface Desk {
@@ -56,8 +42,8 @@ export interface Desk {
 
 /** Forgets what was written, once it is funded; another page, which another account may have begun since, is kept. */
 export async function forgetPage({ drafts, token }: Pick<Desk, "drafts" | "token">, page: string): Promise<void> {
-  const draft = draftIn(await drafts.get<string>(DRAFT));
-  if (draft !== undefined && textOf(draft, token) === page) await drafts.remove(DRAFT);
+  const draft = await draftIn(drafts);
+  if (draft !== undefined && pageOf(draft, token) === page) await drafts.remove(DRAFT);
 }
 
 /** Whether a refusal is about what is on the page. */
@@ -72,18 +58,15 @@ export class Editor {
   readonly #lists = new Map<keyof Filled, HTMLElement>();
   /** Why the page was not taken, by field, until the field is edited. */
   readonly #refused = new Map<keyof Filled, readonly string[]>();
-  #mode: Mode;
-  readonly #text = element("textarea", { rows: "20", spellcheck: "true" });
   readonly #refusal = element("div", { role: "alert" });
   readonly #sums = element("div", { class: "sums" });
-  #showWay: () => void = () => undefined;
 
   /** Makes an editor with what was written before. */
   static async open(desk: Desk): Promise<Editor> {
-    return new Editor(desk, draftIn(await desk.drafts.get<string>(DRAFT)));
+    return new Editor(desk, await draftIn(desk.drafts));
   }
 
-  private constructor(desk: Desk, draft: Draft | undefined) {
+  private constructor(desk: Desk, draft: Filled | undefined) {
     this.#desk = desk;
     const unit = element("select", { "aria-label": t`Unit of the judging window` });
     for (const [seconds, name] of [[60, t`minutes`], [3_600, t`hours`], [DAY, t`days`]] as const) {
@@ -102,23 +85,18 @@ export class Editor {
       contact: element("input", { type: "text", maxlength: "200", autocomplete: "off" }),
       tags: element("input", { type: "text", maxlength: "160", autocomplete: "off" }),
       body: element("textarea", { rows: "14", spellcheck: "true" }),
+      finished: element("textarea", { rows: "20", spellcheck: "true" }),
     };
-    this.#mode = draft?.mode ?? "written";
-    this.#text.value = draft?.text ?? "";
-    for (const [name, value] of Object.entries({ ...EMPTY, ...draft?.filled })) {
+    for (const [name, value] of Object.entries(draft ?? BEGINNING)) {
       if (name !== "deadline") this.#fields[name as keyof Filled].value = value as string;
     }
-    const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEFAULT_DAYS.deadline * DAY : draft.filled.deadline;
+    const deadline = draft === undefined ? Math.floor(Date.now() / 3_600_000) * 3_600 + DEADLINE_DAYS * DAY : draft.deadline;
     this.#fields.deadline.value = deadline === undefined ? "" : localText(deadline);
-    const written = this.#writtenHere(desk.token.symbol);
-    const finished = labelled(t`Page`, this.#text, t`Markdown with frontmatter, exactly as it will be published.`);
     const note = element("p", { class: "muted" }, t`Nothing is sent before you go on, and nothing is published before you sign.`);
-    this.shown = [this.#refusal, this.#ways(written, finished), written, finished, this.#sums, note];
+    this.shown = [this.#refusal, this.#written(desk.token.symbol), this.#sums, note];
     for (const [name, field] of Object.entries(this.#fields)) {
       field.addEventListener("input", () => this.#edited(name === "windowUnit" ? "window" : (name as keyof Filled)));
     }
-    this.#text.addEventListener("input", () => this.#choose("finished"));
-    this.#showWay();
     this.#mark();
   }
 
@@ -130,23 +108,24 @@ export class Editor {
 
   /** Gives the page's exact text; raises what it cannot be published for, as far as that shows here. */
   async page(): Promise<string> {
+    const { drafts, token } = this.#desk;
     this.#refusal.replaceChildren();
     this.#refused.clear();
     this.#mark();
-    const draft = this.#draft;
-    const issues = draft.mode === "written" ? missing(draft.filled, this.#desk.token) : [];
+    const filled = this.#filled;
+    const issues = missing(filled, token);
     try {
       if (issues.length > 0) {
         const nextAction = t`Nothing was sent.`;
         throw new ServiceError("page_incomplete", t`Something is still to be filled in.`, { issues, nextAction });
       }
-      const page = textOf(draft, this.#desk.token);
+      const page = pageOf(filled, token);
       requireNoKey(t`The page holds`, page);
       pageTerms(page);
       if (new TextEncoder().encode(page).length > MAX_BYTES) {
         throw new ServiceError("payload_too_large", t`The page is larger than 256 KiB.`, { nextAction: t`Shorten it.` });
       }
-      await this.#desk.drafts.write(DRAFT, JSON.stringify(draft)); // the same text of the same fields, on each visit
+      await drafts.write(DRAFT, JSON.stringify(filled)); // the same text of the same fields, on each visit
       return page;
     } catch (error) {
       throw isAboutPage(error) ? this.#beside(error) : error;
@@ -158,16 +137,15 @@ export class Editor {
     this.#refusal.replaceChildren(element("div", { class: "notice" }, ...problem(this.#beside(error))));
   }
 
-  get #draft(): Draft {
+  get #filled(): Filled {
     const values = Object.entries(this.#fields).map(([name, field]) => [name, field.value]);
-    const filled = { ...(Object.fromEntries(values) as Filled), deadline: deadlineOf(this.#fields.deadline.value) };
-    return { mode: this.#mode, text: this.#text.value, filled };
+    return { ...(Object.fromEntries(values) as Filled), deadline: deadlineOf(this.#fields.deadline.value) };
   }
 
   /** Gives a refusal whose issues stand beside their fields, and no longer in its own list. */
   #beside(error: ServiceError): ServiceError {
-    const { mode, filled } = this.#draft;
-    if (mode === "finished") return error;
+    const filled = this.#filled;
+    if (filled.finished !== "") return error;
     const before = linesBeforeText(pageOf(filled, this.#desk.token));
     const left: Issue[] = [];
     for (const issue of error.issues) {
@@ -181,41 +159,31 @@ export class Editor {
     return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 
-  /** Puts beside each field what is wrong with it, as it is typed or by the last refusal; and what the terms come to. */
+  /** Puts beside each field what is wrong with it, by the last refusal; and what the terms come to. */
   #mark(): void {
-    const { mode, text, filled } = this.#draft;
+    const filled = this.#filled;
     const { token, outlook } = this.#desk;
     for (const [name, list] of this.#lists) {
-      const own = this.#wrongHere(name, filled);
-      const texts = own === undefined ? (this.#refused.get(name) ?? []) : [own];
+      const texts = this.#refused.get(name) ?? [];
       list.replaceChildren(...texts.map((each) => element("li", {}, each)));
       const folded = list.closest("details");
       if (texts.length > 0 && folded !== null) folded.open = true;
       this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
     }
-    const terms = mode === "finished" ? termsIn(text) : ([escrowOf(filled.escrow, token), filled.deadline, windowOf(filled)] as const);
-    this.#sums.replaceChildren(factList(outlook.facts(...terms), "totals"));
+    this.#sums.hidden = filled.finished !== "";
+    const facts = outlook(escrowOf(filled.escrow, token), filled.deadline, windowOf(filled));
+    this.#sums.replaceChildren(factList(facts, "totals"));
   }
 
-  /** Says what is wrong with an amount or a number as it is typed; undefined where nothing shows. */
-  #wrongHere(name: keyof Filled, filled: Filled): string | undefined {
-    const { token, outlook } = this.#desk;
-    if (name === "window" && filled.window.trim() !== "" && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
-    if (name !== "escrow" || filled.escrow.trim() === "") return undefined;
-    const escrow = escrowOf(filled.escrow, token);
-    if (escrow === undefined) return escrowHint(token);
-    if (outlook.least !== undefined && escrow < outlook.least) return t`Write at least ${amount(outlook.least, token)}.`;
-    if (outlook.held !== undefined && escrow > outlook.held) return t`Your account holds ${amount(outlook.held, token)} only.`;
-    return undefined;
-  }
-
-  #writtenHere(symbol: string): HTMLElement {
+  #written(symbol: string): HTMLElement {
     const clock = new Intl.DateTimeFormat("en", { timeZoneName: "longGeneric" });
     const name = clock.formatToParts(new Date()).find(({ type }) => type === "timeZoneName")?.value ?? "";
     const zone = `${name} (${clock.resolvedOptions().timeZone})`;
     const entry = t`One on each line. Each decides on its own, and two people must come to the same answer.`;
     const window = this.#part("window", t`Judging window`, t`How long the Guardians have, once they can open the work.`);
     this.#fields.window.insertAdjacentElement("afterend", this.#fields.windowUnit);
+    const whole = t`Markdown with frontmatter, exactly as it will be published. It takes the place of all fields above.`;
+    const finished = this.#part("finished", t`Page`, whole);
     return element(
       "div",
       { class: "editor" },
@@ -235,6 +203,7 @@ export class Editor {
         this.#part("contact", t`Contact`, t`Public for ever; may be left out.`),
         this.#part("tags", t`Tags`, t`Up to five words such as parser or data, with commas; may be left out.`),
       ),
+      element("details", this.#fields.finished.value === "" ? {} : { open: "" }, element("summary", {}, t`Use a finished page`), finished),
     );
   }
 
@@ -248,59 +217,17 @@ export class Editor {
     return part;
   }
 
-  /** Makes the two ways in. */
-  #ways(written: HTMLElement, finished: HTMLElement): HTMLElement {
-    const ways = [["written", t`Write it here`, written], ["finished", t`Use a finished page`, finished]] as const;
-    const choices = ways.map(([value]) => element("input", { type: "radio", name: "way", value }));
-    const labels = ways.map(([value, text], at) => {
-      choices[at]?.addEventListener("change", () => this.#choose(value));
-      return element("label", { class: "way" }, choices[at] ?? "", ` ${text}`);
-    });
-    this.#showWay = () => {
-      for (const [value, , place] of ways) place.hidden = value !== this.#mode;
-      for (const choice of choices) choice.checked = choice.value === this.#mode;
-    };
-    return element("fieldset", { class: "ways" }, element("legend", {}, t`How the page is written`), ...labels);
-  }
-
-  #choose(mode: Mode): void {
-    this.#mode = mode;
-    this.#showWay();
-    this.#keep();
-  }
-
+  /** Keeps what is typed as it is: a reload, another account and a closed tab lose nothing of it. */
   #edited(name: keyof Filled): void {
     this.#refused.delete(name);
-    this.#keep();
-  }
-
-  /** Keeps what is typed as it is: a reload, another account and a closed tab lose nothing of it. */
-  #keep(): void {
     this.#mark();
-    void this.#desk.drafts.write(DRAFT, JSON.stringify(this.#draft)).catch(() => undefined); // it is still shown
+    void this.#desk.drafts.write(DRAFT, JSON.stringify(this.#filled)).catch(() => undefined); // it is still shown
   }
 }
 
-function textOf({ mode, text, filled }: Draft, token: Token): string {
-  return mode === "finished" ? unixLines(text) : pageOf(filled, token);
-}
-
-function unixLines(text: string): string {
-  return text.replace(/\r\n?/g, "\n");
-}
-
-function draftIn(text: string | undefined): Draft | undefined {
-  return text === undefined ? undefined : (JSON.parse(text) as Draft);
-}
-
-/** Reads the terms out of a finished page, as far as it has them. */
-function termsIn(page: string): readonly [bigint | undefined, number | undefined, number | undefined] {
-  try {
-    const { escrowAmount, submissionDeadline, judgingWindow } = pageTerms(unixLines(page));
-    return [escrowAmount, Number(submissionDeadline), Number(judgingWindow)];
-  } catch {
-    return [undefined, undefined, undefined];
-  }
+async function draftIn(drafts: Desk["drafts"]): Promise<Filled | undefined> {
+  const text = await drafts.get<string>(DRAFT);
+  return text === undefined ? undefined : (JSON.parse(text) as Filled);
 }
 
 /** Gives a moment by the reader's clock, as a field for days and times takes it. */

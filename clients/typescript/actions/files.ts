@@ -1,4 +1,4 @@
-/** The files of a directory that a person chose or dropped, and what in it looks as if it should not be passed on. */
+/** The files of a directory that a person chose, and what in it looks as if it should not be passed on. */
 
 import { ServiceError } from "../src/acting.js";
 import type { ArtifactFile } from "../src/opening.js";
@@ -9,35 +9,22 @@ import { t } from "./words.js";
 const MOST_LISTED = 200;
 const IGNORE_FILE = ".bountyignore";
 
-/** A field for a directory and one for files, onto which either can be dropped, too; what was chosen last counts. */
+/** A field for a directory and one for files; what was chosen last counts. */
 export class DirectoryField {
-  readonly input = element("input", { type: "file", multiple: "", webkitdirectory: "" });
-  readonly #files = element("input", { type: "file", multiple: "" });
-  readonly place = element("div", { class: "drop" });
-  #chosen = this.input;
-  #dropped: Promise<ArtifactFile[]> | undefined;
+  readonly place = element("div");
+  #chosen: readonly File[] = [];
   #heard: (files: readonly ArtifactFile[]) => Promise<void> = async () => undefined;
 
-  /** `name` is the label of the field for a directory. */
-  constructor(name = t`Directory with the work`) {
-    const state = element("p", { class: "muted", role: "status" }, t`Or drop files or a directory here.`);
-    this.place.append(labelled(name, this.input), labelled(t`Or files`, this.#files), state);
-    for (const input of [this.input, this.#files]) {
+  constructor() {
+    const directory = element("input", { type: "file", multiple: "", webkitdirectory: "" });
+    const files = element("input", { type: "file", multiple: "" });
+    this.place.append(labelled(t`Directory with the work`, directory), labelled(t`Or files`, files));
+    for (const input of [directory, files]) {
       input.addEventListener("change", () => {
-        this.#dropped = undefined;
-        this.#chosen = input;
-        state.textContent = t`${counted(input.files?.length ?? 0, "file")} chosen.`;
-        void this.#tell();
+        this.#chosen = [...(input.files ?? [])];
+        void this.#heard(this.#below());
       });
     }
-    this.place.addEventListener("dragover", (event) => event.preventDefault());
-    this.place.addEventListener("drop", (event) => {
-      event.preventDefault();
-      const entries = [...(event.dataTransfer?.items ?? [])].map((item) => item.webkitGetAsEntry());
-      this.#dropped = dropped(entries);
-      state.textContent = t`${entries.length} dropped.`;
-      void this.#tell();
-    });
   }
 
   /** Passes on the files each time some are chosen. */
@@ -45,14 +32,9 @@ export class DirectoryField {
     this.#heard = heard;
   }
 
-  async #tell(): Promise<void> {
-    const files = await this.files().catch(() => undefined); // refused when the person goes on
-    if (files !== undefined) await this.#heard(files);
-  }
-
   /** Gives the files below the directory; its own name is not part of their paths. */
-  async files(): Promise<ArtifactFile[]> {
-    const found = await (this.#dropped ?? chosen(this.#chosen.files));
+  files(): readonly ArtifactFile[] {
+    const found = this.#below();
     if (found.length === 0) throw new ServiceError("nothing_chosen", t`Choose at least one file, or a directory that has one.`);
     if (found.some(({ path }) => path === IGNORE_FILE)) {
       const message = t`The directory has a ${IGNORE_FILE}, which this page does not follow.`;
@@ -60,6 +42,13 @@ export class DirectoryField {
       throw new ServiceError("ignore_file_present", message, { nextAction });
     }
     return found;
+  }
+
+  #below(): ArtifactFile[] {
+    return this.#chosen.map((file) => {
+      const [, ...below] = file.webkitRelativePath.split("/");
+      return { path: below.length > 0 ? below.join("/") : file.name, content: file };
+    });
   }
 }
 
@@ -69,35 +58,4 @@ export function fileList(files: readonly { readonly path: string; readonly size:
   const left = files.length - shown.length;
   if (left > 0) shown.push(element("li", {}, t`and ${counted(left, "file")} more`));
   return element("ul", { class: "files" }, ...shown);
-}
-
-async function chosen(files: FileList | null): Promise<ArtifactFile[]> {
-  return [...(files ?? [])].map((file) => {
-    const [, ...below] = file.webkitRelativePath.split("/");
-    return { path: below.length > 0 ? below.join("/") : file.name, content: file };
-  });
-}
-
-async function dropped(entries: readonly (FileSystemEntry | null)[]): Promise<ArtifactFile[]> {
-  const [only] = entries;
-  const isOne = entries.length === 1 && only?.isDirectory === true;
-  const found: ArtifactFile[] = [];
-  for (const entry of entries) {
-    if (entry !== null) await collect(entry, isOne ? "" : entry.name, found);
-  }
-  return found;
-}
-
-async function collect(entry: FileSystemEntry, path: string, found: ArtifactFile[]): Promise<void> {
-  if (entry.isFile) {
-    const content = await new Promise<File>((resolve, reject) => (entry as FileSystemFileEntry).file(resolve, reject));
-    found.push({ path, content });
-    return;
-  }
-  const reader = (entry as FileSystemDirectoryEntry).createReader();
-  for (;;) {
-    const some = await new Promise<FileSystemEntry[]>((resolve, reject) => reader.readEntries(resolve, reject));
-    if (some.length === 0) return; // they come in parts
-    for (const each of some) await collect(each, path === "" ? each.name : `${path}/${each.name}`, found);
-  }
 }

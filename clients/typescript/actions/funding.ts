@@ -21,13 +21,12 @@ import {
   ServiceError,
 } from "../src/acting.js";
 import type { PageTerms, Terms } from "../src/acting.js";
-import type { Context } from "./context.js";
+import type { Acting, Context } from "./context.js";
 import type { FoundEvent } from "./node.js";
-import type { Fact, Stage } from "./stage.js";
-import { amount, duration, moment, printable } from "./text.js";
+import type { Fact } from "./stage.js";
+import { amount, moment, printable } from "./text.js";
 import { perform, tolerated } from "./transactions.js";
 import { hasPassed, signingTime } from "./witnesses.js";
-import type { Signed } from "./wallet.js";
 import { t } from "./words.js";
 
 const BASIS_POINTS = 10_000n;
@@ -91,22 +90,14 @@ export function creationStep(nonce: Hex): string {
   return `create ${nonce}`;
 }
 
-/** Creates the bounty, unless another device has done it after block `since`. */
-export async function create(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  funding: SignedFunding,
-  since: bigint,
-): Promise<FoundEvent> {
+/** Creates the bounty. */
+export function create(context: Acting, job: Job, funding: SignedFunding): Promise<FoundEvent> {
   const { terms, validBefore, signature } = funding;
   const does: Fact = [t`What it does`, t`creates the bounty on the terms that you agreed to`];
-  return perform(context, stage, {
+  return perform(context, {
     name: creationStep(nonceOf(context, terms)),
     title: t`Create the bounty`,
     act: fundingAct(context.settings.deployment, context.account, terms, validBefore, signature),
-    since,
-    isKept: true,
     facts: [does, ...factsOf(context, job, funding).slice(1)],
   });
 }
@@ -119,22 +110,18 @@ export function nonceOf({ settings, account }: Context, terms: Terms): Hex {
 
 /** Gives what was signed where the Hub and the token still take it, and for long enough that a block can hold it. */
 export async function liveOf(context: Context, kept: Funding, conditions: Conditions): Promise<SignedFunding | undefined> {
-  const { node, account, settings } = context;
   const { terms, validBefore, signature } = kept;
-  if (signature === undefined || !isHonoured(terms, conditions)) return undefined;
-  if (validBefore <= conditions.now + MARGIN_SECONDS || (await isSpent(context, nonceOf(context, terms)))) return undefined;
-  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
-  const path = await fundingPath(node, account, hashTypedData(typedData), signature); // it may have been delegated since
-  return path === "authorization" ? { ...kept, signature } : undefined;
+  if (signature === undefined || !isHonoured(terms, conditions) || validBefore <= conditions.now + MARGIN_SECONDS) return undefined;
+  const signed = { ...kept, signature };
+  if ((await isSpent(context, nonceOf(context, terms))) || !(await isTaken(context, signed))) return undefined;
+  return signed;
 }
 
-/** Refuses an account whose signatures the token does not take, by the one that it made for a request. */
-export async function requireSigner({ node, account }: Context, { digest, signature }: Signed): Promise<void> {
-  if ((await fundingPath(node, account, digest, signature)) === "authorization") return;
-  const message =
-    t`The token takes no signature of your account: it has code that confirms none of them (ERC-1271), as after a delegation (EIP-7702).`;
-  const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
-  throw new ServiceError("signature_not_taken", message, { nextAction });
+/** Whether the token takes the account's signature: an account may have been delegated to code that confirms none. */
+async function isTaken(context: Context, { terms, validBefore, signature }: SignedFunding): Promise<boolean> {
+  const { node, account, settings } = context;
+  const typedData = fundingTypedData(settings.deployment, await domainOf(context), account, terms, validBefore);
+  return (await fundingPath(node, account, hashTypedData(typedData), signature)) === "authorization";
 }
 
 /** Whether the token has the authorization as used or cancelled, as the wallet's node shows it. */
@@ -145,16 +132,15 @@ function isSpent({ node, token, account }: Context, nonce: Hex): Promise<boolean
 
 /** A new signature: over the kept terms while they can be meant, else over others once the former one is over. */
 export async function authorized(
-  context: Context,
-  stage: Stage,
+  context: Acting,
   job: Job,
   number: bigint,
   kept: Funding | undefined,
 ): Promise<SignedFunding> {
-  const { journal, wallet, account, settings } = context;
+  const { journal, wallet, account, settings, stage } = context;
   const { rosterUntil } = job.conditions;
   const now = await signingTime(context);
-  const terms = await termsFor(context, stage, job, number, kept);
+  const terms = await termsFor(context, job, number, kept);
   const until = now + AUTHORIZATION_SECONDS;
   const validBefore = rosterUntil > 0n && rosterUntil < until ? rosterUntil : until;
   if (validBefore <= now + MARGIN_SECONDS) {
@@ -175,17 +161,15 @@ export async function authorized(
   const signedUntil = validBefore > funding.signedUntil ? validBefore : funding.signedUntil;
   const done = { ...funding, signature, signedUntil };
   await journal.put(name, done);
-  return done;
+  if (await isTaken(context, done)) return done;
+  const message =
+    t`The token takes no signature of your account: it has code that confirms none of them (ERC-1271), as after a delegation (EIP-7702).`;
+  const nextAction = t`End the delegation in the wallet, or fund with another account. Nothing was paid.`;
+  throw new ServiceError("signature_not_taken", message, { nextAction });
 }
 
 /** The kept terms while they can be meant; else others, once nothing that was signed before can be used any more. */
-async function termsFor(
-  context: Context,
-  stage: Stage,
-  job: Job,
-  number: bigint,
-  kept: Funding | undefined,
-): Promise<Terms> {
+async function termsFor(context: Acting, job: Job, number: bigint, kept: Funding | undefined): Promise<Terms> {
   if (kept !== undefined) {
     const { terms, signedUntil } = kept;
     const isHonouredNow = isHonoured(terms, job.conditions);
@@ -198,11 +182,12 @@ async function termsFor(
       });
     }
   }
-  return unspentTerms(context, stage, job, number);
+  return unspentTerms(context, job, number);
 }
 
 /** Terms that the token has not as spent; past some that it has only as the person decides. */
-async function unspentTerms(context: Context, stage: Stage, job: Job, first: bigint): Promise<Terms> {
+async function unspentTerms(context: Acting, job: Job, first: bigint): Promise<Terms> {
+  const { stage } = context;
   const { chainId, hubAddress } = context.settings.deployment;
   const { commitment, page, conditions } = job;
   const { protocolFee, guardianFee } = feesOf(page.escrowAmount, conditions);
@@ -260,28 +245,23 @@ export function feesOf(
 }
 
 /**
- * Has the person decide beside another text of this account whose bounty may still come, or has come unseen: a corrected
- * page is another one.
+ * Has the person decide beside another text of this account that was signed for, and whose bounty may still come: a
+ * corrected page is another one.
  */
-export async function requireNoOtherText(context: Context, stage: Stage, commitment: Hex): Promise<void> {
-  const { journal } = context;
+export async function requireNoOtherText(context: Acting, commitment: Hex): Promise<void> {
+  const { journal, stage } = context;
   for (const name of await journal.namesBelow(fundingName("0x"))) {
-    const other = name === fundingName(commitment) ? undefined : await journal.get<Funding>(name);
-    if (other === undefined || other.reported !== undefined || other.signedUntil === 0n) continue;
-    const { nonces, signedUntil } = other;
-    const spent = await Promise.all(nonces.map((nonce) => tolerated(isSpent(context, nonce))));
-    const isOver = (await tolerated(hasPassed(context, signedUntil))) === true;
-    if (isOver && spent.every((each) => each === false)) continue;
-    const isUsed = spent.includes(true);
-    const until = t`you signed for it, which lets anybody who has that create its bounty until ${moment(signedUntil)}`;
+    const other = await journal.get<Funding>(name);
+    if (name === fundingName(commitment) || other === undefined || other.reported !== undefined) continue;
+    const { signedUntil } = other;
+    if (signedUntil === 0n || (await tolerated(hasPassed(context, signedUntil)))) continue;
     const facts: Fact[] = [
       [t`The other text`, name.slice(fundingName("").length)],
-      [t`What became of it`, isUsed ? t`the token has your authorization as used: it is a bounty, or you cancelled it` : until],
+      [t`What became of it`, t`you signed for it, which lets anybody who has that create its bounty until ${moment(signedUntil)}`],
       [t`Both`, t`would be bounties, each with an escrow of its own until it ends`],
     ];
     stage.say("");
     await stage.confirm(t`Another text of yours may be a bounty, too`, facts, t`Fund this page as well`);
-    if (isUsed && isOver) await journal.remove(name); // nothing that was signed for it can be used any more
   }
 }
 
@@ -306,7 +286,7 @@ function factsOf(context: Context, { page, conditions }: Job, { terms, validBefo
     [t`Page`, t`${printable(page.title)}, with the commitment ${terms.specCommitment}`],
     [t`Fees at most`, t`${amount(maxProtocolFee, token)} for the protocol, ${amount(maxGuardianFee, token)} for the Guardians`],
     [t`Submissions until`, moment(terms.submissionDeadline)],
-    [t`Judged`, t`from ${moment(revealAt)} for ${duration(terms.judgingWindow)}, until ${until}`],
+    [t`Judged`, t`from ${moment(revealAt)} until ${until}`],
     [t`Decided by`, t`${quorum} of ${guardians.length} Guardians: ${guardians.join(", ")}`],
     [t`What it costs`, t`${amount(escrowAmount, token)}, all fees of the service included, and the network's fee in ether, which the wallet shows`],
     [t`The signature is good until`, moment(validBefore)],

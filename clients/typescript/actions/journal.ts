@@ -55,18 +55,6 @@ export class Journal {
     await this.#written((store) => store.put(value, this.#prefix + name));
   }
 
-  /** Puts what `change` makes of a value in its place, in one transaction; where it makes nothing, it stays as it is. */
-  async replace<Value>(name: string, change: (kept: Value | undefined) => Value | undefined): Promise<void> {
-    const key = this.#prefix + name;
-    await this.#written((store) => {
-      const reading = store.get(key) as IDBRequest<Value | undefined>;
-      reading.onsuccess = () => {
-        const changed = change(reading.result);
-        if (changed !== undefined) store.put(changed, key);
-      };
-    });
-  }
-
   async remove(name: string): Promise<void> {
     await this.#written((store) => store.delete(this.#prefix + name));
   }
@@ -95,19 +83,6 @@ export class Journal {
       store.transaction.oncomplete = () => resolve();
       store.transaction.onabort = store.transaction.onerror = () => reject(unusable());
     });
-  }
-}
-
-/**
- * Tidies up behind an act that is done: what the browser does not keep of it must not pass for a failure of the act. Gives
- * the sentence that is said beside it then.
- */
-export async function tidied(work: () => Promise<void>): Promise<string | undefined> {
-  try {
-    await work();
-    return undefined;
-  } catch {
-    return t`This browser could not write down that it is done, as on a full disk. A later visit may offer it again.`;
   }
 }
 

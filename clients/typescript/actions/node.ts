@@ -4,60 +4,37 @@
  * where the chain has Multicall3.
  */
 
-import { createClient, custom, decodeFunctionResult, encodeEventTopics, encodeFunctionData } from "viem";
-import type { Abi, Address, Client, ContractFunctionArgs, ContractFunctionName, EIP1193RequestFn } from "viem";
-import type { Hex, Log, ReadContractParameters, ReadContractReturnType, TransactionReceipt } from "viem";
-import { call, getBlock, getBlockNumber, getCode, getTransactionReceipt } from "viem/actions";
-import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError, TOLERATED_SECONDS } from "../src/acting.js";
-import type { Act, ActEvent } from "../src/acting.js";
-import { chainOf } from "./chains.js";
-import { AnsweredLate, inTime } from "./provider.js";
-import type { Call } from "./provider.js";
+import { BaseError, ContractFunctionZeroDataError, createClient, custom, TransactionNotFoundError, TransactionReceiptNotFoundError } from "viem";
+import type { Abi, Address, Block, Client, Hex, Log, PublicClient, TransactionReceipt } from "viem";
+import { call, getBlock, getBlockNumber, getCode, getContractEvents, getTransaction, getTransactionReceipt, readContract } from "viem/actions";
+import { eventsOf, hubAbi, RECENT_SECONDS, ServiceError } from "../src/acting.js";
+import type { Act, ActCall, ActEvent } from "../src/acting.js";
 import { refusedBy, revertData } from "./refused.js";
 import type { Token } from "./text.js";
-import { isWrongChain } from "./wallet.js";
+import { AnsweredLate, chainOf, inTime, isWrongChain } from "./wallet.js";
 import type { Wallet } from "./wallet.js";
 import { t } from "./words.js";
-
-/** A block, as far as it is needed. */
-export interface Block {
-  readonly number: bigint;
-  readonly hash: Hex;
-  readonly timestamp: bigint;
-}
-
-/** What a transaction is known by. */
-export interface Transaction {
-  readonly from: Address;
-  readonly nonce: bigint;
-}
 
 /** An event of the Hub that shows that something was done; `args` are its indexed values and others to compare. */
 export type ExpectedEvent = Act<ActEvent>["expected"][number];
 
 /** A log that was expected, and its values. */
 export interface FoundEvent {
-  readonly hash: Hex;
+  readonly transactionHash: Hex;
   readonly blockNumber: bigint;
   readonly args: Readonly<Record<string, unknown>>;
 }
 
-type ViewName<abi extends Abi | readonly unknown[]> = ContractFunctionName<abi, "pure" | "view">;
-type ViewArgs<abi extends Abi | readonly unknown[], name extends ViewName<abi>> = ContractFunctionArgs<abi, "pure" | "view", name>;
-type Tag = "latest" | "finalized";
-
-/** Blocks of six seconds of Base: from there on the pace is known. */
-const FIRST_LEAP = 30n;
+/** Blocks from which the chain's pace is taken. */
+const PACE_BLOCKS = 1_000n;
 /** Blocks of one question about logs; a node that takes fewer is asked about half as many, and again. */
 const LOG_RANGE = 5_000n;
 const LEAST_RANGE = 100n;
-const MOST_BLOCKS = 1_000_000n;
 /** A node that never answers ends no step: it is one that does not answer. */
 const MOST_MILLISECONDS = 30_000;
 
 export class Node {
   readonly #client: Client;
-  readonly #request: EIP1193RequestFn;
   readonly #hub: Address;
   #token: Token | undefined;
 
@@ -66,12 +43,7 @@ export class Node {
       inTime(wallet.read(method, (params ?? []) as readonly unknown[]), MOST_MILLISECONDS);
     const chain = chainOf(wallet.chainId);
     const transport = custom({ request }, { retryCount: 0 });
-    this.#request = transport({}).request;
-    this.#client = createClient({
-      ...(chain && { chain, batch: { multicall: true } }),
-      transport,
-      cacheTime: 0,
-    });
+    this.#client = createClient({ ...(chain && { chain, batch: { multicall: true } }), transport, cacheTime: 0 });
     this.#hub = hub;
   }
 
@@ -81,27 +53,12 @@ export class Node {
   }
 
   /** Reads what a contract answers; a refusal of the Hub is a ServiceError with its sentence. */
-  async readContract<
-    const abi extends Abi | readonly unknown[],
-    name extends ViewName<abi>,
-    const args extends ViewArgs<abi, name>,
-  >(question: ReadContractParameters<abi, name, args>, block: Tag = "latest"): Promise<ReadContractReturnType<abi, name, args>> {
-    const abi = question.abi as Abi;
-    const functionName: string = question.functionName;
-    const args = question.args as readonly unknown[] | undefined;
-    const to = question.address as Address; // viem leaves it out for calls that deploy
-    const data = encodeFunctionData({ abi, functionName, args: args ?? [] });
-    const { data: answer } = await this.#asked(call(this.#client, { to, data, blockTag: block }), true);
-    if (answer === undefined || answer === "0x") {
-      const nextAction = t`Check which network the wallet uses.`;
-      throw new ServiceError("no_contract", t`There is no contract at ${to} on the wallet's chain.`, { nextAction });
-    }
-    return decodeFunctionResult({ abi, functionName, data: answer }) as ReadContractReturnType<abi, name, args>;
-  }
+  readonly readContract = ((question: Parameters<PublicClient["readContract"]>[0]) =>
+    this.#asked(readContract(this.#client, question))) as PublicClient["readContract"];
 
   /** Runs a transaction without sending it; raises the sentence of what the Hub would refuse. */
-  async simulate(from: Address, { to, data }: Call): Promise<void> {
-    await this.#asked(call(this.#client, { account: from, to, data }), true);
+  async simulate(account: Address, { to, data }: Pick<ActCall, "to" | "data">): Promise<void> {
+    await this.#asked(call(this.#client, { account, to, data }));
   }
 
   getBlockNumber(): Promise<bigint> {
@@ -109,107 +66,66 @@ export class Node {
   }
 
   /** Gives a block: the newest, the newest that no reorganisation takes back, or the one with a number. */
-  getBlock({ blockNumber, blockTag = "latest" }: { readonly blockNumber?: bigint; readonly blockTag?: Tag } = {}): Promise<Block> {
-    const which = blockNumber === undefined ? { blockTag } : { blockNumber };
-    return this.#asked(getBlock(this.#client, which)) as Promise<Block>;
+  getBlock(which: { readonly blockNumber?: bigint; readonly blockTag?: "finalized" } = {}): Promise<Block<bigint, false, "latest">> {
+    const { blockNumber, blockTag = "latest" } = which;
+    return this.#asked(getBlock(this.#client, blockNumber !== undefined ? { blockNumber } : { blockTag })) as ReturnType<Node["getBlock"]>;
   }
 
   /** Gives an account's code; a delegated one's is its delegation. */
-  async getCode({ address }: { readonly address: Address }): Promise<Hex> {
-    return (await this.#asked(getCode(this.#client, { address }))) ?? "0x";
+  getCode(question: { readonly address: Address }): Promise<Hex | undefined> {
+    return this.#asked(getCode(this.#client, question));
   }
 
   /** Gives what a contract answers to a call; a refusal and a node that does not answer look alike here. */
-  async call({ to, data }: Call): Promise<{ readonly data: Hex }> {
-    return { data: (await this.#asked(call(this.#client, { to, data }))).data ?? "0x" };
+  call(question: { readonly to: Address; readonly data: Hex }): Promise<{ readonly data?: Hex | undefined }> {
+    return this.#asked(call(this.#client, question));
   }
 
-  /** Gives a transaction, mined or not; null where the node does not know it. */
-  async transaction(hash: Hex): Promise<Transaction | null> {
-    const found = (await this.#ask("eth_getTransactionByHash", [hash])) as Record<string, string> | null;
-    return found && { from: (found["from"] ?? "").toLowerCase() as Address, nonce: BigInt(found["nonce"] ?? "") };
-  }
-
-  /** Counts the transactions of an account in blocks: one with a lower nonce is mined, or never will be. */
-  async minedOf(account: Address, block: Tag = "latest"): Promise<bigint> {
-    return BigInt((await this.#ask("eth_getTransactionCount", [account, block])) as string);
+  /** Whether the node knows a transaction, mined or not. */
+  async knows(hash: Hex): Promise<boolean> {
+    return (await this.#asked(getTransaction(this.#client, { hash }).catch(unless(TransactionNotFoundError)))) !== undefined;
   }
 
   /** Gives what became of a transaction; undefined while it is in no block. */
-  async receipt(hash: Hex): Promise<TransactionReceipt | undefined> {
-    const found = getTransactionReceipt(this.#client, { hash }).catch((error: unknown) => {
-      if ((error as Error | null)?.name === "TransactionReceiptNotFoundError") return undefined;
-      throw error;
-    });
-    return this.#asked(found);
+  receipt(hash: Hex): Promise<TransactionReceipt | undefined> {
+    return this.#asked(getTransactionReceipt(this.#client, { hash }).catch(unless(TransactionReceiptNotFoundError)));
   }
 
   /**
-   * Finds the newest such event since a block; blocks are read from the newest on, in ranges that nodes accept. Nothing
-   * has happened yet since a block that comes next: a part of the node is behind. One that is further off was another
-   * node's word: then it is the last day's log that is read.
+   * Finds the newest such event since a block. Where that block is still to come, a part of the node is behind, and
+   * nothing has happened yet.
    */
   async find(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent | undefined> {
     return (await this.#since(expected, fromBlock).next()).value ?? undefined;
   }
 
-  /** Finds all such events since a block, the newest first. */
-  async findAll(expected: ExpectedEvent, fromBlock: bigint): Promise<FoundEvent[]> {
+  /** Finds all such events of the last day, the newest first. */
+  async findRecent(expected: ExpectedEvent): Promise<FoundEvent[]> {
+    const newest = await this.getBlock();
+    const blocks = newest.number < PACE_BLOCKS ? newest.number : PACE_BLOCKS;
+    const seconds = newest.timestamp - (await this.getBlock({ blockNumber: newest.number - blocks })).timestamp;
+    const day = seconds > 0n ? (RECENT_SECONDS * blocks) / seconds : newest.number;
     const all: FoundEvent[] = [];
-    for await (const found of this.#since(expected, fromBlock)) all.push(found);
+    for await (const found of this.#since(expected, day < newest.number ? newest.number - day : 0n)) all.push(found);
     return all;
   }
 
-  /** Finds such an event in a block. */
-  async findIn(expected: ExpectedEvent, block: bigint): Promise<FoundEvent | undefined> {
-    return (await this.#between(expected, block, block).next()).value ?? undefined;
+  /** Finds all such events among logs, the newest first. */
+  among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent[] {
+    return [...eventsOf(this.#hub, expected, logs)].reverse() as FoundEvent[];
   }
 
-  /**
-   * Gives a block at least so many seconds older than another, and not much more, or the chain's first: by leaps, each at
-   * the pace that the last one showed.
-   */
-  async blockBefore(head: bigint, seconds: bigint): Promise<bigint> {
-    const newest = await this.getBlock({ blockNumber: head });
-    const behind = (blocks: bigint) => this.getBlock({ blockNumber: head > blocks ? head - blocks : 0n });
-    const passed = (block: Block) => (newest.timestamp > block.timestamp ? newest.timestamp - block.timestamp : 0n);
-    const wanted = (block: Block) => {
-      const made = passed(block) > 0n ? passed(block) : 1n;
-      return (seconds * (head - block.number) + made - 1n) / made;
-    };
-    let block = await behind(FIRST_LEAP);
-    if (passed(block) > 2n * seconds) block = await behind(wanted(block));
-    while (block.number > 0n && passed(block) < seconds) {
-      const least = ((head - block.number) * 3n) / 2n + 1n;
-      block = await behind(wanted(block) > least ? wanted(block) : least);
-    }
-    return block.number;
-  }
-
-  async *#since(expected: ExpectedEvent, fromBlock: bigint): AsyncGenerator<FoundEvent, undefined> {
-    const head = await this.getBlockNumber();
-    let since = fromBlock;
-    if (head < fromBlock) {
-      if (fromBlock - head <= head - (await this.blockBefore(head, TOLERATED_SECONDS))) return undefined;
-      since = await this.blockBefore(head, RECENT_SECONDS);
-    }
-    yield* this.#between(expected, head - since < MOST_BLOCKS ? since : head - MOST_BLOCKS + 1n, head);
-    return undefined;
-  }
-
-  async *#between(expected: ExpectedEvent, oldest: bigint, newest: bigint): AsyncGenerator<FoundEvent, undefined> {
-    const isEnough = (half: bigint) => half >= LEAST_RANGE && half > newest - oldest;
+  /** Reads the log from the newest block on, in ranges that the node accepts. */
+  async *#since(expected: ExpectedEvent, oldest: bigint): AsyncGenerator<FoundEvent, undefined> {
     let range = LOG_RANGE;
-    while (isEnough(range / 2n)) range /= 2n; // the same question is not asked again
-    for (let last = newest; last >= oldest; ) {
-      const first = last - range + 1n > oldest ? last - range + 1n : oldest;
+    for (let last = await this.getBlockNumber(); last >= oldest; ) {
+      const first = last - range >= oldest ? last - range + 1n : oldest;
       let logs: readonly Log[];
       try {
         logs = await this.#logs(expected, first, last);
       } catch (error) {
-        const isSilent = causeOf(error, (each) => each instanceof AnsweredLate) !== undefined;
-        if (isSilent || isWrongChain(error) || range / 2n < LEAST_RANGE) throw error;
-        range /= 2n;
+        range = (last - first + 1n) / 2n;
+        if (range < LEAST_RANGE || causeOf(error, (each) => each instanceof AnsweredLate)) throw this.#explained(error);
         continue;
       }
       yield* this.among(logs, expected);
@@ -218,51 +134,45 @@ export class Node {
     return undefined;
   }
 
-  async #logs({ eventName, args }: ExpectedEvent, first: bigint, last: bigint): Promise<readonly Log[]> {
-    const topics = encodeEventTopics({ abi: hubAbi as Abi, eventName, args });
-    const range = { fromBlock: `0x${first.toString(16)}`, toBlock: `0x${last.toString(16)}` };
-    return (await this.#ask("eth_getLogs", [{ address: this.#hub, topics, ...range }])) as readonly Log[];
+  #logs({ eventName, args }: ExpectedEvent, fromBlock: bigint, toBlock: bigint): Promise<readonly Log[]> {
+    const abi = hubAbi as Abi;
+    return getContractEvents(this.#client, { address: this.#hub, abi, eventName, args, fromBlock, toBlock });
   }
 
-  /** Finds all such events among logs, the newest first. */
-  among(logs: readonly Log[], expected: ExpectedEvent): FoundEvent[] {
-    const found = [...eventsOf(this.#hub, expected, logs)].reverse();
-    return found.map(({ transactionHash, blockNumber, args }) => ({
-      ...{ hash: transactionHash as Hex, blockNumber: BigInt(blockNumber ?? 0), args },
-    }));
-  }
-
-  #ask(method: string, params: readonly unknown[]): Promise<unknown> {
-    return this.#asked(this.#request({ method, params }));
-  }
-
-  /** Waits for an answer; raises why there is none, for a call the Hub's own refusal. */
-  async #asked<Value>(question: Promise<Value>, isCall = false): Promise<Value> {
+  /** Waits for an answer; raises why there is none. */
+  async #asked<Value>(question: Promise<Value>): Promise<Value> {
     try {
       return await question;
     } catch (error) {
-      throw isCall ? this.#explained(error) : unreadable(error);
+      throw this.#explained(error);
     }
   }
 
   /** Gives the Hub's own refusal, wherever in an error its data is; anything else is a chain that cannot be read. */
   #explained(error: unknown): ServiceError {
+    const wrongChain = causeOf(error, isWrongChain);
+    if (wrongChain !== null) return wrongChain as ServiceError;
+    if (causeOf(error, (each) => each instanceof ContractFunctionZeroDataError) !== null) {
+      const nextAction = t`Check which network the wallet uses.`;
+      return new ServiceError("no_contract", t`There is no contract at this address on the wallet's chain.`, { nextAction });
+    }
     const data = revertData(error);
-    return data === undefined ? unreadable(error) : refusedBy(data, this.#token);
+    if (data !== undefined) return refusedBy(data, this.#token);
+    return new ServiceError("chain_unavailable", t`The wallet's node does not answer a question about the chain.`, {
+      nextAction: t`Try again in a moment, or choose another node in the wallet.`,
+    });
   }
 }
 
-/** Finds the first of an error and its causes that is such a one. */
-function causeOf(error: unknown, isIt: (each: unknown) => boolean): unknown {
-  for (let each = error; each !== undefined && each !== null; each = (each as { cause?: unknown }).cause) if (isIt(each)) return each;
-  return undefined;
+/** Finds the first of an error and its causes that is such a one; null where none is. */
+function causeOf(error: unknown, isIt: (each: unknown) => boolean): Error | null {
+  return error instanceof BaseError ? error.walk(isIt) : null;
 }
 
-function unreadable(error?: unknown): ServiceError {
-  const wrong = causeOf(error, isWrongChain);
-  if (wrong !== undefined) return wrong as ServiceError;
-  return new ServiceError("chain_unavailable", t`The wallet's node does not answer a question about the chain.`, {
-    nextAction: t`Try again in a moment, or choose another node in the wallet.`,
-    cause: error,
-  });
+/** Makes undefined of one kind of error. */
+function unless(kind: new (...given: never[]) => Error): (error: unknown) => undefined {
+  return (error) => {
+    if (!(error instanceof kind)) throw error;
+    return undefined;
+  };
 }

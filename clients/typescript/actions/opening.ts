@@ -6,20 +6,17 @@
 import type { Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError } from "../src/acting.js";
 import type { Beacon, Envelope, Progress } from "../src/opening.js";
-import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { following, requireBucket, signed } from "./api.js";
 import { AWARDED } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
-import type { Context } from "./context.js";
-import { element, labelled } from "./dom.js";
+import type { Acting, Context } from "./context.js";
+import { element, labelled, paced, pause } from "./dom.js";
 import { fileList } from "./files.js";
-import { tidied } from "./journal.js";
-import { paced, pause } from "./paced.js";
-import { told } from "./results.js";
-import type { Fact, Stage } from "./stage.js";
+import type { Fact } from "./stage.js";
 import type { Numbered } from "./submissions.js";
 import { bytes, counted } from "./text.js";
+import type { Offer } from "./view.js";
 import { finalWinner } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -43,24 +40,21 @@ export function openingOffers(context: Context, bounty: Bounty, isDelivered: boo
   const offers: Offer[] = [];
   if (isAwarded && bounty.guardians.includes(account) && isDelivered !== true) {
     offers.push({
-      key: "deliver",
       title: t`Deliver the key of the winning work`,
       text: t`Until a Guardian does, the Poster cannot open the work. The key is sealed to the deployment, which passes it on to the Poster alone.`,
       button: t`Deliver the key`,
-      isOnce: true,
-      run: (stage) => deliver(context, stage, bounty),
+      run: (stage) => deliver({ ...context, stage }, bounty),
     });
   }
   if (isAwarded && account === bounty.poster) {
     const waits = t`No Guardian has delivered its key yet; this page can wait for it.`;
     const plain = t`With a key that is made in this page for it and kept nowhere. The work is saved as a tar archive.`;
     offers.push({
-      key: "winning",
       title: t`The winning work`,
       text: isDelivered === false ? waits : plain,
       button: t`Get the work`,
       begins: "alone",
-      run: (stage) => openAsPoster(context, stage, bounty),
+      run: (stage) => openAsPoster({ ...context, stage }, bounty),
     });
   }
   return offers;
@@ -82,16 +76,11 @@ async function delivery({ api }: Context, bounty: Bounty, signal?: AbortSignal):
 }
 
 /** Downloads and opens one Submission, and notes that it was opened here. */
-export async function openOne(
-  context: Context,
-  stage: Stage,
-  bounty: Bounty,
-  named: Recorded,
-  keyring: readonly string[],
-): Promise<void> {
-  const fetched = await fetchSubmission(context, stage, bounty, named);
-  const identity = await contentKey(context, stage, bounty, fetched, keyring);
-  await save(stage, bounty, named, fetched, identity, () => context.journal.put(openedName(bounty.id, named), true));
+export async function openOne(context: Acting, bounty: Bounty, named: Recorded, keyring: readonly string[]): Promise<void> {
+  const fetched = await fetchSubmission(context, bounty, named);
+  const identity = await contentKey(context, bounty, fetched, keyring);
+  await save(context, bounty, named, fetched, identity);
+  await context.journal.put(openedName(bounty.id, named), true).catch(() => undefined); // it is warned of once more
 }
 
 /** Names a Submission that was opened in this browser: by its account, too, since commitments are copied. */
@@ -105,9 +94,10 @@ export async function openedOf({ journal }: Context, { id }: Bounty, works: read
   return new Set(works.filter((_, at) => isOpened[at] !== undefined).map(({ number }) => number));
 }
 
-async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const named = await finalWinner(context, stage, bounty);
-  const key = await deliveryKey(context, stage);
+async function deliver(context: Acting, bounty: Bounty): Promise<void> {
+  const { stage } = context;
+  const named = await finalWinner(context, bounty);
+  const key = await deliveryKey(context);
   const keys = new KeyField();
   stage.say("");
   const keyring = await stage.ask(t`Your encryption keys`, [keys.place], t`Go on`, () => keys.read());
@@ -116,20 +106,21 @@ async function deliver(context: Context, stage: Stage, bounty: Bounty): Promise<
     [t`What it does`, t`lets the Poster ${bounty.poster} open the winning work, and nobody else`],
     [t`Sealed to`, t`the delivery key ${key}, as the chain has it`],
   ];
-  const fetched = await fetchSubmission(context, stage, bounty, named, following(request, facts));
-  const identity = await contentKey(context, stage, bounty, fetched, keyring);
+  const fetched = await fetchSubmission(context, bounty, named, following(request, facts));
+  const identity = await contentKey(context, bounty, fetched, keyring);
   const { wrapContentKey } = await import("./work.js");
   const path = { bounty_id: bounty.id.toString() };
   const wrapped = { wrapped_key: wrapContentKey(identity, key) };
   const body = { solver_address: named.solver, submission_commitment: named.commitment, ...wrapped };
   const send = () => answerOf(context.api.POST("/api/bounties/{bounty_id}/delivery/wrap", { params: { path }, body }));
-  await signed(context, stage, t`Deliver the key of the winning work`, request, facts, send, true);
+  await signed(context, t`Deliver the key of the winning work`, request, facts, send, true);
   const next = t`Next, the Poster ${bounty.poster} can open the work on this page.`;
   stage.done(t`The key of the winning work is delivered.`, element("p", {}, next));
 }
 
-async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const named = await finalWinner(context, stage, bounty);
+async function openAsPoster(context: Acting, bounty: Bounty): Promise<void> {
+  const { stage } = context;
+  const named = await finalWinner(context, bounty);
   await stage.until(async (signal) => {
     while (!(await delivery(context, bounty).catch(() => true))) {
       signal.throwIfAborted();
@@ -144,7 +135,6 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
   const body = { poster_ephemeral_public_key: own };
   const retrieved = await signed(
     context,
-    stage,
     t`Get the key of the winning work`,
     `POST /api/bounties/${bounty.id}/delivery/retrieve`,
     [
@@ -158,13 +148,13 @@ async function openAsPoster(context: Context, stage: Stage, bounty: Bounty): Pro
     ["solver_address", retrieved.solver_address, named.solver],
     ["submission_commitment", retrieved.submission_commitment, named.commitment],
   ]);
-  const fetched = await fetchSubmission(context, stage, bounty, named, [], true);
+  const fetched = await fetchSubmission(context, bounty, named, [], true);
   const identity = await unwrapContentKey(retrieved.wrapped_key, fresh, fetched.envelope.content_public_key);
-  await save(stage, bounty, named, fetched, identity);
+  await save(context, bounty, named, fetched, identity);
 }
 
 /** Reads the delivery key in effect on the chain, which the service must serve, too. */
-async function deliveryKey({ node, hub, api }: Context, stage: Stage): Promise<Hex> {
+async function deliveryKey({ node, hub, api, stage }: Acting): Promise<Hex> {
   const key = await node.readContract({ ...hub, functionName: "deliveryKey" });
   if (key === NO_KEY) {
     throw new ServiceError("delivery_unavailable", t`No delivery key is in effect on the chain.`, {
@@ -204,8 +194,7 @@ function contentRequest(bounty: Bounty, { commitment }: Recorded): string {
  * the wallet signs right after it; `isExplained`: it was shown with the request before.
  */
 async function fetchSubmission(
-  context: Context,
-  stage: Stage,
+  context: Acting,
   bounty: Bounty,
   named: Recorded,
   next: readonly Fact[] = [],
@@ -216,7 +205,7 @@ async function fetchSubmission(
   const route = "/api/bounties/{bounty_id}/submissions/{submission_commitment}/content";
   const send = () => answerOf(context.api.GET(route, { params: { path } }));
   const title = t`Read the sealed work`;
-  const content = await signed(context, stage, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
+  const content = await signed(context, title, contentRequest(bounty, named), [...READING, ...next], send, isExplained);
   const { envelopeDifferences, parseEnvelope } = await import("./work.js");
   refuseDifferences("read_model_mismatch", [["envelope", commitmentOf(content.envelope), named.commitment]]);
   const envelope = parseEnvelope(content.envelope);
@@ -231,28 +220,18 @@ async function fetchSubmission(
   return { envelope, downloadUrl: content.download_url };
 }
 
-/** Opens the key of sealed work with a Guardian's keys. */
-async function contentKey(
-  context: Context,
-  stage: Stage,
-  bounty: Bounty,
-  { envelope }: Fetched,
-  keyring: readonly string[],
-): Promise<string> {
-  const { contentKeyOf } = await import("./work.js");
-  stage.say(t`Verifying the beacon's round and opening the key of the work.`);
-  return contentKeyOf(envelope, beaconOf(context), context.settings.beaconUrl, keyring, bounty.guardians.length);
+/** Opens the key of sealed work with a Guardian's keys, once its round is out. */
+async function contentKey(context: Acting, bounty: Bounty, { envelope }: Fetched, keyring: readonly string[]): Promise<string> {
+  const { fetchBeacon, openContentKey } = await import("./work.js");
+  const beacon = beaconOf(context);
+  context.stage.say(t`Verifying the beacon's round and opening the key of the work.`);
+  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [context.settings.beaconUrl]);
+  return openContentKey(envelope, { beacon, signature, keyring, rosterSize: bounty.guardians.length });
 }
 
-/** Offers the opened work, and says so where the note that it was opened could not be made. */
-async function save(
-  stage: Stage,
-  bounty: Bounty,
-  named: Recorded,
-  { envelope, downloadUrl }: Fetched,
-  identity: string,
-  note: () => Promise<void> = async () => undefined,
-): Promise<void> {
+/** Offers the opened work. */
+async function save({ stage }: Acting, bounty: Bounty, named: Recorded, fetched: Fetched, identity: string): Promise<void> {
+  const { envelope, downloadUrl } = fetched;
   const { openWork } = await import("./work.js");
   const all = bytes(envelope.ciphertext.byte_length);
   stage.say(t`Downloading and opening ${all}.`);
@@ -260,7 +239,6 @@ async function save(
   const { files, archive, renamed } = await stage.until((signal) =>
     openWork(downloadUrl, identity, envelope, { signal, onProgress }),
   );
-  const unnoted = await tidied(note);
   const name = `bounty-${bounty.id}-${named.commitment.slice(2, 10)}.tar`;
   const link = element("a", { class: "save", download: name, href: URL.createObjectURL(archive) }, t`Save the work`);
   const inert = t`Tools obey some of its names unprompted. In the archive such a part of a path is inert_…_: .git is inert_.git_. To restore one, rename it.`;
@@ -270,7 +248,6 @@ async function save(
     element("p", { class: "warning" }, t`A stranger made these files. Look at them where they can do no harm, before you run anything.`),
     ...(renamed > 0 ? [element("p", {}, inert)] : []),
     fileList(files),
-    ...told(unnoted),
   );
 }
 

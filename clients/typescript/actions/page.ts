@@ -24,6 +24,8 @@ export interface Filled {
   /** Words, with commas or spaces between them. */
   readonly tags: string;
   readonly body: string;
+  /** A whole page in the place of all of these, or empty. */
+  readonly finished: string;
 }
 
 /** The fields of the frontmatter, and the field of the form that each is made of. */
@@ -49,6 +51,7 @@ const LINE_BREAKS = /[\u0085\u2028\u2029]/g;
 
 /** The page's exact text; raises nothing: `missing` names what it cannot be made of. */
 export function pageOf(filled: Filled, token: Token): string {
+  if (filled.finished !== "") return filled.finished.replace(/\r\n?/g, "\n");
   const lines = [
     "version: 1",
     `title: ${scalar(filled.title)}`,
@@ -68,6 +71,7 @@ export function pageOf(filled: Filled, token: Token): string {
 
 /** What is still to be filled in, under the names of the frontmatter. */
 export function missing(filled: Filled, token: Token): Issue[] {
+  if (filled.finished !== "") return [];
   const empty = (text: string) => text.trim() === "";
   const all: [boolean, string, string][] = [
     [empty(filled.title), "title", t`Write in one line what is to be made.`],
@@ -91,7 +95,7 @@ export function escrowOf(text: string, { decimals }: Token): bigint | undefined 
 }
 
 /** Says how an amount is written. */
-export function escrowHint({ symbol, decimals }: Token): string {
+function escrowHint({ symbol, decimals }: Token): string {
   return t`Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
 }
 

@@ -6,30 +6,25 @@
 
 import { erc20Abi } from "viem";
 import { answerOf, commitmentOf, guardianRosterHash, isIssue, pageTerms, ServiceError } from "../src/acting.js";
-import type { Offer } from "./acts.js";
 import { refuseDifferences, typed } from "./answers.js";
 import { requireStatedDelay, signed } from "./api.js";
-import type { Context } from "./context.js";
+import type { Acting, Context } from "./context.js";
 import { element } from "./dom.js";
 import { Editor, forgetPage, isAboutPage } from "./editor.js";
 import type { Outlook } from "./editor.js";
 import { authorized, create, creationStep, domainOf, feesOf, fundingName, liveOf, nonceOf } from "./funding.js";
-import { refundDay, requireNoOtherText, requireSigner } from "./funding.js";
+import { refundDay, requireNoOtherText } from "./funding.js";
 import type { Conditions, Funding, Job } from "./funding.js";
-import { Journal, tidied } from "./journal.js";
-import { confirmNoSecret } from "./keyless.js";
-import { told, transactionLine } from "./results.js";
+import { Journal } from "./journal.js";
+import { transactionLine } from "./results.js";
 import type { Settings } from "./settings.js";
-import type { Fact, Stage } from "./stage.js";
+import type { Fact } from "./stage.js";
 import { amount, bytes, moment, printable } from "./text.js";
 import type { Token } from "./text.js";
 import { escrowsOf } from "./witnesses.js";
-import type { Escrow, Escrows } from "./witnesses.js";
-import type { Signed } from "./wallet.js";
+import type { Escrow } from "./witnesses.js";
+import type { Offer } from "./view.js";
 import { t } from "./words.js";
-
-/** For so long a page that was reviewed in this browser is not reviewed again. */
-const REVIEWED_MILLISECONDS = 3_600_000;
 
 /** The form of this page: there before a wallet is. */
 let editor: Promise<Editor> | undefined;
@@ -61,25 +56,25 @@ export function showForm(settings: Settings, place: HTMLElement, goOn: () => voi
 /** Offered to everyone on the page for it. */
 export function publishOffer(context: Context): Offer {
   return {
-    key: "publish",
     title: t`Publish and fund a challenge`,
     text: t`What you write is kept in this browser until the bounty is there.`,
     button: t`Write the page`,
     begins: "always",
-    run: (stage) => context.journal.alone("publish", () => publish(context, stage)),
+    run: (stage) => context.journal.alone("publish", () => publish({ ...context, stage })),
   };
 }
 
-async function publish(context: Context, stage: Stage): Promise<void> {
+async function publish(context: Acting): Promise<void> {
+  const { stage } = context;
   const conditions = await readConditions(context);
-  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held, conditions.minEscrow) };
+  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
   for (;;) {
     const page = await stage.ask("", form.shown, t`Go on`, () => form.page(), false);
     try {
-      return await publishPage(context, stage, page);
+      return await publishPage(context, page);
     } catch (error) {
       if (!isAboutPage(error)) throw error;
       stage.say("");
@@ -89,61 +84,56 @@ async function publish(context: Context, stage: Stage): Promise<void> {
 }
 
 /** From the page's exact text to the bounty; raises what is to be corrected on it. */
-async function publishPage(context: Context, stage: Stage, page: string): Promise<void> {
-  const { journal } = context;
+async function publishPage(context: Acting, page: string): Promise<void> {
+  const { journal, stage } = context;
   const commitment = commitmentOf(page);
   stage.say(t`Looking for what was funded on this page before.`);
-  const since = await context.node.getBlockNumber();
   const kept = await journal.get<Funding>(fundingName(commitment));
-  const { known, hidden } = await escrowsOf(context, stage, commitment, kept?.reported);
+  const known = await escrowsOf(context, commitment, kept?.reported);
   const own = known.find(({ id, nonce }) => id === kept?.reported || (nonce && kept?.nonces.includes(nonce)));
   if (kept !== undefined && own !== undefined && kept.reported === undefined) {
-    return reported(context, stage, page, kept, own);
+    return reported(context, page, kept, own);
   }
   // Reported before, another one would be a second escrow; what nobody shows any more can only become itself again.
   const former = own === undefined ? kept : undefined;
   stage.say(t`Comparing the terms with what the contract takes.`);
   const job: Job = { commitment, page: pageTerms(page), conditions: await readConditions(context) };
-  await requireStatedDelay(context, stage, job.conditions.revealDelay);
+  await requireStatedDelay(context, job.conditions.revealDelay);
   let funding = former && (await liveOf(context, former, job.conditions));
   if (funding === undefined) {
     requireFundable(context, job);
-    await confirmNoSecret(stage, page);
-    await requireNoFindings(context, stage, page);
-    await requireNoOtherText(context, stage, commitment);
+    await requireNoFindings(context, page);
+    await requireNoOtherText(context, commitment);
   }
-  await requireWanted(context, stage, { known, hidden }, funding);
+  await requireWanted(context, known, funding, funding === undefined ? former?.reported : undefined);
   if (funding === undefined) {
-    await requireSigner(context, await review(context, stage, page, job));
-    funding = await authorized(context, stage, job, BigInt(1 + known.length + hidden.length), former);
+    await review(context, page, job);
+    funding = await authorized(context, job, BigInt(1 + known.length), former);
   }
-  const found = await create(context, stage, job, funding, since);
-  const created: Escrow = { id: found.args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
-  await reported(context, stage, page, funding, created, [transactionLine(context.settings, found.hash)]);
+  const { args, transactionHash } = await create(context, job, funding);
+  const created: Escrow = { id: args["bountyId"] as bigint, nonce: nonceOf(context, funding.terms) };
+  await reported(context, page, funding, created, [transactionLine(context.settings, transactionHash)]);
 }
 
-/**
- * Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. Its creation
- * is forgotten last.
- */
+/** Ends with the bounty; what was signed stays written down, so that a later visit can see whether it is there. */
 export async function reported(
-  context: Context,
-  stage: Stage,
+  context: Acting,
   page: string,
   funding: Funding,
   { id, nonce }: Escrow,
   more: readonly Node[] = [],
 ): Promise<void> {
-  const { journal } = context;
-  const unnoted = await tidied(async () => {
+  const { journal, stage } = context;
+  const noted = async () => {
     await forgetPage(context, page);
     await journal.put(fundingName(commitmentOf(page)), { ...funding, reported: id });
     if (nonce !== undefined) await journal.remove(creationStep(nonce));
-  });
+  };
+  await noted().catch(() => undefined); // a later visit finds the same bounty
   editor = undefined;
   const link = element("a", { class: "save", href: `/bounties/${id}` }, t`Bounty ${id}`);
   const next = element("p", {}, link, " ", t`has its page in a moment. Solvers find it in the list.`);
-  stage.done(t`Funded as bounty ${id}.`, next, ...more, ...told(unnoted));
+  stage.done(t`Funded as bounty ${id}.`, next, ...more);
 }
 
 /** Reads what the Hub pins and takes of a bounty created now, and what the account holds. */
@@ -183,8 +173,8 @@ async function readConditions({ node, hub, token, account, settings }: Context):
 type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
 
 /** What terms come to while they are written; nothing of it is signed. */
-function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
-  const facts = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined): Fact[] => {
+function outlookOf(token: Token, figures: Figures, held?: bigint): Outlook {
+  return (escrow, deadline, window) => {
     const shown: Fact[] = [];
     if (escrow !== undefined) {
       const { protocolFee, guardianFee } = feesOf(escrow, figures);
@@ -198,7 +188,6 @@ function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint
     }
     return shown;
   };
-  return { facts, held, least };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */
@@ -234,24 +223,22 @@ function requireFundable({ token, account }: Context, { page: terms, conditions 
 
 /**
  * Has the person decide where the page has other bounties: also on a funding that is kept, as another machine may have
- * funded the page on other terms since; not again once its creation was begun.
+ * funded the page on other terms since; not again once its creation was begun. `lost` is one that was reported here.
  */
 export async function requireWanted(
-  context: Context,
-  stage: Stage,
-  { known, hidden }: Escrows,
+  context: Acting,
+  known: readonly Escrow[],
   kept: Funding | undefined,
+  lost: bigint | undefined,
 ): Promise<void> {
+  const { stage } = context;
   const begun = kept && (await context.journal.get(creationStep(nonceOf(context, kept.terms))));
-  const others = hidden.filter((id) => id !== kept?.reported); // what is kept can only become that one again
-  if (begun !== undefined || known.length + others.length === 0) return;
-  const named = (ids: readonly bigint[]) => ids.map((id) => t`bounty ${id}`).join(", ");
-  const facts: Fact[] = [];
-  if (known.length > 0) facts.push([t`Funded before as`, named(known.map(({ id }) => id))]);
-  const gone = t`${named(others)}; now neither the wallet's node nor the service shows it`;
-  if (others.length > 0) facts.push([t`This browser saw`, gone]);
-  facts.push([t`A second escrow`, t`would be another bounty`]);
+  if (begun !== undefined || (known.length === 0 && lost === undefined)) return;
   stage.say("");
+  const facts: Fact[] = [];
+  if (known.length > 0) facts.push([t`Funded before as`, known.map(({ id }) => t`bounty ${id}`).join(", ")]);
+  if (lost !== undefined) facts.push([t`This browser saw`, t`bounty ${lost}; now neither the wallet's node nor the service shows it`]);
+  facts.push([t`A second escrow`, t`would be another bounty`]);
   await stage.confirm(t`This page was funded before`, facts, t`Fund it once more`);
 }
 
@@ -259,7 +246,7 @@ export async function requireWanted(
  * Refuses a page that the service's rules have something against, before anything is signed: `page_not_ready` with all of
  * it. A check that cannot be made stops nobody, since publishing has the page reviewed.
  */
-async function requireNoFindings({ api }: Context, stage: Stage, page: string): Promise<void> {
+async function requireNoFindings({ api, stage }: Acting, page: string): Promise<void> {
   stage.say(t`The service checks the page by its rules. It keeps nothing of it.`);
   const headers = { "Content-Type": "text/markdown" };
   const asked = () => typed("PageFindings", answerOf(api.POST("/api/bounty-challenge-specs/check", { body: page, headers })));
@@ -274,25 +261,16 @@ async function requireNoFindings({ api }: Context, stage: Stage, page: string): 
   });
 }
 
-/** A page that was reviewed in this browser: the signature for it shows how the account signs. */
-interface Reviewed extends Signed {
-  readonly at: number;
-}
-
-/** Has the page reviewed and stored, once an hour, and compares everything in the answer with what is derived here. */
-async function review(context: Context, stage: Stage, page: string, job: Job): Promise<Signed> {
-  const { api, account, journal, wallet, settings, token } = context;
+/** Has the page reviewed and stored, and compares everything in the answer with what is derived here. */
+async function review(context: Acting, page: string, job: Job): Promise<void> {
+  const { api, account, settings, token } = context;
   const { commitment, conditions } = job;
   const { title, escrowAmount, submissionDeadline, judgingWindow } = job.page;
-  const name = `reviewed ${commitment}`;
-  const before = await journal.get<Reviewed>(name);
-  if (before !== undefined && Date.now() - before.at < REVIEWED_MILLISECONDS && before.at <= Date.now()) return before;
   const size = new TextEncoder().encode(page).length;
   const headers = { "Content-Type": "text/markdown" };
   const params = { query: { poster_address: account } };
   const answer = await signed(
     context,
-    stage,
     t`Publish the page`,
     `POST /api/bounty-challenge-specs/prepare-publication?poster_address=${account}`,
     [
@@ -320,8 +298,4 @@ async function review(context: Context, stage: Stage, page: string, job: Job): P
     ["authorization_typed_data.domain.name", theirs?.["name"], domain],
     ["authorization_typed_data.domain.version", theirs?.["version"], version],
   ]);
-  const { lastSigned } = wallet;
-  if (lastSigned === undefined) throw new Error(t`a page is signed before it is reviewed`);
-  await journal.put(name, { ...lastSigned, at: Date.now() });
-  return lastSigned;
 }

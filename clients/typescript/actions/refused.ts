@@ -46,7 +46,7 @@ export function refusedBy(data: Hex, token: Token | undefined): ServiceError {
 export function revertData(error: unknown, depth = 0): Hex | undefined {
   if (typeof error === "string") return /^0x([0-9a-f]{2}){4,}$/i.test(error) ? (error as Hex) : undefined;
   if (typeof error !== "object" || error === null || depth > 4) return undefined;
-  for (const name of ["data", "error", "originalError", "cause", "result", "returnData"]) {
+  for (const name of ["data", "raw", "error", "originalError", "cause"]) {
     const found = revertData((error as Record<string, unknown>)[name], depth + 1);
     if (found !== undefined) return found;
   }

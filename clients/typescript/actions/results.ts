@@ -1,11 +1,10 @@
 /** What came of an act: what happened, what comes next, the transaction that shows it, and the page as it is since. */
 
 import type { Hex } from "viem";
-import { element } from "./dom.js";
+import type { Acting } from "./context.js";
+import { element, pause } from "./dom.js";
 import type { FoundEvent } from "./node.js";
-import { pause } from "./paced.js";
 import type { Settings } from "./settings.js";
-import type { Stage } from "./stage.js";
 import { short } from "./text.js";
 import { t } from "./words.js";
 
@@ -18,21 +17,9 @@ const POLL_MILLISECONDS = 2_000;
 const MOST_POLLS = 45;
 
 /** Ends an act with its transaction and the next step; the rest of the page then follows the chain. */
-export function finished(
-  settings: Settings,
-  stage: Stage,
-  what: string,
-  { hash }: FoundEvent,
-  next: string,
-  ...more: readonly Node[]
-): void {
-  stage.done(what, element("p", {}, next), ...more, transactionLine(settings, hash));
+export function finished({ settings, stage }: Acting, what: string, { transactionHash: hash }: FoundEvent, next: string): void {
+  stage.done(what, element("p", {}, next), transactionLine(settings, hash));
   void refreshParts(hash);
-}
-
-/** Shows a sentence in a paragraph of its own, where there is one. */
-export function told(sentence: string | undefined): readonly Node[] {
-  return sentence === undefined ? [] : [element("p", {}, sentence)];
 }
 
 /** Shows a transaction, short; its whole hash is copied by a button and, with an explorer, shown behind a link. */

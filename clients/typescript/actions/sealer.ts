@@ -5,7 +5,7 @@
 
 import { sealSubmission, ServiceError } from "../src/sealing.js";
 import type { ArtifactFile, ErrorDetails, SealFor } from "../src/sealing.js";
-import { paced } from "./paced.js";
+import { paced } from "./dom.js";
 
 /** What to seal, and the file of the origin's private file system that takes the ciphertext. */
 export interface SealingOrder {
@@ -34,7 +34,6 @@ declare global {
   }
 }
 
-const MEBIBYTE = 1024 * 1024;
 const report = (what: SealingReport): void => globalThis.postMessage(what);
 
 globalThis.onmessage = async ({ data }: MessageEvent<SealingOrder>) => {
@@ -63,28 +62,18 @@ async function seal({ files, sealFor, target }: SealingOrder): Promise<Uint8Arra
   }
 }
 
-/** Writes a mebibyte at a time, since each write costs time of its own. */
+/** Writes one piece after the other, and reports how much it is. */
 function writingTo(file: SyncFile): WritableStream<Uint8Array> {
-  const gathered = new Uint8Array(MEBIBYTE);
   const reportWritten = paced((bytes: number) => report({ written: bytes }));
-  let [size, written] = [0, 0];
-  const writeGathered = (): void => {
-    if (file.write(gathered.subarray(0, size), { at: written }) !== size) {
-      throw new DOMException("The file takes no more.", "QuotaExceededError");
-    }
-    [written, size] = [written + size, 0];
-    reportWritten(written);
-  };
+  let written = 0;
   return new WritableStream({
     write(piece) {
-      for (let taken = 0; taken < piece.length; ) {
-        const part = piece.subarray(taken, taken + MEBIBYTE - size);
-        gathered.set(part, size);
-        [taken, size] = [taken + part.length, size + part.length];
-        if (size === MEBIBYTE) writeGathered();
+      if (file.write(piece, { at: written }) !== piece.length) {
+        throw new DOMException("The file takes no more.", "QuotaExceededError");
       }
+      written += piece.length;
+      reportWritten(written);
     },
-    close: writeGathered,
   });
 }
 

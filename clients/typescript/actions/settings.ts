@@ -43,8 +43,6 @@ export interface Settings {
   /** Where this origin has the beacon's rounds. */
   readonly beaconUrl: string;
   readonly bounty?: StatedBounty;
-  /** The escrow token, which the Hub has to name, too. */
-  readonly tokenAddress?: Address;
   /** For the form of a page; left out where they are not known, or there is no form. */
   readonly terms?: StatedTerms;
   /** Whether the chain's time is moved by hand, as a local one's is: then this machine's clock says nothing. */

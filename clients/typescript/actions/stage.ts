@@ -22,24 +22,18 @@ export class Stage {
   readonly #message = element("div", { role: "status", tabindex: "-1" });
   readonly #stop = element("p");
   readonly #body = element("div");
-  readonly #over: Promise<never>;
-  readonly #nested: Stage[] = [];
+  /** What the act waits for: a person, a wallet or an answer. */
   #waiting: AbortController | undefined;
   #isOver = false;
-  #giveUp: (reason: ServiceError) => void = () => undefined;
 
   constructor() {
     this.place.append(this.#message, this.#stop, this.#body);
-    this.#over = new Promise((_, reject) => (this.#giveUp = reject));
-    this.#over.catch(() => undefined); // also where nothing waits
   }
 
   /** Ends the act, as when its place is not on the page any more: whatever it waits for, now or later, is `cancelled`. */
   end(): void {
     this.#isOver = true;
-    this.#giveUp(cancelled());
-    this.#waiting?.abort();
-    for (const each of this.#nested) each.end();
+    this.#waiting?.abort(cancelled());
   }
 
   /** Says what is happening now. */
@@ -97,13 +91,6 @@ export class Stage {
     ]);
   }
 
-  /** Makes a stage within this one, which ends with it. */
-  nested(): Stage {
-    const made = new Stage();
-    this.#nested.push(made);
-    return made;
-  }
-
   /** Shows fields and waits until `read` makes something of them; what it raises is shown beside them. */
   ask<Value>(
     title: string,
@@ -130,24 +117,14 @@ export class Stage {
 
   /**
    * Waits for what may never come, such as a wallet that shows nothing, beside a button that ends the wait: `stopped`.
-   * What was begun may still happen. Work that asks again and again looks at the signal. A wait within another one is
-   * ended with it.
+   * What was begun may still happen. Work that asks again and again looks at the signal.
    */
   async until<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
-    if (this.#isOver) throw cancelled();
-    if (this.#waiting !== undefined) return work(this.#waiting.signal);
-    const stopping = new AbortController();
-    const stopped = new Promise<never>((_, reject) => {
-      stopping.signal.addEventListener("abort", () => reject(noLonger()));
-    });
-    const shown = setTimeout(() => {
-      this.#stop.replaceChildren(quiet(t`Stop waiting`, () => stopping.abort()));
-    }, STOP_MILLISECONDS);
-    this.#waiting = stopping;
+    const stop = quiet(t`Stop waiting`, () => this.#waiting?.abort(noLonger()));
+    const shown = setTimeout(() => this.#stop.replaceChildren(stop), STOP_MILLISECONDS);
     try {
-      return await Promise.race([this.#over, work(stopping.signal), stopped]);
+      return await this.#unlessOver(work);
     } finally {
-      this.#waiting = undefined;
       clearTimeout(shown);
       this.#stop.replaceChildren();
     }
@@ -156,6 +133,11 @@ export class Stage {
   /** Shows something while the act goes on. */
   show(...shown: readonly Node[]): void {
     this.#body.replaceChildren(...shown);
+  }
+
+  /** Whether it shows nothing, as after "Not now". */
+  get isEmpty(): boolean {
+    return this.place.textContent === "";
   }
 
   /** Ends with what was done, and leads the person there. */
@@ -178,14 +160,23 @@ export class Stage {
 
   async #waited<Value>(make: (resolve: (value: Value) => void, reject: () => void) => readonly Node[]): Promise<Value> {
     try {
-      const answered = new Promise<Value>((resolve, reject) => {
-        this.#body.replaceChildren(...make(resolve, () => reject(cancelled())));
-        this.#body.querySelector<HTMLElement>("input, textarea, select, h3[tabindex]")?.focus(); // facts come first
-      });
-      return await Promise.race([this.#over, answered]);
+      return await this.#unlessOver(
+        () =>
+          new Promise<Value>((resolve, reject) => {
+            this.#body.replaceChildren(...make(resolve, () => reject(cancelled())));
+            this.#body.querySelector<HTMLElement>("input, textarea, select, h3[tabindex]")?.focus(); // facts come first
+          }),
+      );
     } finally {
       this.#body.replaceChildren();
     }
+  }
+
+  async #unlessOver<Value>(work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    if (this.#isOver) throw cancelled();
+    const { signal } = (this.#waiting = new AbortController());
+    const over = new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
+    return Promise.race([work(signal), over]);
   }
 }
 

@@ -1,24 +1,21 @@
 /** A page and its wallet, from the first button to what the account can do: each step puts a new state into the store. */
 
 import { ServiceError } from "../src/acting.js";
-import { Acts } from "./acts.js";
-import type { Offer } from "./acts.js";
 import { readState, whyNothing } from "./bounty.js";
-import type { Bounty } from "./bounty.js";
 import { heartbeat, hubOffers } from "./claims.js";
-import { makeContext, readerOf } from "./context.js";
+import { makeContext } from "./context.js";
 import type { Context } from "./context.js";
+import { pause } from "./dom.js";
 import { deliveredOf, openingOffers } from "./opening.js";
-import { pause } from "./paced.js";
 import { publishOffer, showForm } from "./publish.js";
 import { rememberWallet, rememberedWallet } from "./remembered.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
-import { notice } from "./stage.js";
+import { notice, Stage } from "./stage.js";
 import { submitOffers } from "./submit.js";
 import { verdictOffers } from "./verdict.js";
 import { View } from "./view.js";
-import type { State } from "./view.js";
+import type { Offer, State } from "./view.js";
 import { Wallet, discover } from "./wallet.js";
 import type { Announced } from "./wallet.js";
 import { t } from "./words.js";
@@ -28,14 +25,16 @@ const PATIENCE_MILLISECONDS = 500;
 const SINGLE_MILLISECONDS = 200;
 /** A wallet that shows nothing by then is locked, or waits behind the window. */
 const HINT_MILLISECONDS = 2_000;
+/** An act that is ended is over by then, unless it waits for a node that is silent. */
+const ENDING_MILLISECONDS = 2_000;
 
 /** One page with its wallets. */
 export class Session {
   readonly #place: HTMLElement;
   #settings: Settings;
   readonly #wallets: Announced[] = [];
-  readonly #acts = new Acts(() => void this.#refresh());
-  #state: State = { is: "choosing" };
+  #state: State = { is: "left" };
+  #running: Promise<void> | undefined;
   readonly #view: View;
   /** Counts connections: what an older one reads comes too late. */
   #turn = 0;
@@ -43,12 +42,12 @@ export class Session {
   constructor(place: HTMLElement, acting: HTMLElement) {
     this.#place = place;
     this.#settings = readSettings(place);
-    const choices = {
-      connect: (announced: Announced) => void this.#connect(announced, true),
-      disconnect: () => void this.#disconnect(),
+    this.#view = new View(acting, {
+      connect: (announced) => void this.#connect(announced, true),
+      disconnect: () => void this.#leave(),
       switchChain: () => void this.#switchChain(),
-    };
-    this.#view = new View(acting, this.#acts, choices);
+      begin: (offer) => void this.#begin(offer),
+    });
     if (this.#settings.actions === "publish") showForm(this.#settings, place, () => void this.choose());
     discover((wallet) => {
       this.#wallets.push(wallet);
@@ -78,39 +77,37 @@ export class Session {
 
   /** Connects the wallet of an earlier visit, where it shows its account unasked. */
   async chooseAgain(): Promise<void> {
-    if (!isSecureContext) return;
     const known = () => this.#wallets.find(({ id }) => id === rememberedWallet());
     if (known() === undefined) await pause(PATIENCE_MILLISECONDS);
     const announced = known();
-    const { chainId } = this.#settings.deployment;
-    const wallet = announced && (await Wallet.connectAgain(announced, chainId).catch(() => undefined));
-    if (announced !== undefined && wallet !== undefined && this.#turn === 0) void this.#connect(announced, false, wallet);
+    if (announced !== undefined && this.#turn === 0) void this.#connect(announced, false);
   }
 
   /** Connects a wallet and shows what its account can do. `isAsked`: by a button that a person has just pressed. */
-  async #connect(announced: Announced, isAsked: boolean, known?: Wallet): Promise<void> {
+  async #connect(announced: Announced, isAsked: boolean): Promise<void> {
     const turn = (this.#turn += 1);
     this.#settings = readSettings(this.#place);
-    const ending = this.#acts.end();
-    let wallet = known;
+    const ending = this.#end();
+    let wallet: Wallet | undefined;
     try {
-      wallet ??= await this.#asked(announced);
+      const { chainId } = this.#settings.deployment;
+      wallet = isAsked ? await this.#asked(announced) : await Wallet.connectAgain(announced, chainId);
+      if (this.#turn !== turn) return; // another wallet was chosen meanwhile
+      if (wallet === undefined) return this.#set({ is: "left" });
       rememberWallet(announced.id);
       wallet.onChange(() => {
-        if (this.#turn === turn) void this.#changed();
+        if (this.#turn === turn) this.#changed();
       });
       this.#set({ is: "reading", wallet });
       await wallet.requireReady();
-      const reader = readerOf(this.#settings, wallet);
-      const stated = this.#settings.bounty;
-      const [context, bounty] = await Promise.all([makeContext(reader, wallet), stated && readState(reader, stated)]);
-      const [offers, why] = await offersOf(context, bounty);
+      const context = await makeContext(this.#settings, wallet);
+      const [offers, why] = await offersOf(context);
       await ending;
-      if (this.#turn !== turn) return; // another wallet was chosen meanwhile
-      this.#set({ is: "ready", announced, context, offers, why, isChanged: false });
+      if (this.#turn !== turn) return;
+      this.#set({ is: "ready", announced, context, offers, why, stage: undefined, isRunning: false, isChanged: false });
       const [first] = offers;
-      const begins = first?.begins === "always" || (first?.begins === "alone" && isAsked && offers.length === 1);
-      if (first !== undefined && begins) this.#acts.begin(first.key);
+      const isAlone = first?.begins === "alone" && isAsked && offers.length === 1;
+      if (first?.begins === "always" || isAlone) void this.#begin(first as Offer);
     } catch (error) {
       if (this.#turn === turn) this.#set({ is: "refused", error, announced, wallet });
     }
@@ -127,31 +124,33 @@ export class Session {
     }
   }
 
-  /** Reads again what can be done, after an act: a Verdict may have ended the bounty. */
-  async #refresh(): Promise<void> {
-    const state = this.#state;
-    if (state.is !== "ready") return;
+  /** Does what is offered, and reads again what can be done: a Verdict may have ended the bounty. */
+  async #begin(offer: Offer): Promise<void> {
+    const before = this.#state;
+    if (before.is !== "ready" || before.isRunning) return;
     const turn = this.#turn;
-    const { context } = state;
-    const { bounty: stated } = context.settings;
-    const read = async () => offersOf(context, stated && (await readState(context, stated)));
-    const found = await read().catch(() => undefined);
-    const now = this.#state;
-    if (found === undefined || now.is !== "ready" || this.#turn !== turn) return;
-    this.#set({ ...now, offers: found[0], why: found[1] });
+    const stage = new Stage();
+    this.#set({ ...before, stage, isRunning: true });
+    this.#running = offer.run(stage).catch((error: unknown) => stage.fail(error));
+    await this.#running;
+    const [offers, why] = await offersOf(before.context).catch(() => [before.offers, before.why] as const);
+    const state = this.#state;
+    if (state.is === "ready" && this.#turn === turn) this.#set({ ...state, offers, why, isRunning: false });
+  }
+
+  /** Ends what is running, so that it can be begun again elsewhere: each act is held by one at a time. */
+  async #end(): Promise<void> {
+    if (this.#state.is !== "ready") return;
+    this.#state.stage?.end();
+    await Promise.race([this.#running, pause(ENDING_MILLISECONDS)]);
   }
 
   /** The wallet has another account or chain: an act that is running is not taken away, all else is read anew. */
-  async #changed(): Promise<void> {
+  #changed(): void {
     const state = this.#state;
     if (state.is !== "ready") return;
-    if (this.#acts.isBusy) this.#set({ ...state, isChanged: true });
-    else {
-      const { announced } = state;
-      const wallet = await Wallet.connectAgain(announced, this.#settings.deployment.chainId).catch(() => undefined);
-      if (wallet === undefined) await this.#left();
-      else await this.#connect(announced, false, wallet);
-    }
+    if (state.isRunning) this.#set({ ...state, isChanged: true });
+    else void this.#connect(state.announced, false);
   }
 
   async #switchChain(): Promise<void> {
@@ -166,30 +165,26 @@ export class Session {
   }
 
   /** Ends connecting by itself, and shows nothing of the account any more. */
-  async #disconnect(): Promise<void> {
+  async #leave(): Promise<void> {
     rememberWallet(undefined);
-    await this.#left();
-  }
-
-  async #left(): Promise<void> {
     this.#turn += 1;
-    await this.#acts.end();
-    this.#set({ is: "choosing" });
+    await this.#end();
+    this.#set({ is: "left" });
   }
 }
 
 /** What the account can do on this page now, what matters most first; and why that may be nothing. */
-async function offersOf(context: Context, bounty: Bounty | undefined): Promise<[Offer[], string]> {
-  const { settings } = context;
-  if (settings.actions === "guardians") return [[heartbeat(context)], ""];
-  if (settings.actions === "publish") return [[publishOffer(context)], ""];
-  if (bounty === undefined) return [[], ""];
-  const isDelivered = await deliveredOf(context, bounty);
+async function offersOf(context: Context): Promise<readonly [readonly Offer[], string]> {
+  const { actions, bounty: stated } = context.settings;
+  if (actions === "guardians") return [[heartbeat(context)], ""];
+  if (actions === "publish") return [[publishOffer(context)], ""];
+  if (stated === undefined) return [[], ""];
+  const bounty = await readState(context, stated);
   const all = [
     ...hubOffers(context, bounty),
     ...submitOffers(context, bounty),
     ...verdictOffers(context, bounty),
-    ...openingOffers(context, bounty, isDelivered),
+    ...openingOffers(context, bounty, await deliveredOf(context, bounty)),
   ];
   return [all, whyNothing(context.account, bounty)];
 }

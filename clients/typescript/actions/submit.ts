@@ -1,6 +1,6 @@
 /**
  * A Solver's Submission: files sealed in this browser, uploaded, prepared, and recorded on the chain. Sealed bytes are
- * stored in the browser until what records them is final; the content identity is kept nowhere, so that nobody but the Guardians
+ * stored in the browser until they are recorded; the content identity is kept nowhere, so that nobody but the Guardians
  * can open them.
  */
 
@@ -8,22 +8,19 @@ import type { Hex } from "viem";
 import { answerOf, commitmentOf, hubCall, likelySecrets, pageTerms, ServiceError, submissionAct, uploadCiphertext } from "../src/acting.js";
 import type { Progress, Schemas } from "../src/acting.js";
 import type { ArtifactFile, Envelope } from "../src/opening.js";
-import type { Offer } from "./acts.js";
 import { refuseDifferences } from "./answers.js";
 import { detailOf, following, requireBucket, signed } from "./api.js";
 import type { Bounty } from "./bounty.js";
-import type { Context } from "./context.js";
-import { element, labelled } from "./dom.js";
+import type { Acting, Context } from "./context.js";
+import { element, labelled, paced } from "./dom.js";
 import { DirectoryField, fileList } from "./files.js";
-import { tidied } from "./journal.js";
-import { paced } from "./paced.js";
 import { beaconOf } from "./opening.js";
-import { finished, told } from "./results.js";
-import type { Fact, Stage } from "./stage.js";
+import type { Fact } from "./stage.js";
 import { removeOthers, requireFiles, storedAt } from "./stored.js";
 import { bytes, counted, moment, printable } from "./text.js";
-import { perform } from "./transactions.js";
-import { activeOf, hasPassed, listedSubmission, requireSealable, requireSealed } from "./witnesses.js";
+import { carryOut } from "./transactions.js";
+import type { Offer } from "./view.js";
+import { activeOf, requireSealable, requireSealed } from "./witnesses.js";
 import { t } from "./words.js";
 
 const NO_SUBMISSION: Hex = `0x${"0".repeat(64)}`;
@@ -35,55 +32,50 @@ interface Sealed {
   readonly file: string;
   /** Whether it was uploaded and checked. */
   readonly uploaded?: boolean;
-  /** Whether a block had it, whose place another one may take until it is final. */
-  readonly recorded?: boolean;
 }
 
 /** Offered to everyone but the Poster and the Guardians while the bounty accepts Submissions. */
 export function submitOffers(context: Context, bounty: Bounty): Offer[] {
   const { isOpen, now, submissionDeadline, poster, guardians } = bounty;
-  const { account } = context;
-  const tidied = tidy(context, bounty);
-  if (!isOpen || now >= submissionDeadline || account === poster || guardians.includes(account)) return [];
+  const { account, journal } = context;
+  if (!isOpen || now >= submissionDeadline) {
+    void forget(context, bounty).catch(() => undefined); // nothing can be recorded any more
+    return [];
+  }
+  if (account === poster || guardians.includes(account)) return [];
   return [
     {
-      key: "submit",
       title: t`Submit work`,
       text:
         t`Until ${moment(submissionDeadline)}. The files are sealed in this browser; only the Guardians can open them, from ${moment(bounty.revealAt)} on, and the Poster if the work wins.`,
       button: t`Submit work`,
       begins: "alone",
-      run: async (stage) => {
-        await tidied; // it keeps others from sealing meanwhile, this page too
-        await context.journal.alone(actName(bounty), () => submit(context, stage, bounty));
-      },
+      run: (stage) => journal.alone(`submit ${bounty.id}`, () => submit({ ...context, stage }, bounty)),
     },
   ];
 }
 
-async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
+async function submit(context: Acting, bounty: Bounty): Promise<void> {
   const { node, account, settings, journal } = context;
   const { hubAddress } = settings.deployment;
   const placeholder = hubCall(hubAddress, "submit", [bounty.id, `0x${"01".repeat(32)}`, bounty.guardianRosterHash]);
   await node.simulate(account, placeholder); // refused before anything is sealed
   await requireFiles();
-  requireSameTerms(await detailOf(context, stage, bounty), bounty);
-  await requireSealable(context, stage, bounty);
-  const name = keptName(bounty);
-  let sealed = await keptOf(context, stage, name, bounty);
+  requireSameTerms(await detailOf(context, bounty), bounty);
+  await requireSealable(context, bounty);
+  let sealed = await keptOf(context, bounty);
   if (sealed === undefined) {
-    sealed = await seal(context, stage, bounty, await chosen(stage, context, bounty));
-    await journal.put(name, sealed);
+    sealed = await seal(context, bounty, await chosen(context, bounty));
+    await journal.put(keptName(bounty), sealed);
     await removeOthers(sealedNames(context, bounty), sealed.file);
   }
   const { parseEnvelope } = await import("./work.js");
   const envelope = parseEnvelope(sealed.envelope);
-  const { commitment, file } = sealed;
+  const { commitment } = sealed;
   let work = sealed;
-  const note = async (what: Partial<Sealed>) => journal.put(name, (work = { ...work, ...what }));
-  const found = await perform(context, stage, {
+  await carryOut(context, {
     act: submissionAct(hubAddress, bounty.id, account, commitment, bounty.guardianRosterHash),
-    name: stepName(bounty, commitment),
+    name: `submit ${bounty.id} ${commitment}`,
     title: t`Record the Submission on the chain`,
     facts: [
       [t`What it does`, t`records this work as your Submission to bounty ${bounty.id}; no money moves`],
@@ -93,36 +85,31 @@ async function submit(context: Context, stage: Stage, bounty: Bounty): Promise<v
     ],
     // Also where it was checked and sent before: the service may have lost it since, and nobody could open it.
     ready: async () => {
-      await uploadAndPrepare(context, stage, envelope, commitment, file, work.uploaded === true);
-      await note({ uploaded: true });
-      const former = await listedSubmission(context, stage, bounty, [NO_SUBMISSION, commitment]);
-      const isReplacing = former !== NO_SUBMISSION && former !== commitment;
-      return isReplacing ? [[t`What it replaces`, t`your Submission ${former}`, "warning"]] : [];
+      await uploadAndPrepare(context, envelope, work);
+      work = { ...work, uploaded: true };
+      await journal.put(keptName(bounty), work);
+      const former = await activeOf(context, bounty.id, account);
+      if (former === NO_SUBMISSION || former === commitment) return [];
+      return [[t`What it replaces`, t`your Submission ${former}`, "warning"]];
     },
-    twice: t`it counts from the later block, after work that others record in between`,
-    isKept: true,
-    holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
+    async result() {
+      await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
+      const next =
+        t`It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
+      return [t`Your Submission is recorded.`, next];
+    },
   });
-  const copy = await copyOf(sealed, bounty);
-  const unnoted = told(await tidied(() => note({ recorded: true })));
-  const next =
-    t`It is final in about a quarter of an hour; should the chain lose it before, you can go on with it here. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-  finished(settings, stage, t`Your Submission is recorded.`, found, next, ...copy, ...unnoted);
 }
 
 /** Refuses a bounty whose page does not hash to the commitment, or states other terms: anyone can fund any page. */
 function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void {
   const page = detail.challenge;
   if (typeof page !== "string" || commitmentOf(page) !== bounty.pinned.specCommitment) {
-    throw new ServiceError(
-      "challenge_terms_mismatch",
-      detail.withheld
-        ? t`The operator of this service withholds the page: ${detail.withheld.reason}`
-        : t`The service has no page that hashes to the bounty's commitment.`,
-      {
-        nextAction: t`Ask the Poster for the page's bytes before you work for this bounty.`,
-      },
-    );
+    const message = detail.withheld
+      ? t`The operator of this service withholds the page: ${detail.withheld.reason}`
+      : t`The service has no page that hashes to the bounty's commitment.`;
+    const nextAction = t`Ask the Poster for the page's bytes before you work for this bounty.`;
+    throw new ServiceError("challenge_terms_mismatch", message, { nextAction });
   }
   const terms = pageTerms(page);
   refuseDifferences("challenge_terms_mismatch", [
@@ -132,85 +119,34 @@ function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void
   ]);
 }
 
-/** A link that saves what was sealed, while the browser holds it. */
-async function copyOf(sealed: Sealed, bounty: Bounty): Promise<readonly Node[]> {
-  const ciphertext = await storedAt(sealed.file);
-  if (ciphertext === undefined) return [];
-  const folder = `submission-${bounty.id}-${sealed.commitment.slice(2, 10)}`;
-  const files = [
-    { path: `${folder}/envelope.json`, content: new Blob([sealed.envelope]) },
-    { path: `${folder}/ciphertext.age`, content: ciphertext },
-  ];
-  const { archiveStream } = await import("./work.js");
-  const archive = await new Response(archiveStream(files)).blob();
-  const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
-  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
-  return [element("p", {}, link, " ", why)];
-}
-
-/**
- * Removes what earlier visits sealed, once it is recorded for good or nothing can be recorded any more, and what they left
- * before they noted it; not what another tab is sealing.
- */
-async function tidy(context: Context, bounty: Bounty): Promise<void> {
-  const { journal } = context;
-  await journal
-    .alone(actName(bounty), async () => {
-      const kept = await journal.get<Sealed>(keptName(bounty));
-      const isOver = kept !== undefined && (await isSettled(context, bounty, kept).catch(() => false));
-      if (isOver) {
-        await journal.remove(keptName(bounty));
-        await journal.remove(stepName(bounty, kept.commitment));
-      }
-      await removeOthers(sealedNames(context, bounty), isOver ? "" : (kept?.file ?? ""));
-    })
-    .catch(() => undefined);
-}
-
-/** Whether a final block has it, or nobody can judge it any more. */
-async function isSettled(context: Context, bounty: Bounty, kept: Sealed): Promise<boolean> {
-  const { node, hub, account } = context;
-  if (bounty.now >= bounty.judgingDeadline && (await hasPassed(context, bounty.judgingDeadline))) return true;
-  if (kept.recorded !== true) return false; // recorded while no page saw it, it had no copy offered
-  const question = { ...hub, functionName: "getSubmission", args: [bounty.id, account] } as const;
-  return (await node.readContract(question, "finalized")) === kept.commitment;
-}
-
-function actName({ id }: Bounty): string {
-  return `submit ${id}`;
-}
-
-/** The step that records one. */
-function stepName(bounty: Bounty, commitment: Hex): string {
-  return `${actName(bounty)} ${commitment}`;
+/** Removes what was sealed, once it is recorded or nothing can be recorded any more. */
+async function forget(context: Context, bounty: Bounty): Promise<void> {
+  await context.journal.remove(keptName(bounty));
+  await removeOthers(sealedNames(context, bounty), "");
 }
 
 function keptName({ id }: Bounty): string {
   return `sealed ${id}`;
 }
 
-/** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there; not what the Hub has. */
-async function keptOf(context: Context, stage: Stage, name: string, bounty: Bounty): Promise<Sealed | undefined> {
-  const kept = await context.journal.get<Sealed>(name);
-  if (kept === undefined || !(await isFor(context, kept, bounty)) || (await storedAt(kept.file)) === undefined) return undefined;
-  if (kept.recorded === true && (await activeOf(context, bounty.id, context.account)) === kept.commitment) return undefined;
+/** What an earlier visit sealed, if the person wants to go on with it and its bytes are still there. */
+async function keptOf(context: Acting, bounty: Bounty): Promise<Sealed | undefined> {
+  const { stage } = context;
+  const kept = await context.journal.get<Sealed>(keptName(bounty));
+  if (kept === undefined || (await storedAt(kept.file)) === undefined) return undefined;
+  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
+  const differences = envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context));
+  if (differences.length > 0) return undefined; // sealed under other terms than are vouched for now
   stage.say("");
   const goOn = t`Go on with it`;
-  const lost = t`recorded, and the chain may have lost it, or have it replaced`;
-  const came = kept.recorded === true ? lost : kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
+  const came = kept.uploaded === true ? t`uploaded and checked` : t`sealed in this browser`;
   const facts: Fact[] = [[t`Commitment`, kept.commitment], [t`How far it came`, came]];
   const pressed = await stage.confirm(t`Work that was sealed before`, facts, goOn, t`Seal other files`);
   return pressed === goOn ? kept : undefined;
 }
 
-/** Whether it was sealed under the bounty's terms as they are vouched for now; else it is sealed again. */
-async function isFor(context: Context, kept: Sealed, bounty: Bounty): Promise<boolean> {
-  const { envelopeDifferences, parseEnvelope } = await import("./work.js");
-  return envelopeDifferences(parseEnvelope(kept.envelope), bounty.pinned, context.account, beaconOf(context)).length === 0;
-}
-
 /** Has files chosen; what will be sealed, and whose word it rests on, is shown as they are. */
-async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Promise<readonly ArtifactFile[]> {
+async function chosen({ settings, stage }: Acting, bounty: Bounty): Promise<readonly ArtifactFile[]> {
   const field = new DirectoryField();
   const agreed = element("input", { type: "checkbox" });
   const shown = element("div");
@@ -230,7 +166,7 @@ async function chosen(stage: Stage, { settings }: Context, bounty: Bounty): Prom
   stage.say("");
   const fields = [field.place, shown, element("p", { class: "muted" }, whose)];
   return stage.ask(t`Choose the work`, fields, t`Seal it`, async () => {
-    const files = await field.files();
+    const files = field.files();
     if (secrets.length === 0 || agreed.checked) return files;
     throw new ServiceError("secrets_not_confirmed", t`What looks like secrets would be sealed with the rest.`, {
       nextAction: t`Take it out of the directory and choose again, or tick the box.`,
@@ -242,20 +178,14 @@ function sizeOf(content: ArtifactFile["content"]): number {
   return content instanceof Blob ? content.size : 0;
 }
 
-async function seal(context: Context, stage: Stage, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
-  const { account } = context;
+async function seal(context: Acting, bounty: Bounty, files: readonly ArtifactFile[]): Promise<Sealed> {
+  const { stage } = context;
   const file = `${sealedNames(context, bounty)}${crypto.randomUUID()}`;
-  const sealFor = { bounty: bounty.pinned, solverAddress: account, beacon: beaconOf(context) };
+  const sealFor = { bounty: bounty.pinned, solverAddress: context.account, beacon: beaconOf(context) };
   const { sealInWorker } = await import("./sealing.js");
   const total = bytes(files.reduce((sum, { content }) => sum + sizeOf(content), 0));
   const onWritten = (written: number) => stage.say(t`Sealing: ${bytes(written)} of about ${total}.`);
-  const made = await stage
-    .until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal))
-    .catch((error: unknown) => {
-      if (!(error instanceof ServiceError) || error.code !== "stopped") throw error;
-      const next = { nextAction: t`Nothing was sent. Choose the work again.` };
-      throw new ServiceError("stopped", t`The sealing was stopped.`, next); // a later visit removes what it left
-    });
+  const made = await stage.until((signal) => sealInWorker({ files, sealFor, target: file }, onWritten, signal));
   return { envelope: new TextDecoder().decode(made), commitment: commitmentOf(made), file };
 }
 
@@ -266,19 +196,12 @@ function sealedNames({ settings, account }: Context, { id }: Bounty): string {
 }
 
 /** Has the upload checked; what the storage does not hold, or not any more, is uploaded before. */
-async function uploadAndPrepare(
-  context: Context,
-  stage: Stage,
-  envelope: Envelope,
-  commitment: Hex,
-  file: string,
-  isUploaded: boolean,
-): Promise<void> {
-  for (let isThere = isUploaded; ; isThere = false) {
-    if (!isThere) await upload(context, stage, envelope, commitment, file);
+async function uploadAndPrepare(context: Acting, envelope: Envelope, work: Sealed): Promise<void> {
+  for (let isThere = work.uploaded === true; ; isThere = false) {
+    if (!isThere) await upload(context, envelope, work);
     await requireSealed(context, envelope.reveal_policy.reveal_at);
     try {
-      return await prepare(context, stage, envelope, commitment, !isThere);
+      return await prepare(context, envelope, work.commitment, !isThere);
     } catch (error) {
       const isMissing = error instanceof ServiceError && error.issues.some(({ path }) => path === "ciphertext");
       if (!isThere || !isMissing) throw error;
@@ -287,7 +210,8 @@ async function uploadAndPrepare(
 }
 
 /** Uploads sealed bytes to the place that is theirs, once the Solver has signed for it; the storage may hold them already. */
-async function upload(context: Context, stage: Stage, envelope: Envelope, commitment: Hex, name: string): Promise<void> {
+async function upload(context: Acting, envelope: Envelope, { commitment, file: name }: Sealed): Promise<void> {
+  const { stage } = context;
   const file = await storedAt(name);
   if (file === undefined) {
     throw new ServiceError("sealed_bytes_missing", t`The browser does not hold the sealed bytes any more.`, {
@@ -300,7 +224,6 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, commit
   const path = { bounty_id, solver_address };
   const target = await signed(
     context,
-    stage,
     t`Get an address for the upload`,
     `POST /api/bounties/${bounty_id}/submissions/${solver_address}/artifact-upload-url`,
     [
@@ -311,9 +234,7 @@ async function upload(context: Context, stage: Stage, envelope: Envelope, commit
   );
   refuseDifferences("locator_mismatch", [["storage_locator", target.storage_locator, ciphertext.storage_locator]]);
   requireBucket(context, target.upload_url);
-  const onProgress = paced(({ done }: Progress) => {
-    stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`);
-  });
+  const onProgress = paced(({ done }: Progress) => stage.say(t`Uploading: ${bytes(done)} of ${bytes(file.size)}.`));
   stage.say(t`Uploading ${bytes(file.size)}.`);
   await stage
     .until((signal) => uploadCiphertext(target, file, { signal, onProgress }))
@@ -334,19 +255,12 @@ function prepareFacts(commitment: Hex): Fact[] {
   ];
 }
 
-async function prepare(
-  context: Context,
-  stage: Stage,
-  envelope: Envelope,
-  commitment: Hex,
-  isExplained: boolean,
-): Promise<void> {
+async function prepare(context: Acting, envelope: Envelope, commitment: Hex, isExplained: boolean): Promise<void> {
   const { bounty_id, solver_address } = envelope;
   const path = { bounty_id, solver_address };
   const route = "/api/bounties/{bounty_id}/submissions/{solver_address}/prepare";
   const answer = await signed(
     context,
-    stage,
     t`Have the upload checked`,
     prepareRequest(envelope),
     prepareFacts(commitment),

@@ -31,18 +31,6 @@ export function moment(seconds: bigint | number): string {
   return t`${day} ${month} ${year}, ${date.toISOString().slice(11, 19)} UTC`;
 }
 
-/** Gives a length of time, whole: `3 days 4 hours`, `1 minute 30 seconds`. */
-export function duration(seconds: bigint | number): string {
-  let left = Math.max(0, Number(seconds));
-  const found: string[] = [];
-  for (const [name, size] of [["day", 86_400], ["hour", 3_600], ["minute", 60], ["second", 1]] as const) {
-    const count = Math.floor(left / size);
-    left -= count * size;
-    if (count > 0) found.push(counted(count, name));
-  }
-  return found.join(" ") || counted(0, "second");
-}
-
 /** Gives a size: `412 bytes`, `1.4 kB`, `20.0 MB`. */
 export function bytes(count: number): string {
   if (count < 1_000) return counted(count, "byte");
@@ -56,10 +44,6 @@ export function counted(count: number, noun: keyof typeof NOUNS): string {
 }
 
 const NOUNS = {
-  day: (count: number) => plural(count, "%(count)s day", "%(count)s days"),
-  hour: (count: number) => plural(count, "%(count)s hour", "%(count)s hours"),
-  minute: (count: number) => plural(count, "%(count)s minute", "%(count)s minutes"),
-  second: (count: number) => plural(count, "%(count)s second", "%(count)s seconds"),
   byte: (count: number) => plural(count, "%(count)s byte", "%(count)s bytes"),
   decimal: (count: number) => plural(count, "%(count)s decimal", "%(count)s decimals"),
   file: (count: number) => plural(count, "%(count)s file", "%(count)s files"),

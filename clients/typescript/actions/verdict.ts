@@ -3,26 +3,22 @@
 import type { Address, Hex } from "viem";
 import { answerOf, commitmentOf, ServiceError, verdictAct } from "../src/acting.js";
 import type { Deployment } from "../src/acting.js";
-import type { Offer } from "./acts.js";
-import { signed } from "./api.js";
-import { AWARDED, canJudge, NO_VALID_SUBMISSION } from "./bounty.js";
+import { requireNoKey, signed } from "./api.js";
+import { AWARDED, NO_VALID_SUBMISSION } from "./bounty.js";
 import type { Bounty } from "./bounty.js";
-import type { Context } from "./context.js";
+import type { Acting, Context } from "./context.js";
 import { element, labelled } from "./dom.js";
-import { requireNoKey } from "./keyless.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
-import { lookedAt } from "./paced.js";
-import { finished } from "./results.js";
-import type { Fact, Stage } from "./stage.js";
-import { listingOf, submissionName, unlistedNote, WorkTable } from "./submissions.js";
-import type { Listing, Numbered } from "./submissions.js";
+import { Stage } from "./stage.js";
+import type { Fact } from "./stage.js";
+import { chosenIn, listingOf, showOpened, submissionName, workTable } from "./submissions.js";
+import type { Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
-import { perform, tolerated } from "./transactions.js";
+import { carryOut, tolerated } from "./transactions.js";
+import type { Offer } from "./view.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
 
-const NO_ADDRESS: Address = `0x${"0".repeat(40)}`;
-const NO_BYTES32: Hex = `0x${"0".repeat(64)}`;
 const MAX_BYTES = 256 * 1024;
 
 /** What the Hub holds of a Guardian on a bounty: the kind, of which 0 is none, the Solver and the Submission. */
@@ -36,39 +32,38 @@ interface Decision {
 
 /** Offered to a Guardian of the pinned roster while the bounty can be judged. */
 export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
-  const { judgingDeadline, guardians, quorum } = bounty;
-  if (!canJudge(context.account, bounty)) return [];
+  const { isOpen, now, revealAt, judgingDeadline, hasSubmissions, guardians, quorum } = bounty;
+  const isJudged = isOpen && hasSubmissions && revealAt <= now && now < judgingDeadline;
+  if (!isJudged || !guardians.includes(context.account)) return [];
   return [
     {
-      key: "verdict",
       title: t`Judge this bounty`,
       text: t`Until ${moment(judgingDeadline)}. ${quorum} of ${guardians.length} Guardians decide.`,
       button: t`Judge`,
       begins: "alone",
-      run: (stage) => record(context, stage, bounty),
+      run: (stage) => record({ ...context, stage }, bounty),
     },
   ];
 }
 
-async function record(context: Context, stage: Stage, bounty: Bounty): Promise<void> {
-  const { node, hub, account, settings } = context;
+async function record(context: Acting, bounty: Bounty): Promise<void> {
+  const { node, hub, account, settings, stage } = context;
   stage.say(t`Reading the Submissions.`);
-  const listing = await listingOf(context, stage, bounty);
+  const recorded = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
-  const earlier = await held();
-  stage.say(earlier[0] === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
-  const { named, reasons } = await decided(context, stage, bounty, listing);
+  const [earlier] = await held();
+  stage.say(earlier === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
+  const { named, reasons } = await decided(context, bounty, recorded);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const facts: Fact[] = [
-    ...(await unopened(context, bounty, named, listing)),
+    ...(await unopened(context, bounty, named === undefined ? recorded : [named])),
     [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
     ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
   ];
-  await publishReasons(context, stage, bounty, document, commitment, [...facts, [t`Your reasons`, reasons.trim()]]);
+  await publishReasons(context, bounty, document, commitment, [...facts, [t`Your reasons`, reasons.trim()]]);
   const winner = named && { solver: named.solver, submissionCommitment: named.commitment };
-  const own: Held = [named === undefined ? NO_VALID_SUBMISSION : AWARDED, named?.solver ?? NO_ADDRESS, named?.commitment ?? NO_BYTES32];
-  const found = await perform(context, stage, {
+  await carryOut(context, {
     act: verdictAct(settings.deployment.hubAddress, bounty.id, account, winner, commitment),
     name: `verdict ${bounty.id} ${commitment}`,
     title: t`Record the Verdict on the chain`,
@@ -77,12 +72,12 @@ async function record(context: Context, stage: Stage, bounty: Bounty): Promise<v
       ...facts,
       [t`Commitment of your reasons`, commitment],
     ],
-    // The form may have been open for long; a part of the node may be behind.
-    ready: async () => replaced(await lookedAt(held, (now) => isSame(now, earlier) || isSame(now, own)), earlier, own),
-    holds: async () => isSame(await held(), own),
+    ready: async () => replaced(await held()), // the form may have been open for long
+    async result() {
+      const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
+      return [t`Your Verdict is recorded.`, nextOf(bounty, after?.outcome)];
+    },
   });
-  const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
-  finished(settings, stage, t`Your Verdict is recorded.`, found, nextOf(bounty, after?.outcome));
 }
 
 /** Says what comes after a Verdict, by what the bounty is then. */
@@ -94,19 +89,17 @@ function nextOf({ quorum }: Bounty, outcome: number | undefined): string {
 
 /** Publishes the written Verdict and reads it back. */
 async function publishReasons(
-  context: Context,
-  stage: Stage,
+  context: Acting,
   bounty: Bounty,
   document: string,
   commitment: Hex,
   facts: readonly Fact[],
 ): Promise<void> {
-  const { api } = context;
+  const { api, stage } = context;
   const path = { report_commitment: commitment };
   const headers = { "Content-Type": "text/markdown" };
   await signed(
     context,
-    stage,
     t`Publish your reasons`,
     `POST /api/written-verdicts/${commitment}`,
     [[t`What it does`, t`publishes your reasons on bounty ${bounty.id}, for everybody and for good`], ...facts],
@@ -123,45 +116,35 @@ async function publishReasons(
   });
 }
 
-function isSame([kind, solver, submission]: Held, other: Held): boolean {
-  return kind === other[0] && solver.toLowerCase() === other[1].toLowerCase() && submission === other[2];
-}
-
-/** Says what a Verdict takes the place of: what the Hub holds by now, which may be another one than `before` or itself. */
-export function replaced(now: Held, before: Held, own: Held): Fact[] {
-  const lost = t`the Hub holds none by now: a reorganisation of the chain may have taken it`;
-  if (now[0] === 0) return before[0] === 0 ? [] : [[t`Your earlier Verdict`, lost, "warning"]];
-  const [kind, solver, submission] = now;
+/** Says what a Verdict takes the place of. */
+function replaced([kind, solver, submission]: Held): Fact[] {
+  if (kind === 0) return [];
   const what = kind === AWARDED ? t`one that awards Submission ${submission} of ${solver.toLowerCase()}` : t`one that finds no valid Submission`;
-  const earlier: Fact = [t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"];
-  if (isSame(now, before) || isSame(now, own)) return [earlier];
-  return [earlier, [t`Recorded meanwhile`, t`if not by you, somebody else has the key of your account`, "warning"]];
+  return [[t`Your earlier Verdict`, t`${what}, is replaced by this one`, "warning"]];
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
-async function decided(context: Context, stage: Stage, bounty: Bounty, listing: Listing): Promise<Decision> {
-  const { drafts, account } = context;
-  const { recorded } = listing;
+async function decided(context: Acting, bounty: Bounty, recorded: readonly Numbered[]): Promise<Decision> {
+  const { drafts, account, stage } = context;
   const keys = new KeyField();
-  const opening = stage.nested();
+  const opening = new Stage();
   const open = (work: Numbered) => {
-    const opened = keys.read().then((keyring) => openOne(context, opening, bounty, work, keyring));
-    opened.then(() => table.open(work), (error: unknown) => opening.fail(error));
+    const opened = keys.read().then((keyring) => openOne({ ...context, stage: opening }, bounty, work, keyring));
+    opened.then(() => showOpened(table, work), (error: unknown) => opening.fail(error));
   };
-  const table = new WorkTable(recorded, await openedOf(context, bounty, recorded), open);
+  const table = workTable(recorded, await openedOf(context, bounty, recorded), open);
   const reasons = element("textarea", { rows: "12", maxlength: "200000" });
   const draft = draftName(bounty, account);
   reasons.value = (await drafts.get<string>(draft)) ?? "";
   reasons.addEventListener("input", () => void drafts.write(draft, reasons.value).catch(() => undefined)); // it is still shown
   const fields = [
     keys.place,
-    ...unlistedNote(listing),
-    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table.place),
+    element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table),
     opening.place,
     labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
   ];
   return stage.ask(t`Your Verdict`, fields, t`Go on`, () => {
-    const { chosen } = table;
+    const chosen = chosenIn(table, recorded);
     if (chosen === undefined) throw new ServiceError("nothing_chosen", t`Choose your Verdict: no choice is made for you.`);
     if (reasons.value.trim() === "") throw new ServiceError("reasons_unfinished", t`There are no reasons yet.`);
     requireNoKey(t`The reasons hold`, reasons.value);
@@ -170,15 +153,8 @@ async function decided(context: Context, stage: Stage, bounty: Bounty, listing: 
 }
 
 /** Warns of a Verdict over work that was never opened in this browser. */
-async function unopened(
-  context: Context,
-  bounty: Bounty,
-  named: Numbered | undefined,
-  { recorded, unlisted }: Listing,
-): Promise<Fact[]> {
-  const judged = named === undefined ? recorded : [named];
-  const opened = await openedOf(context, bounty, judged);
-  const count = judged.length - opened.size + (named === undefined ? unlisted : 0);
+async function unopened(context: Context, bounty: Bounty, judged: readonly Numbered[]): Promise<Fact[]> {
+  const count = judged.length - (await openedOf(context, bounty, judged)).size;
   if (count === 0) return [];
   const text = t`${counted(count, "Submission")} that you judge. A Verdict that decides cannot be taken back.`;
   return [[t`Never opened in this browser`, text, "warning"]];

@@ -1,10 +1,10 @@
 /** How the state of a page and its wallet is shown: the wallet in the page's header, and what can be done with it. */
 
 import { ServiceError } from "../src/acting.js";
-import type { Acts, Offer } from "./acts.js";
 import type { Context } from "./context.js";
 import { button, element } from "./dom.js";
 import { notice } from "./stage.js";
+import type { Stage } from "./stage.js";
 import { short } from "./text.js";
 import type { Announced, Wallet } from "./wallet.js";
 import { t } from "./words.js";
@@ -12,9 +12,20 @@ import { t } from "./words.js";
 const SLOW = t`The wallet has not answered yet. It may be locked, or its window may be behind this one: press the wallet's sign beside the browser's address bar, unlock it, and allow this page to see an account.`;
 const FIND_WALLET = "https://ethereum.org/wallets/find-wallet/";
 
+/** An act that a person can begin, once what it needs is known to be so. */
+export interface Offer {
+  readonly title: string;
+  readonly text: string;
+  readonly button: string;
+  /** Whether it begins by itself: always, or where a person has just connected a wallet and can do nothing else. */
+  readonly begins?: "always" | "alone";
+  readonly run: (stage: Stage) => Promise<void>;
+}
+
 /** How far a page has come with a wallet: all of it is shown from this. */
 export type State =
   | { readonly is: "choosing" }
+  | { readonly is: "left" }
   | { readonly is: "absent" }
   | { readonly is: "connecting"; readonly isSlow: boolean }
   | { readonly is: "reading"; readonly wallet: Wallet }
@@ -29,28 +40,32 @@ export interface Ready {
   readonly offers: readonly Offer[];
   /** Why there are none. */
   readonly why: string;
+  /** Where the last act happened: while it runs, nothing else is offered, and what came of it stays. */
+  readonly stage: Stage | undefined;
+  readonly isRunning: boolean;
   /** Whether the wallet has another account or chain since, while an act was running. */
   readonly isChanged: boolean;
 }
 
-/** What a person can do about a wallet, beside its acts. */
+/** What a person can do about a wallet, and with it. */
 export interface Choices {
   readonly connect: (announced: Announced) => void;
   readonly disconnect: () => void;
   readonly switchChain: () => void;
+  readonly begin: (offer: Offer) => void;
 }
 
 export class View {
   readonly #acting: HTMLElement;
-  readonly #acts: Acts;
   readonly #choices: Choices;
   readonly #list = element("p", { class: "choices" });
   readonly #session = element("div");
   readonly #note = element("div");
+  readonly #running = element("section");
+  readonly #offered = element("div", { class: "acts" });
 
-  constructor(acting: HTMLElement, acts: Acts, choices: Choices) {
+  constructor(acting: HTMLElement, choices: Choices) {
     this.#acting = acting;
-    this.#acts = acts;
     this.#choices = choices;
   }
 
@@ -63,20 +78,35 @@ export class View {
   /** Shows a state. */
   show(state: State): void {
     if (this.#list.parentNode !== this.#acting) this.#acting.replaceChildren(this.#list, this.#session);
-    this.#list.hidden = state.is === "absent" || state.is === "reading" || state.is === "ready";
+    this.#list.hidden = ["left", "absent", "reading", "ready"].includes(state.is);
     this.#chip(state);
-    for (const each of document.querySelectorAll<HTMLElement>("[data-begin]")) each.hidden = state.is !== "choosing";
-    if (state.is !== "ready") {
-      this.#session.replaceChildren(...this.#waiting(state));
-      return;
-    }
-    if (this.#acts.place.parentNode !== this.#session) {
-      this.#session.replaceChildren(this.#note, this.#acts.place);
-    }
-    const again = button(t`Connect again`, () => this.#choices.connect(state.announced));
+    const isFree = state.is === "choosing" || state.is === "left";
+    for (const each of document.querySelectorAll<HTMLElement>("[data-begin]")) each.hidden = !isFree;
+    if (state.is === "ready") this.#ready(state);
+    else this.#session.replaceChildren(...this.#waiting(state));
+  }
+
+  /** Shows what can be done, or what is being done; what a person is in stays where it is. */
+  #ready({ announced, offers, why, stage, isRunning, isChanged }: Ready): void {
+    const parts = [this.#note, this.#running, this.#offered];
+    if (this.#offered.parentNode !== this.#session) this.#session.replaceChildren(...parts);
+    const again = button(t`Connect again`, () => this.#choices.connect(announced));
     const changed = element("p", { role: "status", class: "warning" }, t`The wallet's account or chain changed.`, " ", again);
-    this.#note.replaceChildren(...(state.isChanged ? [changed] : []));
-    this.#acts.show(state.offers, state.why);
+    this.#note.replaceChildren(...(isChanged ? [changed] : []));
+    this.#running.className = isRunning ? "action main running" : "action";
+    this.#running.hidden = stage === undefined || (!isRunning && stage.isEmpty);
+    if (stage === undefined) this.#running.replaceChildren();
+    else if (stage.place.parentNode !== this.#running) this.#running.replaceChildren(stage.place);
+    const nothing = element("p", { class: "nothing" }, `${t`This account can do nothing here at the moment.`} ${why}`);
+    const shown = offers.map((offer, at) => this.#offer(offer, at === 0));
+    if (shown.length === 0 && this.#running.hidden) shown.push(nothing);
+    this.#offered.replaceChildren(...(isRunning ? [] : shown));
+  }
+
+  #offer(offer: Offer, isMain: boolean): HTMLElement {
+    const go = element("p", { class: "go" }, button(offer.button, () => this.#choices.begin(offer)));
+    const head = element("div", {}, element("h3", {}, offer.title), element("p", {}, offer.text));
+    return element("section", { class: isMain ? "action main" : "action" }, head, go);
   }
 
   #waiting(state: State): readonly Node[] {
@@ -127,12 +157,6 @@ function withoutWallet(): HTMLElement[] {
       {},
       t`A wallet is a program that keeps the keys of your account on the chain, and asks you before anything is signed or paid. On a computer it is an extension of the browser; on a phone it is an app with a browser of its own.`,
     ),
-    element(
-      "ol",
-      {},
-      element("li", {}, t`Choose one, and install it from its maker's own site.`, " ", found),
-      element("li", {}, t`Make an account in it. What it shows you to write down once is the account: give it to nobody.`),
-      element("li", {}, t`Come back to this page, on a phone within the wallet's browser, and reload it.`),
-    ),
+    element("p", {}, t`Install one from its maker's own site, make an account in it, and reload this page.`, " ", found),
   ];
 }

@@ -1,14 +1,19 @@
 /** A wallet of this browser: found by EIP-6963, asked by EIP-1193, and never by anything else. */
 
-import { getTypesForEIP712Domain, hashTypedData, recoverAddress, size } from "viem";
-import type { Address, Hex, TypedDataDomain } from "viem";
+import { compactSignatureToSignature, getTypesForEIP712Domain, hashTypedData, parseCompactSignature, parseSignature } from "viem";
+import { recoverAddress, ResourceUnavailableRpcError, serializeSignature, serializeTypedData, size, SwitchChainError } from "viem";
+import { UserRejectedRequestError } from "viem";
+import type { Address, Chain, Hex, TypedDataDefinition } from "viem";
 import { ServiceError } from "../src/acting.js";
-import { chainOf } from "./chains.js";
-import { AnsweredLate, inTime } from "./provider.js";
-import type { Provider } from "./provider.js";
 import { refusedBy, revertData } from "./refused.js";
 import { printable } from "./text.js";
 import { t } from "./words.js";
+
+/** What EIP-1193 requires of a wallet. */
+export interface Provider {
+  request(question: { readonly method: string; readonly params?: readonly unknown[] }): Promise<unknown>;
+  on?(event: string, listener: (value?: unknown) => void): unknown;
+}
 
 /** A wallet that announced itself. Its name is what it calls itself, `id` the same for programs. */
 export interface Announced {
@@ -17,26 +22,29 @@ export interface Announced {
   readonly provider: Provider;
 }
 
-/** Typed data as the functions of this package make it. */
-export interface TypedData {
-  readonly domain: TypedDataDomain;
-  readonly types: Readonly<Record<string, readonly { readonly name: string; readonly type: string }[]>>;
-  readonly primaryType: string;
-  readonly message: Readonly<Record<string, unknown>>;
-}
-
-/** A signature, and the digest of what was signed. */
-export interface Signed {
-  readonly digest: Hex;
-  readonly signature: Hex;
-}
-
 const NAME_LENGTH = 40;
 const MOST_ANNOUNCED = 20;
-const DECLINED = 4001;
-const UNKNOWN_CHAIN = 4902;
-const BUSY = -32002;
 const MOST_MILLISECONDS = 30_000;
+
+/** The chains on which the service is deployed; all of viem's would come with one of them. */
+const CHAINS = [
+  { id: 8_453, name: "Base", node: "https://mainnet.base.org", explorer: "https://basescan.org" },
+  { id: 84_532, name: "Base Sepolia", node: "https://sepolia.base.org", explorer: "https://sepolia.basescan.org" },
+];
+
+/** Gives a chain with its Multicall3 and its public node; undefined for one that people run themselves. */
+export function chainOf(chainId: number): Chain | undefined {
+  const known = CHAINS.find(({ id }) => id === chainId);
+  if (known === undefined) return undefined;
+  return {
+    id: known.id,
+    name: known.name,
+    nativeCurrency: { name: "Ether", symbol: "ETH", decimals: 18 },
+    rpcUrls: { default: { http: [known.node] } },
+    blockExplorers: { default: { name: "Basescan", url: known.explorer } },
+    contracts: { multicall3: { address: "0xcA11bde05977b3631167028862bE2a173976CA11" } },
+  };
+}
 
 /** Calls `found` for each wallet as it announces itself, each once. */
 export function discover(found: (wallet: Announced) => void): void {
@@ -60,8 +68,6 @@ export class Wallet {
   readonly name: string;
   readonly chainId: number;
   readonly #provider: Provider;
-  /** What it signed last on this page: shows how its account signs. */
-  lastSigned: Signed | undefined;
   #isStale = false;
 
   private constructor({ name, provider }: Announced, address: Address, chainId: number) {
@@ -76,24 +82,17 @@ export class Wallet {
 
   /** The account that the person chooses in the wallet. */
   static async connect(announced: Announced, chainId: number): Promise<Wallet> {
-    const wallet = Wallet.#first(announced, chainId, await ask(announced.provider, "eth_requestAccounts"));
-    if (wallet === undefined) {
-      throw new ServiceError("wallet_failed", t`The wallet shows no account.`, {
-        nextAction: t`Allow this page to see an account, and connect again.`,
-      });
-    }
-    return wallet;
+    const account = firstOf(await ask(announced.provider, "eth_requestAccounts"));
+    if (account !== undefined) return new Wallet(announced, account, chainId);
+    throw new ServiceError("wallet_failed", t`The wallet shows no account.`, {
+      nextAction: t`Allow this page to see an account, and connect again.`,
+    });
   }
 
   /** The account that the wallet shows this page without asking anybody; undefined where it shows none. */
   static async connectAgain(announced: Announced, chainId: number): Promise<Wallet | undefined> {
-    return Wallet.#first(announced, chainId, await askedNobody(announced.provider, "eth_accounts"));
-  }
-
-  static #first(announced: Announced, chainId: number, accounts: unknown): Wallet | undefined {
-    const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
-    if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) return undefined;
-    return new Wallet(announced, first.toLowerCase() as Address, chainId);
+    const account = firstOf(await askedNobody(announced.provider, "eth_accounts"));
+    return account && new Wallet(announced, account, chainId);
   }
 
   /** Calls `changed` when the wallet's account or chain is another one. */
@@ -103,22 +102,15 @@ export class Wallet {
     }
   }
 
-  /** Refuses a wallet that is on another chain, or was meanwhile: `wrong_chain`. */
-  async requireChain(): Promise<void> {
+  /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
+  async requireReady(): Promise<void> {
     this.#requireFresh();
     const chainId = Number(await askedNobody(this.#provider, "eth_chainId"));
     if (chainId !== this.chainId) {
       const message = t`The wallet is on chain ${chainId}; this page acts on chain ${this.chainId} only.`;
       throw new ServiceError("wrong_chain", message, { nextAction: t`Switch the wallet to that chain.` });
     }
-  }
-
-  /** Refuses a wallet that is on another chain, or has another account selected: `wrong_chain`, `wrong_account`. */
-  async requireReady(): Promise<void> {
-    await this.requireChain();
-    const accounts = await askedNobody(this.#provider, "eth_accounts");
-    const [selected] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
-    if (typeof selected !== "string" || selected.toLowerCase() !== this.address) {
+    if (firstOf(await askedNobody(this.#provider, "eth_accounts")) !== this.address) {
       const message = t`The wallet has another account selected than ${this.address}, with which this page was connected.`;
       throw new ServiceError("wrong_account", message, { nextAction: t`Select that account, or connect again.` });
     }
@@ -155,16 +147,12 @@ export class Wallet {
   }
 
   /** The person's signature of typed data, which was explained before. */
-  async signTypedData(typedData: TypedData): Promise<Hex> {
+  async signTypedData(typedData: TypedDataDefinition): Promise<Hex> {
     await this.requireReady();
     const { domain, types } = typedData;
-    const whole = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
-    const text = JSON.stringify(whole, (_, value: unknown) => (typeof value === "bigint" ? value.toString() : value));
-    const digest = hashTypedData(typedData);
-    const given = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, text]));
-    const signature = await wholeSignature(this.address, digest, given);
-    this.lastSigned = { digest, signature };
-    return signature;
+    const whole: object = { ...typedData, types: { EIP712Domain: getTypesForEIP712Domain({ domain }), ...types } };
+    const given = hexOf(await ask(this.#provider, "eth_signTypedData_v4", [this.address, serializeTypedData(whole as TypedDataDefinition)]));
+    return wholeSignature(this.address, hashTypedData(typedData), given);
   }
 
   /** Has a transaction without ether sent; what the wallet names it by, which for a contract account is no hash. */
@@ -179,6 +167,22 @@ export class Wallet {
 /** Whether it says that the wallet is on another chain than the page. */
 export function isWrongChain(error: unknown): error is ServiceError {
   return error instanceof ServiceError && error.code === "wrong_chain";
+}
+
+/** No answer in time: what a provider says itself is another error. */
+export class AnsweredLate extends Error {}
+
+/** The answer, or an error where it takes longer. */
+export async function inTime<Value>(question: Promise<Value>, milliseconds: number): Promise<Value> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new AnsweredLate()), milliseconds);
+  });
+  try {
+    return await Promise.race([question, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** A question that a wallet answers without its person, and so at once; one that hangs is told as that. */
@@ -203,15 +207,15 @@ async function ask(provider: Provider, method: string, params: readonly unknown[
 /** A wallet's refusal in a sentence: the Hub's, where the wallet tried the call and names it; else its own text is shown below. */
 export function walletRefusal(error: unknown): ServiceError {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
-  if (code === DECLINED) {
+  if (code === UserRejectedRequestError.code) {
     const nextAction = t`Nothing was signed or sent. Press the button again to go on.`;
     return new ServiceError("declined", t`You declined in the wallet.`, { nextAction });
   }
-  if (code === UNKNOWN_CHAIN) {
+  if (code === SwitchChainError.code) {
     const nextAction = t`Add the chain in the wallet's settings, with the address of a node, and connect again.`;
     return new ServiceError("unknown_chain", t`The wallet does not know this chain.`, { nextAction });
   }
-  if (code === BUSY) {
+  if (code === ResourceUnavailableRpcError.code) {
     const nextAction = t`Answer it in the wallet, and try again.`;
     return new ServiceError("wallet_busy", t`The wallet has another question open.`, { nextAction });
   }
@@ -230,18 +234,22 @@ export function walletRefusal(error: unknown): ServiceError {
  * the 64 bytes of EIP-2098; what is not the account's own key's, such as a Safe's, stays as it is.
  */
 export async function wholeSignature(account: Address, digest: Hex, given: Hex): Promise<Hex> {
-  const last = parseInt(given.slice(-2), 16);
-  let whole = given;
-  if (size(given) === 65 && last < 2) whole = `${given.slice(0, -2)}${(last + 27).toString(16)}` as Hex;
-  if (size(given) === 64) {
-    const [r, s] = [given.slice(2, 66), BigInt(`0x${given.slice(66)}`)];
-    const isOdd = s >> 255n === 1n;
-    const plain = (s & ((1n << 255n) - 1n)).toString(16).padStart(64, "0");
-    whole = `0x${r}${plain}${isOdd ? "1c" : "1b"}`;
+  try {
+    const isCompact = size(given) === 64;
+    if (!isCompact && size(given) !== 65) return given;
+    const parsed = isCompact ? compactSignatureToSignature(parseCompactSignature(given)) : parseSignature(given);
+    const whole = serializeSignature(parsed);
+    return (await recoverAddress({ hash: digest, signature: whole })).toLowerCase() === account ? whole : given;
+  } catch {
+    return given;
   }
-  if (whole === given) return given;
-  const signer = await recoverAddress({ hash: digest, signature: whole }).catch(() => undefined);
-  return signer?.toLowerCase() === account ? whole : given;
+}
+
+/** The first account of a wallet's answer, in lower case. */
+function firstOf(accounts: unknown): Address | undefined {
+  const [first] = Array.isArray(accounts) ? (accounts as unknown[]) : [];
+  if (typeof first !== "string" || !/^0x[0-9a-fA-F]{40}$/.test(first)) return undefined;
+  return first.toLowerCase() as Address;
 }
 
 function hexOf(value: unknown): Hex {

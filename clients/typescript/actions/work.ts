@@ -17,10 +17,10 @@ import {
   unwrapContentKey,
   wrapContentKey,
 } from "../src/opening.js";
-import type { ArtifactEntry, Beacon, Envelope, TransferOptions } from "../src/opening.js";
+import type { ArtifactEntry, Envelope, TransferOptions } from "../src/opening.js";
 import { t } from "./words.js";
 
-export { archiveStream, envelopeDifferences, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
+export { envelopeDifferences, fetchBeacon, openContentKey, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
@@ -33,18 +33,6 @@ export function identitiesOf(text: string): string[] {
   throw new ServiceError("key_invalid", t`The file has no age identity.`, {
     nextAction: t`Choose the file with your Guardian's encryption keys: lines that begin with AGE-SECRET-KEY-1.`,
   });
-}
-
-/** The content identity of a Submission, opened with a Guardian's keys once its round is out. */
-export async function contentKeyOf(
-  envelope: Envelope,
-  beacon: Beacon,
-  beaconUrl: string,
-  keyring: readonly string[],
-  rosterSize: number,
-): Promise<string> {
-  const signature = await fetchBeacon(envelope.reveal_policy.round, beacon, [beaconUrl]);
-  return openContentKey(envelope, { beacon, signature, keyring, rosterSize });
 }
 
 /**

@@ -128,7 +128,6 @@ async function answer(wallet, method, params) {
       const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params });
       const headers = { 'Content-Type': 'application/json' };
       const found = await (await fetch(wallet.rpcUrl, { method: 'POST', headers, body })).json();
-      wallet.read.add(method);
       if (found.error) throw found.error;
       return wallet.lies?.[method] ?? found.result;
     }
@@ -198,7 +197,7 @@ const commands = {
     });
     if (wallet) {
       const { key, ...given } = wallet;
-      found.wallet = { account: privateKeyToAccount(key), ...given, asked: [], read: new Set() };
+      found.wallet = { account: privateKeyToAccount(key), ...given, asked: [] };
       await page.exposeFunction('testWallet', async (method, params) => {
         try {
           return JSON.stringify({ result: await answer(found.wallet, method, JSON.parse(params)) });
@@ -264,14 +263,6 @@ const commands = {
       await done(database.transaction('steps').objectStore('steps').count()); // waits for what is being written
       database.close();
     });
-  },
-  /** Waits until the page asks the wallet's node this, from now on. */
-  async wait_read({ found, method }) {
-    found.wallet.read.delete(method);
-    for (const ends = Date.now() + 60_000; !found.wallet.read.has(method); ) {
-      if (Date.now() > ends) throw new Error(`${method} was not asked`);
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
   },
   async press({ found, text }) {
     await found.page.waitForFunction(pressed, { timeout: 60_000, polling: 50 }, text, 'body', false);
@@ -485,6 +476,7 @@ async function act({ buttons, fields, ends, patience, most }) {
     if (alert) return { ended: alert.innerText, shown, presses };
     const end = ends.find((each) => acting.innerText.includes(each));
     if (end) return { ended: end, shown, presses };
+    for (const folded of acting.querySelectorAll('.editor details')) folded.open = true;
     for (const label of acting.querySelectorAll('label')) {
       const [field, value] = [document.getElementById(label.htmlFor), fields[label.title] ?? fields[label.innerText.trim()]];
       if (value === undefined || filled.has(field)) continue;

@@ -8,7 +8,7 @@ from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail
-from bounty_protocol.wire.deployment import DeploymentTotals, TokenDescription
+from bounty_protocol.wire.deployment import DeploymentTotals
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
@@ -109,7 +109,7 @@ def get_bounty(bounty_id: str) -> Response:
             "page": found,
             "reasons": bounty.REASONS,
             "record_failures": bounty.RECORD_FAILURES,
-            "wallet": _wallet(deps, wallets.Actions.BOUNTY, detail=found.detail, token=found.token),
+            "wallet": _wallet(deps, wallets.Actions.BOUNTY, detail=found.detail),
         }
 
     return page("bounty.html", make, acting=True)
@@ -242,10 +242,9 @@ def _wallet(
     actions: wallets.Actions,
     *,
     detail: BountyDetail | None = None,
-    token: TokenDescription | None = None,
     terms: wallets.StatedTerms | None = None,
 ) -> dict[str, object]:
-    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail, token, terms)
+    return wallets.wallet_data(deps.config, current_rounds().info(), actions, detail, terms)
 
 
 def _stated(deps: PageSources) -> tuple[Head | None, wallets.StatedTerms | None]:

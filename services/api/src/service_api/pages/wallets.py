@@ -45,7 +45,6 @@ def wallet_data(
     beacon: BeaconInfo | None,
     actions: Actions,
     detail: BountyDetail | None = None,
-    token: TokenDescription | None = None,
     terms: StatedTerms | None = None,
 ) -> dict[str, object]:
     """Return the value of the page's ``data-wallet``, as ``clients/typescript/actions/settings.ts`` reads it."""
@@ -80,7 +79,6 @@ def wallet_data(
             "guardian_fee": str(facts.guardian_fee),
             "roster_version": detail.guardian_roster.version,
         },
-        "tokenAddress": None if token is None else token.address,
         "terms": None if terms is None else terms.to_json(),
     }
     return {name: value for name, value in data.items() if value is not None}

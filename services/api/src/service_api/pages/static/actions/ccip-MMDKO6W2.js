@@ -1,1 +1,0 @@
-import{wa as a,xa as b,ya as c,za as d}from"./chunk-T57K2CWH.js";import"./chunk-2HMZUUYX.js";import"./chunk-SQE76S5B.js";export{d as ccipRequest,c as offchainLookup,b as offchainLookupAbiItem,a as offchainLookupSignature};
