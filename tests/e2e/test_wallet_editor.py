@@ -109,6 +109,11 @@ def test_half_written_page_survives_a_reload(cast: Cast, browser: Browser) -> No
     assert "Write in one line what is to be made." not in page.text()
     assert "Write at least one check that two people would decide the same way." in page.text()
     page.fill("Title", "Half of it")
+    page.fill("Escrow in tUSDC", "25,50")  # said as it is typed
+    page.do("wait_any", texts=["Write an amount in tUSDC such as 25 or 12.50"])
+    page.fill("Escrow in tUSDC", "900000000000")
+    page.do("wait_any", texts=["Your account holds"])
+    page.fill("Escrow in tUSDC", "")
     page.close()
     page = opened(cast, browser, fresh=False)
     assert page.do("value", label="Title") == "Half of it"

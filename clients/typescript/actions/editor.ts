@@ -8,7 +8,7 @@ import type { Issue } from "../src/acting.js";
 import { requireNoKey } from "./api.js";
 import { element, labelled } from "./dom.js";
 import type { Journal } from "./journal.js";
-import { deadlineOf, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
+import { deadlineOf, escrowHint, escrowOf, linesBeforeText, missing, pageOf, placed, windowOf } from "./page.js";
 import type { Filled } from "./page.js";
 import { factList, problem } from "./stage.js";
 import type { Fact } from "./stage.js";
@@ -30,8 +30,12 @@ const ABOUT_PAGE = new Set([
 
 type Field = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
 
-/** What the terms come to, as far as they are filled in. */
-export type Outlook = (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
+export interface Outlook {
+  /** What the terms come to, as far as they are filled in. */
+  readonly facts: (escrow: bigint | undefined, deadline: number | undefined, window: number | undefined) => Fact[];
+  /** What account and contract have against an amount; undefined for nothing. */
+  readonly against: (escrow: bigint) => string | undefined;
+}
 
 /** What a form works with; a wallet brings better ones. */
 export interface Desk {
@@ -159,20 +163,30 @@ export class Editor {
     return new ServiceError(error.code, message, { issues: left, nextAction: error.nextAction });
   }
 
-  /** Puts beside each field what is wrong with it, by the last refusal; and what the terms come to. */
+  /** Puts beside each field what is wrong with it, as it is typed or by the last refusal; and what the terms come to. */
   #mark(): void {
     const filled = this.#filled;
     const { token, outlook } = this.#desk;
     for (const [name, list] of this.#lists) {
-      const texts = this.#refused.get(name) ?? [];
+      const typed = this.#wrongAsTyped(name, filled);
+      const texts = typed === undefined ? (this.#refused.get(name) ?? []) : [typed];
       list.replaceChildren(...texts.map((each) => element("li", {}, each)));
       const folded = list.closest("details");
       if (texts.length > 0 && folded !== null) folded.open = true;
       this.#fields[name].setAttribute("aria-invalid", String(texts.length > 0));
     }
     this.#sums.hidden = filled.finished !== "";
-    const facts = outlook(escrowOf(filled.escrow, token), filled.deadline, windowOf(filled));
+    const facts = outlook.facts(escrowOf(filled.escrow, token), filled.deadline, windowOf(filled));
     this.#sums.replaceChildren(factList(facts, "totals"));
+  }
+
+  /** Says what is wrong with an amount or a number as it is typed; undefined where nothing shows. */
+  #wrongAsTyped(name: keyof Filled, filled: Filled): string | undefined {
+    const { token, outlook } = this.#desk;
+    if (name === "window" && filled.window.trim() !== "" && windowOf(filled) === undefined) return t`Write a whole number above 0.`;
+    if (name !== "escrow" || filled.escrow.trim() === "") return undefined;
+    const escrow = escrowOf(filled.escrow, token);
+    return escrow === undefined ? escrowHint(token) : outlook.against(escrow);
   }
 
   #written(symbol: string): HTMLElement {

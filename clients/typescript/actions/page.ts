@@ -95,7 +95,7 @@ export function escrowOf(text: string, { decimals }: Token): bigint | undefined 
 }
 
 /** Says how an amount is written. */
-function escrowHint({ symbol, decimals }: Token): string {
+export function escrowHint({ symbol, decimals }: Token): string {
   return t`Write an amount in ${symbol} such as 25 or 12.50, with at most ${counted(decimals, "decimal")} and no commas.`;
 }
 

@@ -67,7 +67,7 @@ export function publishOffer(context: Context): Offer {
 async function publish(context: Acting): Promise<void> {
   const { stage } = context;
   const conditions = await readConditions(context);
-  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held) };
+  const desk = { ...context, outlook: outlookOf(context.token, conditions, conditions.held, conditions.minEscrow) };
   const form = await (editor ??= Editor.open(desk));
   form.use(desk);
   document.querySelector("form.unconnected")?.remove();
@@ -173,8 +173,8 @@ async function readConditions({ node, hub, token, account, settings }: Context):
 type Figures = Pick<Conditions, "protocolFeeBps" | "guardianFeeBps" | "revealDelay">;
 
 /** What terms come to while they are written; nothing of it is signed. */
-function outlookOf(token: Token, figures: Figures, held?: bigint): Outlook {
-  return (escrow, deadline, window) => {
+function outlookOf(token: Token, figures: Figures, held?: bigint, least?: bigint): Outlook {
+  const facts: Outlook["facts"] = (escrow, deadline, window) => {
     const shown: Fact[] = [];
     if (escrow !== undefined) {
       const { protocolFee, guardianFee } = feesOf(escrow, figures);
@@ -188,6 +188,11 @@ function outlookOf(token: Token, figures: Figures, held?: bigint): Outlook {
     }
     return shown;
   };
+  const against = (escrow: bigint) => {
+    if (least !== undefined && escrow < least) return t`Write at least ${amount(least, token)}.`;
+    return held !== undefined && escrow > held ? t`Your account holds ${amount(held, token)} only.` : undefined;
+  };
+  return { facts, against };
 }
 
 /** Refuses terms that the Hub would refuse, all at once, and an account that cannot pay them. */

@@ -92,6 +92,7 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
       if (former === NO_SUBMISSION || former === commitment) return [];
       return [[t`What it replaces`, t`your Submission ${former}`, "warning"]];
     },
+    holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
     async result() {
       await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
       const next =

@@ -26,6 +26,8 @@ export interface Step {
   readonly facts: readonly Fact[];
   /** Does what has to stand whenever it is sent, also anew, and gives the facts that this brings. */
   readonly ready?: () => Promise<readonly Fact[]>;
+  /** Where a later act may take its place: whether the Hub still holds what its event shows. Else it is done anew. */
+  readonly holds?: () => Promise<boolean>;
 }
 
 /** A step that ends an act: what has happened, and what comes next. */
@@ -70,6 +72,10 @@ async function followed(context: Acting, step: Step, kept: Attempt): Promise<Fou
   const { stage } = context;
   stage.say(t`An earlier attempt is looked for on the chain.`);
   const found = await context.node.find(eventOf(step), kept.fromBlock);
+  if (found !== undefined && (await step.holds?.()) === false) {
+    await context.journal.remove(step.name);
+    return undefined;
+  }
   return found ?? (kept.hash && outcome(context, step, kept.fromBlock, kept.hash));
 }
 

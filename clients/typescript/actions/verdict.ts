@@ -73,6 +73,11 @@ async function record(context: Acting, bounty: Bounty): Promise<void> {
       [t`Commitment of your reasons`, commitment],
     ],
     ready: async () => replaced(await held()), // the form may have been open for long
+    async holds() {
+      const [kind, solver, submission] = await held();
+      if (winner === undefined) return kind === NO_VALID_SUBMISSION;
+      return kind === AWARDED && solver.toLowerCase() === winner.solver.toLowerCase() && submission === winner.submissionCommitment;
+    },
     async result() {
       const after = await tolerated(node.readContract({ ...hub, functionName: "getBounty", args: [bounty.id] }));
       return [t`Your Verdict is recorded.`, nextOf(bounty, after?.outcome)];

@@ -286,6 +286,7 @@ for (const [what, given, end, asked, left] of [
   ["that was sped up is done, once the log can be read", { kept: GONE, node: { find: shownFrom(4, unreadable) } }, "done", 0, 0],
   ["that was sped up is done, once the log has it", { kept: GONE, node: { find: shownFrom(3) } }, "done", 0, 0],
   ["that happened while its facts were read is not sent again", { kept: BEGUN, presses: SEND, node: { find: shownFrom(2) } }, "done", 1, 0],
+  ["whose place a later one took is not done", { kept: GONE, step: { holds: async () => false }, node: { find: shownFrom(1) } }, "cancelled", 1, 0],
   ["that failed since somebody did the same is done", { kept: GONE, node: { find: shownFrom(2), receipt: FAILED } }, "done", 0, 0],
   ["that failed has done so once the log can be read", { kept: GONE, node: { find: async (count) => (count > 20 ? undefined : unreadable(count)), receipt: FAILED } }, "transaction_reverted", 0, 0],
   ["whose transaction did something else is not done", { kept: GONE, node: { receipt: receiptOf("success") } }, "step_not_done", 0, 0],
