@@ -1,22 +1,23 @@
 """A token that describes itself as tokens do, and what else an endpoint may say in its place."""
 
+from collections.abc import Sequence
+
 import pytest
 from bounty_protocol.chain.hub_constants import read_token
-from bounty_protocol.chain.rpc import ChainUnavailable, Rpc
+from bounty_protocol.chain.rpc import Call, ChainNode, ChainUnavailable
 from bounty_protocol.types import Address
 
 TOKEN = Address("0x" + "11" * 20)
 
 
-class Scripted(Rpc):
+class Scripted(ChainNode):
     """Answers every call with this, and ``decimals`` with 6."""
 
     def __init__(self, text: object) -> None:
-        super().__init__(["http://127.0.0.1:9"])
         self._text = text
 
-    def call(self, method: str, *params: object) -> object:
-        return "0x06" if "0x313ce567" in str(params) else self._text
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        return ["0x06" if "0x313ce567" in str(call) else self._text for call in calls]
 
 
 def words(*numbers: int, text: bytes = b"") -> str:

@@ -20,6 +20,8 @@ from bounty_protocol.chain.hub import BountyView, Hub, RosterView
 from bounty_protocol.chain.hub_constants import EscrowToken, balance_of, read_token
 from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import (
+    Answers,
+    Call,
     ChainUnavailable,
     Rpc,
     RpcRefused,
@@ -98,19 +100,22 @@ class ChainClient:
     def check_deployment(self) -> None:
         """Refuse an RPC, Hub, token or reveal delay of another deployment."""
         with chain_errors():
-            served = quantity(self.rpc.call("eth_chainId"))
+            hub, code = self.hub, code_call(self.hub.address)
+            known = Answers.of(self.rpc, [("eth_chainId", []), code, hub.call("token"), hub.call("revealDelay")])
+            served = quantity(known.call("eth_chainId"))
             if served != self.chain_id:
                 where = f" at {printable(host_of(self.url), 100)}"
                 named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
                 raise _incoherent(f"The RPC endpoint{where} serves {named}.")
-            if not self.has_code(self.hub.address):
-                raise _incoherent(f"There is no contract at the Hub address {self.hub.address}.")
+            if known.answer(code) in {"0x", None}:
+                raise _incoherent(f"There is no contract at the Hub address {hub.address}.")
+            answered = Hub(known, hub.address, hub.block)
             try:
-                token, delay = self.hub.token(), self.hub.reveal_delay()
+                token, delay = answered.token(), answered.reveal_delay()
             except RpcRefused as error:
                 if not error.is_revert:
                     raise
-                raise _incoherent(f"The contract at {self.hub.address} is not a Hub.") from error
+                raise _incoherent(f"The contract at {hub.address} is not a Hub.") from error
         if token != self.settings.escrow_token():
             raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
         if delay != self.settings.reveal_delay():
@@ -196,7 +201,7 @@ class ChainClient:
     def has_code(self, account: Address) -> bool:
         """Return whether an account is a contract, or was delegated to one (EIP-7702)."""
         with chain_errors():
-            return self.rpc.call("eth_getCode", account, "latest") not in {"0x", None}
+            return self.rpc.answer(code_call(account)) not in {"0x", None}
 
     def balance(self, account: Address) -> Wei:
         """Read an account's balance in wei."""
@@ -239,6 +244,11 @@ class Session(Generic[S_co]):
     def journal(self, *names: str) -> AbstractContextManager[Journal]:
         """Open the journal of one piece of work on this Hub, held by this process alone."""
         return open_journal(self.chain.chain_id, self.chain.hub.address, *names)
+
+
+def code_call(account: Address) -> Call:
+    """Return the call that reads an account's code."""
+    return "eth_getCode", [account, "latest"]
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import Answers, Call, RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
@@ -33,6 +33,12 @@ from service_cli.ui.output import say, warn
 from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
+_PRICE_CALLS: Final[tuple[Call, Call, Call]] = (
+    ("eth_maxPriorityFeePerGas", []),
+    ("eth_getBlockByNumber", ["latest", False]),
+    ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]]),
+)
+"""What a price is made of, in one request."""
 """Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
@@ -214,12 +220,13 @@ def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost
     if not call.is_estimated:
         return GasCost(call.most_gas, current_price(chain))
     with _gas_errors(call):
-        request = {"from": sender, "to": call.target(chain), "data": call.data}
-        gas = quantity(chain.rpc.call("eth_estimateGas", request))
+        estimate: Call = "eth_estimateGas", [{"from": sender, "to": call.target(chain), "data": call.data}]
+        known = Answers.of(chain.rpc, [estimate, *_PRICE_CALLS])
+        gas = quantity(known.answer(estimate))
     gas += gas // 4
     if gas > call.most_gas:
         raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
-    return GasCost(gas, current_price(chain))
+    return GasCost(gas, _price_in(known))
 
 
 @contextmanager
@@ -325,8 +332,10 @@ def sign_attempt(
     """
     call = transaction.call
     with chain_errors():
-        head = block_number(chain.rpc.call("eth_blockNumber"))
-    nonce = replaces.nonce if replaces else next_nonce(chain, signer.address)
+        pending = _count_call(signer.address, "pending")
+        known = Answers.of(chain.rpc, [("eth_blockNumber", []), pending])
+        head = block_number(known.call("eth_blockNumber"))
+        nonce = replaces.nonce if replaces else nonce_of(known.answer(pending))
     if transaction.last_nonce is not None and nonce > transaction.last_nonce:
         message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
         next_action = "Look at the account's transactions on chain; nothing was signed."
@@ -359,7 +368,11 @@ def next_nonce(chain: ChainClient, account: Address) -> int:
 
 def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
     """Read how many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
-    return chain.rpc.call("eth_getTransactionCount", account, tag)
+    return chain.rpc.answer(_count_call(account, tag))
+
+
+def _count_call(account: Address, tag: str) -> Call:
+    return "eth_getTransactionCount", [account, tag]
 
 
 def nonce_of(answer: object) -> int:
@@ -370,16 +383,22 @@ def nonce_of(answer: object) -> int:
 def current_price(chain: ChainClient) -> GasPrice:
     """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        suggested = quantity(chain.rpc.call("eth_maxPriorityFeePerGas"))
-        base = quantity(mapping(chain.rpc.call("eth_getBlockByNumber", "latest", False)).get("baseFeePerGas", "0x0"))
-        tip = reasonable_tip(suggested, _recent_tips(chain))
+        return _price_in(Answers.of(chain.rpc, _PRICE_CALLS))
+
+
+def _price_in(known: Answers) -> GasPrice:
+    """Return the price that the answers to ``_PRICE_CALLS`` come to."""
+    tip_call, block_call, _ = _PRICE_CALLS
+    with chain_errors():
+        base = quantity(mapping(known.answer(block_call)).get("baseFeePerGas", "0x0"))
+        tip = reasonable_tip(quantity(known.answer(tip_call)), _recent_tips(known))
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 
-def _recent_tips(chain: ChainClient) -> list[int]:
-    """Read the median tip of each recent block; none if the endpoint does not show them."""
+def _recent_tips(known: Answers) -> list[int]:
+    """Return the median tip of each recent block; none if the endpoint does not show them."""
     try:
-        history = mapping(chain.rpc.call("eth_feeHistory", hex(_RECENT_BLOCKS), "latest", [50]))
+        history = mapping(known.answer(_PRICE_CALLS[-1]))
     except RpcRefused:
         return []
     rewards = history.get("reward")

@@ -90,7 +90,7 @@ def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) 
     hub = Hub(known, hub_address)
     token = hub.token()
     return HubConstants(
-        token=read_token(Answers.of(rpc, token_calls(token)), token),
+        token=read_token(rpc, token),
         reveal_delay=hub.reveal_delay(),
         min_escrow=TokenAmount(hub.limit("minEscrow")),
         min_judging_window=hub.limit("minJudgingWindow"),
@@ -120,19 +120,15 @@ def read_publication_delay(hub: Hub) -> int:
 
 
 def read_token(rpc: ChainNode, address: Address) -> EscrowToken:
-    """Read the token's descriptive fields."""
+    """Read the token's descriptive fields in one request."""
+    known = Answers.of(rpc, [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)])
     return EscrowToken(
         address=address,
-        symbol=_text(rpc, address, _SYMBOL),
-        decimals=_decimals(rpc, address),
-        name=_text(rpc, address, _NAME),
-        version=_text(rpc, address, _VERSION),
+        symbol=_text(known, address, _SYMBOL),
+        decimals=_decimals(known, address),
+        name=_text(known, address, _NAME),
+        version=_text(known, address, _VERSION),
     )
-
-
-def token_calls(address: Address) -> list[Call]:
-    """List the calls of ``read_token``, for a batch."""
-    return [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)]
 
 
 def balance_call(token: Address, account: Address, block: str = "latest") -> Call:
