@@ -1,8 +1,10 @@
-"""Sealed work on a bounty's page: uploaded again before it is recorded."""
+"""Sealed work on a bounty's page: uploaded again before it is recorded, and saved as a copy."""
 
+import tarfile
 from pathlib import Path
 
 import pytest
+from bounty_protocol.domain.envelope import parse_envelope
 from demo.bounty import Cast, Funded
 
 from tests.e2e.wallet_acts import SEND, SIGN, path_of
@@ -82,3 +84,31 @@ def test_work_lost_while_sent_is_uploaded_anew(cast: Cast, browser: Browser, bou
     page.press(SEND)
     page.wait("Your Submission is recorded.")
     closed(page)
+
+
+def submitted_on_the_page(cast: Cast, browser: Browser, bounty: Funded, who: str, work: Path) -> Page:
+    page = prepared_on_the_page(cast, browser, bounty, who, work)
+    page.press(SEND)
+    page.wait("Your Submission is recorded.")
+    return page
+
+
+def test_submitted_work_can_be_saved_sealed(cast: Cast, browser: Browser, bounty: Funded, tmp_path: Path) -> None:
+    (work := tmp_path / "work").mkdir()
+    (work / "answer.txt").write_bytes(b"forty-two\n" * 5_000)
+    page = submitted_on_the_page(cast, browser, bounty, "solver-2", work)
+    page.check()
+    (saved := tmp_path / "saved.tar").write_bytes(page.saved("Save the sealed copy"))
+    closed(page)
+
+    with tarfile.open(saved) as archive:
+        (folder,) = {name.partition("/")[0] for name in archive.getnames()}
+        assert archive.getnames() == [f"{folder}/envelope.json", f"{folder}/ciphertext.age"]
+        for name in archive.getnames():
+            content = archive.extractfile(name)
+            assert content is not None
+            (tmp_path / name.partition("/")[2]).write_bytes(content.read())
+    envelope = parse_envelope((tmp_path / "envelope.json").read_bytes())
+    assert folder == f"submission-{bounty.bounty_id}-{envelope.commitment()[2:10]}"
+    assert len((tmp_path / "ciphertext.age").read_bytes()) == envelope.ciphertext.byte_length
+    assert b"forty-two" not in saved.read_bytes()

@@ -16,9 +16,12 @@ const POLL_MILLISECONDS = 2_000;
 /** The index follows the chain by some seconds; a reader who waits longer can reload the page. */
 const MOST_POLLS = 45;
 
+/** What an act came to: what happened, what comes next, and what else is shown. */
+export type Result = readonly [what: string, next: string, ...more: Node[]];
+
 /** Ends an act with its transaction and the next step; the rest of the page then follows the chain. */
-export function finished({ settings, stage }: Acting, what: string, { transactionHash: hash }: FoundEvent, next: string): void {
-  stage.done(what, element("p", {}, next), transactionLine(settings, hash));
+export function finished({ settings, stage }: Acting, { transactionHash: hash }: FoundEvent, [what, next, ...more]: Result): void {
+  stage.done(what, element("p", {}, next), ...more, transactionLine(settings, hash));
   void refreshParts(hash);
 }
 

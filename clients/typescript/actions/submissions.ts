@@ -1,12 +1,12 @@
 /** The Submissions of a bounty: as the API lists them, each held against the Hub, and as a numbered table. */
 
 import type { Address } from "viem";
-import { disagreement, ServiceError } from "../src/acting.js";
+import { disagreement } from "../src/acting.js";
 import { detailOf } from "./api.js";
 import type { Bounty } from "./bounty.js";
 import type { Acting } from "./context.js";
 import { button, element } from "./dom.js";
-import { short } from "./text.js";
+import { counted, short } from "./text.js";
 import { activeOf } from "./witnesses.js";
 import type { Recorded } from "./witnesses.js";
 import { t } from "./words.js";
@@ -14,6 +14,13 @@ import { t } from "./words.js";
 /** A Submission that the Hub records, by its number on the page: the earliest is the first. */
 export interface Numbered extends Recorded {
   readonly number: number;
+}
+
+/** What is known of a bounty's Submissions. */
+export interface Listing {
+  readonly recorded: readonly Numbered[];
+  /** How many further ones the API counts, and lists nowhere: a stranger can record a thousand for a few dollars. */
+  readonly unlisted: number;
 }
 
 /** In the place of a number: the earliest Submission is the first. */
@@ -24,13 +31,8 @@ const NONE = 0;
  * the page does. `sources_disagree` where the wallet's node has another one of a Solver: a Verdict would be for work that
  * nobody opened.
  */
-export async function listingOf(context: Acting, bounty: Bounty): Promise<readonly Numbered[]> {
+export async function listingOf(context: Acting, bounty: Bounty): Promise<Listing> {
   const { active_submissions: listed, active_submission_count: count } = await detailOf(context, bounty);
-  if (Number(count) > listed.length) {
-    throw new ServiceError("submissions_unlisted", t`The bounty has more Submissions than this page can show.`, {
-      nextAction: t`Judge it with service-cli, which reads all of them from the chain.`,
-    });
-  }
   const sorted = [...listed].sort(
     (left, right) =>
       Number(left.submitted_at) - Number(right.submitted_at) || (left.solver_address < right.solver_address ? -1 : 1),
@@ -44,7 +46,14 @@ export async function listingOf(context: Acting, bounty: Bounty): Promise<readon
     }
     return { solver, commitment, number: at + 1 };
   });
-  return Promise.all(looked);
+  return { recorded: await Promise.all(looked), unlisted: Math.max(0, Number(count) - listed.length) };
+}
+
+/** Says what is missing from a choice among them. */
+export function unlistedNote({ unlisted }: Listing): HTMLElement[] {
+  if (unlisted === 0) return [];
+  const text = t`${counted(unlisted, "Submission")} cannot be chosen: the service counts and does not list them. service-cli guardian:open reads all from the chain.`;
+  return [element("p", { class: "warning" }, text)];
 }
 
 /** Names a Submission as every part of the pages does. */

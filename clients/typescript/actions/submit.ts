@@ -94,10 +94,11 @@ async function submit(context: Acting, bounty: Bounty): Promise<void> {
     },
     holds: async () => (await activeOf(context, bounty.id, account)) === commitment,
     async result() {
+      const copy = await copyOf(work, bounty);
       await forget(context, bounty).catch(() => undefined); // the next visit finds it recorded
       const next =
         t`It is final in about a quarter of an hour. You can replace it until ${moment(bounty.submissionDeadline)}. From ${moment(bounty.revealAt)} the Guardians open it; they decide by ${moment(bounty.judgingDeadline)}. If it wins, claim the award on this page.`;
-      return [t`Your Submission is recorded.`, next];
+      return [t`Your Submission is recorded.`, next, ...copy];
     },
   });
 }
@@ -118,6 +119,22 @@ function requireSameTerms(detail: Schemas["BountyDetail"], bounty: Bounty): void
     ["submission_deadline", String(terms.submissionDeadline), String(bounty.submissionDeadline)],
     ["judging_window_seconds", String(terms.judgingWindow), String(bounty.judgingDeadline - bounty.revealAt)],
   ]);
+}
+
+/** Makes a link that saves what was sealed, while the browser holds it. */
+async function copyOf({ commitment, envelope, file }: Sealed, bounty: Bounty): Promise<HTMLElement[]> {
+  const ciphertext = await storedAt(file);
+  if (ciphertext === undefined) return [];
+  const folder = `submission-${bounty.id}-${commitment.slice(2, 10)}`;
+  const files = [
+    { path: `${folder}/envelope.json`, content: new Blob([envelope]) },
+    { path: `${folder}/ciphertext.age`, content: ciphertext },
+  ];
+  const { archiveStream } = await import("./work.js");
+  const archive = await new Response(archiveStream(files)).blob();
+  const link = element("a", { class: "save", download: `${folder}.tar`, href: URL.createObjectURL(archive) }, t`Save the sealed copy`);
+  const why = t`${bytes(archive.size)}, before you leave this page. The service has the only other one: should it lose the work, give the Guardians this copy. Only they can open it.`;
+  return [element("p", {}, link, " ", why)];
 }
 
 /** Removes what was sealed, once it is recorded or nothing can be recorded any more. */

@@ -12,6 +12,7 @@ import type { Acting, Context } from "./context.js";
 import { button, element, pause } from "./dom.js";
 import type { ExpectedEvent, FoundEvent } from "./node.js";
 import { finished } from "./results.js";
+import type { Result } from "./results.js";
 import type { Fact } from "./stage.js";
 import { isWrongChain } from "./wallet.js";
 import { t } from "./words.js";
@@ -32,7 +33,7 @@ export interface Step {
 
 /** A step that ends an act: what has happened, and what comes next. */
 export interface Plan extends Step {
-  readonly result: (found: FoundEvent) => Promise<readonly [what: string, next: string]>;
+  readonly result: (found: FoundEvent) => Promise<Result>;
 }
 
 /** What was offered to the wallet. Without a hash nobody knows whether the wallet has sent it. */
@@ -51,8 +52,7 @@ const HASH_LETTERS = 66;
 /** Does a step once, and ends its act with what came of it. */
 export async function carryOut(context: Acting, plan: Plan): Promise<void> {
   const found = await perform(context, plan);
-  const [what, next] = await plan.result(found);
-  finished(context, what, found, next);
+  finished(context, found, await plan.result(found));
 }
 
 /** Does a step once, and returns the event that shows it. */

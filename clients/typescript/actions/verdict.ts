@@ -11,8 +11,8 @@ import { element, labelled } from "./dom.js";
 import { KeyField, openedOf, openOne } from "./opening.js";
 import { Stage } from "./stage.js";
 import type { Fact } from "./stage.js";
-import { chosenIn, listingOf, showOpened, submissionName, workTable } from "./submissions.js";
-import type { Numbered } from "./submissions.js";
+import { chosenIn, listingOf, showOpened, submissionName, unlistedNote, workTable } from "./submissions.js";
+import type { Listing, Numbered } from "./submissions.js";
 import { counted, moment } from "./text.js";
 import { carryOut, tolerated } from "./transactions.js";
 import type { Offer } from "./view.js";
@@ -49,15 +49,15 @@ export function verdictOffers(context: Context, bounty: Bounty): Offer[] {
 async function record(context: Acting, bounty: Bounty): Promise<void> {
   const { node, hub, account, settings, stage } = context;
   stage.say(t`Reading the Submissions.`);
-  const recorded = await listingOf(context, bounty);
+  const listing = await listingOf(context, bounty);
   const held = (): Promise<Held> => node.readContract({ ...hub, functionName: "getVerdict", args: [bounty.id, account] });
   const [earlier] = await held();
   stage.say(earlier === 0 ? "" : t`You have recorded a Verdict already; another one takes its place.`);
-  const { named, reasons } = await decided(context, bounty, recorded);
+  const { named, reasons } = await decided(context, bounty, listing);
   const document = verdictDocument(settings.deployment, bounty.id, account, named, reasons);
   const commitment = commitmentOf(document);
   const facts: Fact[] = [
-    ...(await unopened(context, bounty, named === undefined ? recorded : [named])),
+    ...(await unopened(context, bounty, named, listing)),
     [t`Your Verdict`, named === undefined ? t`no valid Submission` : t`awards ${submissionName(named)}`],
     ...(named === undefined ? [] : [[t`The Submission`, t`${named.commitment} of ${named.solver}`] as const]),
   ];
@@ -129,7 +129,8 @@ function replaced([kind, solver, submission]: Held): Fact[] {
 }
 
 /** Has Submissions opened and a Verdict written; what is written is kept, also for another Verdict that replaces this one. */
-async function decided(context: Acting, bounty: Bounty, recorded: readonly Numbered[]): Promise<Decision> {
+async function decided(context: Acting, bounty: Bounty, listing: Listing): Promise<Decision> {
+  const { recorded } = listing;
   const { drafts, account, stage } = context;
   const keys = new KeyField();
   const opening = new Stage();
@@ -145,6 +146,7 @@ async function decided(context: Acting, bounty: Bounty, recorded: readonly Numbe
   const fields = [
     keys.place,
     element("fieldset", { class: "verdict" }, element("legend", {}, t`Award`), table),
+    ...unlistedNote(listing),
     opening.place,
     labelled(t`Reasons`, reasons, t`Markdown. Say what you ran or read for each criterion, and what came out.`),
   ];
@@ -158,8 +160,15 @@ async function decided(context: Acting, bounty: Bounty, recorded: readonly Numbe
 }
 
 /** Warns of a Verdict over work that was never opened in this browser. */
-async function unopened(context: Context, bounty: Bounty, judged: readonly Numbered[]): Promise<Fact[]> {
-  const count = judged.length - (await openedOf(context, bounty, judged)).size;
+async function unopened(
+  context: Context,
+  bounty: Bounty,
+  named: Numbered | undefined,
+  { recorded, unlisted }: Listing,
+): Promise<Fact[]> {
+  const judged = named === undefined ? recorded : [named];
+  const opened = await openedOf(context, bounty, judged);
+  const count = judged.length - opened.size + (named === undefined ? unlisted : 0);
   if (count === 0) return [];
   const text = t`${counted(count, "Submission")} that you judge. A Verdict that decides cannot be taken back.`;
   return [[t`Never opened in this browser`, text, "warning"]];

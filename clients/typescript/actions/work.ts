@@ -20,7 +20,7 @@ import {
 import type { ArtifactEntry, Envelope, TransferOptions } from "../src/opening.js";
 import { t } from "./words.js";
 
-export { envelopeDifferences, fetchBeacon, openContentKey, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
+export { archiveStream, envelopeDifferences, fetchBeacon, openContentKey, parseEnvelope, publicKeyOf, unwrapContentKey, wrapContentKey };
 export { generateX25519Identity as generateIdentity };
 
 const IDENTITY = /AGE-SECRET-KEY-1[0-9A-Z]{58}/g;
