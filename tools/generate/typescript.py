@@ -12,13 +12,12 @@ from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS, deployment_of
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS
-from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.reverts import SENTENCES, TIMES
 from bounty_protocol.crypto.inert_names import HARMLESS, OBEYED
 from bounty_protocol.crypto.unassigned import RUNS
 from bounty_protocol.domain.unseen import JOINERS, SELECTORS, UNSEEN_RANGES
 from bounty_protocol.errors import PROBLEMS
-from bounty_protocol.readiness.key_forms import AGE_KEY, KEY_FORMS
+from bounty_protocol.readiness.key_forms import AGE_KEY
 from bounty_protocol.wire.submissions import MAX_CONTENTS
 from local_stack.toolbox import ensure_npm_package
 from service_cli.acts.escrows import FUNDED_QUERY, MOST_LISTED
@@ -120,10 +119,6 @@ def _names() -> str:
 def _secrets() -> str:
     """Return the patterns; a name's star is any letters, and the expressions are both languages'."""
     forms = ", ".join(f"/^{re.escape(name).replace(re.escape('*'), '.*')}$/s" for name in SECRET_NAMES)
-    keys = "".join(
-        f"  [{json.dumps(what)}, /{form}/gi{'' if before is None else f', /(?:{before})$/i'}],\n"
-        for what, form, before in KEY_FORMS
-    )
     return (
         f"{_MADE}/** Names of files and directories, in lower case, that should not be passed on. */\n"
         f"export const SECRET_NAMES: readonly RegExp[] = [{forms}];\n"
@@ -133,8 +128,6 @@ def _secrets() -> str:
         f"export const BEGIN_BYTES = {BEGIN_BYTES};\n\n"
         f"/** A private key of age, wherever it is in a text. */\n"
         f"export const AGE_KEY = /{AGE_KEY}/i;\n"
-        f"/** What may never be on a page: what it is called, its form, and after what it is none. */\n"
-        f"export const KEY_FORMS: readonly (readonly [string, RegExp, RegExp?])[] = [\n{keys}];\n"
     )
 
 
@@ -154,8 +147,6 @@ def _witnesses() -> str:
         f"export const MARGIN_SECONDS = {MARGIN_SECONDS}n;\n"
         f"/** How far back the Hub's log is read for what cannot be older, in seconds. */\n"
         f"export const RECENT_SECONDS = {RECENT_SECONDS}n;\n"
-        "/** How far a node's parts may be apart, in seconds. */\n"
-        f"export const TOLERATED_SECONDS = {TOLERATED_SECONDS}n;\n"
         f"/** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */\n"
         f"export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = {{ {delays} }};\n\n"
         f"/** Asks the API for the bounties of an account on a page. */\n"

@@ -23,8 +23,6 @@ export const AUTHORIZATION_SECONDS = 3600n;
 export const MARGIN_SECONDS = 60n;
 /** How far back the Hub's log is read for what cannot be older, in seconds. */
 export const RECENT_SECONDS = 86400n;
-/** How far a node's parts may be apart, in seconds. */
-export const TOLERATED_SECONDS = 6n;
 /** The Hub's reveal delay in seconds, by chain id, where the network's record has it. */
 export const REVEAL_DELAYS: Readonly<Record<number, bigint>> = { 8453: 3600n, 84532: 2700n };
 
