@@ -160,11 +160,11 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
     with session.journal("claim", str(bounty_id), account) as journal:
         if (parts := begun(session, journal)) is None:
             part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
-            parts = (part,)
-            simulate(chain, account, part.call())
-            emit(PreparedClaim(bounty_id, account, part.call().function, part.amount))
+            parts, call = (part,), part.call()
+            simulate(chain, account, call)
+            emit(PreparedClaim(bounty_id, account, call.function, part.amount))
             if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, part.call())
+                advise_wallet(chain, account, call)
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)

@@ -383,7 +383,8 @@ def nonce_of(answer: object) -> int:
 def current_price(chain: ChainClient) -> GasPrice:
     """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     with chain_errors():
-        return _price_in(Answers.of(chain.rpc, _PRICE_CALLS))
+        known = Answers.of(chain.rpc, _PRICE_CALLS)
+    return _price_in(known)
 
 
 def _price_in(known: Answers) -> GasPrice:
