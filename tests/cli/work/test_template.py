@@ -54,7 +54,7 @@ def test_human_values_become_exact_numbers(
 def test_judging_without_unit_gets_one_that_is_taken(shell: Terminal, number: str) -> None:
     wrong = shell.run("poster:new", "--judging", number, code=2).words
     meant = wrong.rpartition("such as ")[2].strip().rstrip(".")
-    shell.run("poster:new", "--judging", meant)
+    assert shell.run("poster:new", "--judging", meant).names == ["poster_new.written"]
 
 
 def test_filled_in_template_is_ready() -> None:
