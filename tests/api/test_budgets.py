@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from threading import Event, Semaphore
-from types import SimpleNamespace
 
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
@@ -158,7 +157,7 @@ def busy(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         spent[0] += seconds[0]
         return spent[0]
 
-    monkeypatch.setattr("service_common.web.callers.time", SimpleNamespace(thread_time=thread_time))
+    monkeypatch.setattr("service_common.web.callers.thread_time", thread_time)
     return seconds
 
 

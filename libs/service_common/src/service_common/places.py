@@ -3,21 +3,26 @@
 from collections import Counter
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from threading import Condition
+from threading import Condition, Lock
 from typing import Final
+from weakref import WeakValueDictionary
 
 from bounty_protocol.errors import ServiceError
 
 MAX_IN_FLIGHT: Final = 240
 """Requests in flight of a process: well above the hundred publications that may wait for their review at a time."""
+MAX_WAITING: Final = 240
+"""How many wait for a place at a time: each holds a thread, and what comes beyond is refused at once."""
 
 
 class Places:
     """Those that are taken, counted by key. Thread-safe."""
 
     def __init__(self) -> None:
-        self._freed = Condition()
+        self._lock = Lock()
         self._counts = Counter[Hashable]()
+        self._freed = WeakValueDictionary[Hashable, Condition]()
+        """Of each key for which somebody waits."""
         self._waiting = 0
 
     @contextmanager
@@ -28,7 +33,7 @@ class Places:
 
         Unless one is given that is 503 for a caller who sends too much, and no failure of the service.
         """
-        with self._freed:
+        with self._lock:
             if self._counts[key] >= most and not (patience and self._wait(key, most, patience)):
                 message = "Too many such requests, of your network or of all, are being answered at the moment."
                 raise refusal or ServiceError("service_overloaded", message, is_failure=False)
@@ -36,16 +41,19 @@ class Places:
         try:
             yield
         finally:
-            with self._freed:
+            with self._lock:
                 self._counts[key] -= 1
                 if not self._counts[key]:
                     del self._counts[key]
-                if self._waiting:
-                    self._freed.notify_all()
+                if (freed := self._freed.get(key)) is not None:
+                    freed.notify()
 
     def _wait(self, key: Hashable, most: int, seconds: float) -> bool:
+        if self._waiting >= MAX_WAITING:
+            return False
+        freed = self._freed.setdefault(key, Condition(self._lock))
         self._waiting += 1
         try:
-            return self._freed.wait_for(lambda: self._counts[key] < most, seconds)
+            return freed.wait_for(lambda: self._counts[key] < most, seconds)
         finally:
             self._waiting -= 1

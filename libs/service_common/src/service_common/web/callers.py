@@ -1,14 +1,15 @@
 """Who calls an app, and how much each may use of it in a while.
 
-A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up. An account is
-charged only once its signature is proven: its name alone uses up nothing of its budget. Requests that come from inside
-the deployment, past its proxies, are many people's and have no budget of a single caller.
+A caller over its budget gets 429 ``rate_limit_reached`` with Retry-After, and nobody else is held up: such a refusal
+keeps its network's place for a second, since a program that asks again at once would cost others more than what it is
+refused. An account is charged only once its signature is proven: its name alone uses up nothing of its budget. Requests
+that come from inside the deployment, past its proxies, are many people's and have no budget of a single caller.
 """
 
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from time import sleep, thread_time
 from typing import Final, cast
 from wsgiref.types import WSGIEnvironment
 
@@ -18,12 +19,15 @@ from flask import request
 
 from service_common.budgets import Budget, Budgets, BudgetState, Network, network_of
 from service_common.places import Places
+from service_common.web.outcomes import is_too_much
 from service_common.web.settings import client_address
 
 READ_SECONDS: Final = 0.005
 """Processor time of a public read that counts as one."""
 AT_ONCE: Final = 16
 """Requests of one network that a process answers at a time; the /48 of an IPv6 address counts as one network."""
+REFUSAL_SECONDS: Final = 1.0
+"""How long a request waits for a place of its network, and how long one that is refused for too many keeps its own."""
 _NETWORK: Final = "service.network"
 """Where a request keeps what was worked out: the edge, the budgets and the wallets all need it."""
 
@@ -64,10 +68,17 @@ class Callers:
             environ[_NETWORK] = None if address is None else network_of(address)
         return cast("Network | None", environ[_NETWORK])
 
-    def enter(self, environ: WSGIEnvironment) -> AbstractContextManager[None]:
-        """Take one of the places in flight of a request's network; 503 if it has too many."""
+    @contextmanager
+    def enter(self, environ: WSGIEnvironment) -> Iterator[None]:
+        """Take one of the places in flight of a request's network; 503 if none gets free within a second."""
         network = self.network_of(environ)
-        return nullcontext() if network is None else self._in_flight.hold(network.widest, self._at_once)
+        if network is None:
+            yield
+            return
+        with self._in_flight.hold(network.widest, self._at_once, patience=REFUSAL_SECONDS):
+            yield
+            if is_too_much(environ):
+                sleep(REFUSAL_SECONDS)
 
     def place(self, kind: str, most: int, patience: float = 0) -> AbstractContextManager[None]:
         """Take one of ``most`` places for requests of a kind that this request's network has answered at a time.
@@ -88,11 +99,11 @@ class Callers:
         """Take one of a budget of this request's network before the work, and then as many more as it cost: one for
         each ``seconds`` of this thread's processor time. Waiting costs nothing."""
         self.charge(budget)
-        began = time.thread_time()
+        began = thread_time()
         try:
             yield
         finally:
-            more, network = int((time.thread_time() - began) / seconds), self.network()
+            more, network = int((thread_time() - began) / seconds), self.network()
             if more and network is not None:
                 self.budgets.spend_of(network, budget, more)
 

@@ -3,8 +3,8 @@
 - A correlation id in and out, the headers that every answer carries, one count, one time and one log line for each
   request (no line for those that find no place, which anyone can send by the thousand).
 - One bound of requests in flight: more at a time than ``MAX_IN_FLIGHT``, or more of one network than ``Callers`` lets
-  in, get 503 ``service_overloaded`` with Retry-After. A body is read whole before its request takes a place. The
-  liveness route is always let in, so that an overloaded process is not restarted.
+  in within a second, get 503 ``service_overloaded`` with Retry-After. A body is read whole before its request takes a
+  place. The liveness route is always let in, so that an overloaded process is not restarted.
 - Where the app keeps versions, a public read that is kept and young enough is answered here, without the framework.
 
 How long headers and bodies may take, and how many connections there are, the proxy before the service bounds.

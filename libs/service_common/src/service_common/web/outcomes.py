@@ -8,6 +8,8 @@ count as neither, and so does an answer for which nothing was attempted: a kept 
 from typing import Final
 from wsgiref.types import WSGIEnvironment
 
+from bounty_protocol.errors import ServiceError
+
 from service_common.counters import counter_by
 
 OUTCOMES: Final = counter_by(
@@ -23,11 +25,25 @@ the operator did not set up."""
 REFUSED: Final = frozenset({"400", "401", "403", "405", "411", "413", "415", "429"})
 """Statuses of refusals: what was sent was not permitted, and anybody can send it by the thousand."""
 _IS_EXCUSED: Final = "service.excused"
+_IS_TOO_MUCH: Final = "service.too_much"
 
 
 def excuse(environ: WSGIEnvironment) -> None:
     """Note that this request's answer is neither a failure of the service nor a success."""
     environ[_IS_EXCUSED] = True
+
+
+def note_refusal(environ: WSGIEnvironment, error: ServiceError) -> None:
+    """Note what a refusal says of the service and of its caller."""
+    if error.code in EXCUSED or not error.is_failure:
+        excuse(environ)
+    if error.status == 429 or (error.code == "service_overloaded" and not error.is_failure):
+        environ[_IS_TOO_MUCH] = True
+
+
+def is_too_much(environ: WSGIEnvironment) -> bool:
+    """Return whether this request was refused since its caller sends too much."""
+    return _IS_TOO_MUCH in environ
 
 
 def count_outcome(environ: WSGIEnvironment, status: str, *, is_routed: bool) -> None:

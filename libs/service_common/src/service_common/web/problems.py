@@ -20,7 +20,7 @@ from werkzeug.exceptions import HTTPException
 
 from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
-from service_common.web.outcomes import EXCUSED, excuse
+from service_common.web.outcomes import note_refusal
 
 ERRORS: Final = Counter("service_errors_total", "Errors answered, by their code", ["code"])
 
@@ -95,8 +95,7 @@ def retry_after_of(error: ServiceError) -> int | None:
 def render_problem(error: ServiceError) -> Response:
     """Return the envelope of one error, with its status and headers; count it by its code."""
     ERRORS.labels(error.code).inc()
-    if error.code in EXCUSED or not error.is_failure:
-        excuse(request.environ)
+    note_refusal(request.environ, error)
     response = _refusal(error)
     response.status_code = error.status
     if (seconds := retry_after_of(error)) is not None:

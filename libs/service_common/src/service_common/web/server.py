@@ -23,11 +23,11 @@ from granian.http import HTTP1Settings
 
 from service_common.internal_port import Check, serve_internal_port
 from service_common.log import get_logger
-from service_common.places import MAX_IN_FLIGHT
+from service_common.places import MAX_IN_FLIGHT, MAX_WAITING
 
-BLOCKING_THREADS: Final = MAX_IN_FLIGHT + 80
-"""Enough for all that the edge lets in, and for refusing what is too much. Each is made when it is needed, and takes
-66 KB while it waits."""
+BLOCKING_THREADS: Final = MAX_IN_FLIGHT + MAX_WAITING + 80
+"""Enough for all that the edge lets in or lets wait, and for refusing what is too much. Each is made when it is needed,
+and takes 66 KB while it waits."""
 MAX_CONNECTIONS: Final = 4096
 """Connections, idle ones included, that a worker holds: the server counts them, not requests, so a limit near the
 threads would let idle clients lock out everyone. Requests are limited by ``edge.Edge``."""
