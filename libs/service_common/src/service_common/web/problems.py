@@ -32,7 +32,6 @@ _BY_STATUS = {
     405: ("method_not_allowed", "This route does not take that method."),
     413: ("payload_too_large", "The body is larger than this route accepts."),
     415: ("unsupported_media_type", "This route takes another media type."),
-    422: ("invalid_request", "The request does not have the shape this route takes."),
 }
 
 
