@@ -21,7 +21,7 @@ from service_api.publishing.stored_pages import store_page
 from bench.figures import Figure, Report, median
 from bench.http.load import get, load
 from bench.http.pages import report_page
-from bench.watching.processes import taken
+from bench.watching.processes import cpu_seconds
 from tests.api.conftest import Service, running_service
 from tests.api.pages import page_for
 from tests.api.running import RunningApi, start_api
@@ -90,10 +90,10 @@ def _cold(service: Service, hello: RunningApi, report: Report) -> None:
 def _cpu_of_each(server: RunningApi, requests: list[bytes]) -> float:
     """Milliseconds of the server's CPU, once it has answered some."""
     warm = load(server.port, requests[COLD:], count=WARM)
-    before = taken({"server": server.child.pid})["server"].cpu
+    before = cpu_seconds({"server": server.child.pid})
     seen = load(server.port, requests[:COLD], count=COLD)
     assert set(warm.statuses) == set(seen.statuses) == {200}, seen.statuses
-    return (taken({"server": server.child.pid})["server"].cpu - before) / COLD * 1000
+    return (cpu_seconds({"server": server.child.pid}) - before) / COLD * 1000
 
 
 def _rss(child: Child, port: int, requests: list[bytes], report: Report) -> None:

@@ -41,7 +41,7 @@ from bench.attack.sending import Sending, Sent, send
 from bench.figures import Figure, Report, median
 from bench.http.load import Load, load, quantile
 from bench.watching.manifests import memory_requests
-from bench.watching.processes import main_processes, taken, weighed
+from bench.watching.processes import cpu_seconds, main_processes, weighed
 from tests.protocol.auth.signing import Key, new_key
 from tests.protocol.auth.wallets import ENDLESS, owner_wallet, place
 from tests.waiting import wait_until
@@ -378,4 +378,4 @@ def _rest(scene: Scene) -> None:
 
 
 def _cpu(stack: Stack) -> float:
-    return sum(each.cpu for each in taken(main_processes(stack)).values())
+    return cpu_seconds(main_processes(stack))

@@ -2,18 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 
 import psutil
 from local_stack.stack import Stack
-
-
-@dataclass(frozen=True, slots=True)
-class Taken:
-    """CPU in seconds, of ended children too, and resident memory in bytes."""
-
-    cpu: float
-    resident: int
 
 
 def main_processes(stack: Stack) -> dict[str, int]:
@@ -21,14 +12,14 @@ def main_processes(stack: Stack) -> dict[str, int]:
     return {name: running.child.pid for name, running in stack.services.items() if running.child is not None}
 
 
-def taken(roots: dict[str, int]) -> dict[str, Taken]:
-    """Return present use by each root and everything below it."""
-    return {name: _sum(family) for name, family in _families(roots).items()}
+def cpu_seconds(roots: dict[str, int]) -> float:
+    """Return the CPU seconds of all roots and everything below them, of ended children too."""
+    return sum(_cpu(process) for family in _families(roots).values() for process in family)
 
 
 def weighed(roots: dict[str, int]) -> dict[str, int]:
     """Return bytes of memory of each root with everything below it, a page that several have counted once: what a
-    container takes. More expensive to find out than ``taken``.
+    container takes. More expensive to find out than ``cpu_seconds``.
     """
     found = {}
     for name, family in _families(roots).items():
@@ -55,13 +46,9 @@ def _family(root: psutil.Process, below: dict[int, list[psutil.Process]]) -> Ite
         yield from _family(child, below)
 
 
-def _sum(family: list[psutil.Process]) -> Taken:
-    cpu, resident = 0.0, 0
-    for process in family:
-        try:
-            times, memory = process.cpu_times(), process.memory_info()
-        except psutil.NoSuchProcess:  # it ended in this instant; its parent has its times
-            continue
-        cpu += times.user + times.system + times.children_user + times.children_system
-        resident += memory.rss
-    return Taken(cpu, resident)
+def _cpu(process: psutil.Process) -> float:
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:  # it ended in this instant; its parent has its times
+        return 0.0
+    return float(times.user + times.system + times.children_user + times.children_system)
