@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from bounty_protocol.domain.canonical_json import canonical_bytes
-from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
+from bounty_protocol.domain.envelope import MAX_CAPSULE_BYTES, Envelope, build_envelope, parse_envelope
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.keccak import keccak256
 from hypothesis import given
@@ -74,3 +74,15 @@ def test_mistakes_of_an_envelope_come_together() -> None:
     document["version"], document["mode"], document["extra"] = 3, "x", 1
     del document["ciphertext"]["sha256"]
     assert set(_issues(canonical_bytes(document))) == {"version", "mode", "extra", "ciphertext.sha256"}
+
+
+@pytest.mark.parametrize("size", [0, MAX_CAPSULE_BYTES + 1])
+def test_capsule_of_no_or_too_many_bytes_is_refused(size: int) -> None:
+    assert set(_issues(envelope(key_capsule=bytes(size)).canonical_bytes())) == {"key_capsule"}
+    assert parse_envelope(envelope(key_capsule=bytes(MAX_CAPSULE_BYTES)).canonical_bytes())
+
+
+@pytest.mark.spec(54)
+def test_envelope_in_other_bytes_is_refused() -> None:
+    """Its hash would be another commitment of the same work."""
+    assert set(_issues(json.dumps(envelope().to_json(), indent=1).encode())) == {"envelope"}
