@@ -309,7 +309,7 @@ def make_world(root: Path) -> Iterator[World]:
     """Deploy everything, and bring each bounty into its state by honest runs of the client."""
     began = int(time.time())
     with ExitStack() as stack:
-        server = stack.enter_context(anvil.start(mining="automine", genesis_time=began))
+        server = stack.enter_context(anvil.start(mining="automine", genesis_time=began, kept_states=600))
         ledger = stack.enter_context(make_ledger(server))
         node, index = RpcProxy(server.url), RpcProxy(server.url)
         api = ApiTwin(ledger, index.url)
