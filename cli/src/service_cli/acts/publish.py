@@ -221,7 +221,7 @@ def check_page(
     cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
-        require_balance(chain, poster, cost)
+        require_balance(poster, chain.balance(poster), cost)
     if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
         say(explained)
     fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster

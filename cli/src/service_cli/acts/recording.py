@@ -21,7 +21,7 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bo
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import ContractCall, TransactionStep, simulate
+from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching
 from service_cli.ui.output import emit, say, warn
@@ -158,7 +158,7 @@ def _require_unsent(
             return
         journal.forget(GIVEN)
         is_given = False
-    simulate(work.chain, work.solver, call)
+    Prospect.read(work.chain, work.solver, call)
     if is_given:
         say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
 

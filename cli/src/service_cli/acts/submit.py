@@ -30,13 +30,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
-from service_cli.chain.transactions import (
-    ContractCall,
-    advise_wallet,
-    gas_cost,
-    require_affordable,
-    simulate,
-)
+from service_cli.chain.transactions import ContractCall, Prospect, advise_wallet
 from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
@@ -227,17 +221,17 @@ def _are_those_sealed(journal: Journal, directory: Path) -> bool:
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
-    chain, solver, call = work.chain, work.solver, _placeholder(work)
-    simulate(chain, solver, call)
+    prospect = _prospect(work)
     if isinstance(work.session.signer, LocalSigner):
-        require_affordable(chain, solver, call)
+        prospect.require_affordable()
     else:
-        advise_wallet(chain, solver, call)
+        advise_wallet(prospect)
 
 
-def _placeholder(work: Work) -> ContractCall:
-    """Return the call without the commitment, which nobody knows before something is sealed."""
-    return ContractCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
+def _prospect(work: Work) -> Prospect:
+    """Ask about the call without its commitment, which nobody knows before something is sealed."""
+    arguments = [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)]
+    return Prospect.read(work.chain, work.solver, ContractCall("submit", arguments, ""))
 
 
 def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:
@@ -284,9 +278,8 @@ def check_submission(
     selection = select(directory)
     report_left_out(selection)
     report_files(selection)
-    secrets, call = _find_secrets(work, selection), _placeholder(work)
-    simulate(work.chain, work.solver, call)
-    cost, balance = gas_cost(work.chain, work.solver, call), work.chain.balance(work.solver)
+    secrets, prospect = _find_secrets(work, selection), _prospect(work)
+    cost, balance = prospect.cost(), prospect.balance
     former, api = active(work), None if options.without_api else work.session.api
     _require_vouched_for(work, api, options)
     warnings = list[str]()

@@ -48,13 +48,7 @@ from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, a
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer, local_signer
-from service_cli.chain.transactions import (
-    ContractCall,
-    TransactionStep,
-    gas_cost,
-    require_affordable,
-    simulate,
-)
+from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
@@ -162,12 +156,12 @@ def preview_verdict(
     verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
-    simulate(chain, account, verdict.call())
+    gas_cost = Prospect.read(chain, account, verdict.call()).cost()
     named, hub = verdict.named, chain.hub.address
     return VerdictPreview(
         solver=named[0] if named else None,
         report_commitment=verdict.report_commitment,
-        gas_cost=gas_cost(chain, account, verdict.call()).wei,
+        gas_cost=gas_cost.wei,
         is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
     )
 
@@ -225,8 +219,7 @@ def _plan(
         _hand_out(session, verdict, options, journal, is_signed=True)
         return plan
     _require_alone(session, verdict, verdict.state, options)
-    simulate(chain, session.account, verdict.call())
-    require_affordable(chain, session.account, verdict.call())
+    Prospect.read(chain, session.account, verdict.call()).require_affordable()
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour
     _hand_out(session, later, options, journal, is_signed=False)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from bounty_protocol.chain.rpc import Answers
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BountyId, Bytes32
 
@@ -16,7 +17,7 @@ from service_cli.chain.sender import keep_looking
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import warn_of_late_chain
-from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
+from service_cli.chain.transactions import count_call, nonce_of
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.state import BountyState
 from service_cli.queries.submissions import Pair, listing
@@ -88,9 +89,10 @@ def await_pending(chain: ChainClient, account: Address) -> bool:
     machine, in whose place the next one would come. Return whether there was one."""
 
     def has_pending(each: ChainClient) -> bool:
-        known = next_nonce(each, account)
+        known, mined = (count_call(account, tag) for tag in ("pending", "latest"))
         with chain_errors():
-            return known > nonce_of(account_nonce(each, account, "latest"))
+            found = Answers.of(each.rpc, [known, mined])
+            return nonce_of(found.answer(known)) > nonce_of(found.answer(mined))
 
     def is_clear() -> Literal[True] | None:
         return None if any(map(has_pending, chain.everywhere)) else True

@@ -206,7 +206,7 @@ class ChainClient:
     def balance(self, account: Address) -> Wei:
         """Read an account's balance in wei."""
         with chain_errors():
-            return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
+            return Wei(quantity(self.rpc.answer(balance_call(account))))
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Read an account's balance in the smallest units of the escrow token."""
@@ -249,6 +249,11 @@ class Session(Generic[S_co]):
 def code_call(account: Address) -> Call:
     """Return the call that reads an account's code."""
     return "eth_getCode", [account, "latest"]
+
+
+def balance_call(account: Address) -> Call:
+    """Return the call that reads an account's balance in wei."""
+    return "eth_getBalance", [account, "latest"]
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:
