@@ -185,7 +185,7 @@ class ClaimPreview:
 
 def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> ClaimPreview:
     """Return the call that pays ``account``; refuse if nothing is due. Signs nothing."""
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     due = _entitlement(bounty_id, account, chain.bounty(bounty_id))
     call = due.call()
     cost = Prospect.read(chain, account, call).cost()

@@ -28,7 +28,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     """Run the command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the
     contract names.
     """
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     state = read_state(chain, bounty_id)
     bounty = state.bounty
     if bounty.outcome is None:
@@ -70,7 +70,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
         return published
-    finalized = chain.finalized().number
+    finalized = chain.final_block()
     with chain_errors():
         former = chain.hub.delivery_key(finalized)
     if served == former:  # the service follows the chain a few blocks behind

@@ -104,7 +104,7 @@ def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
 def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
     """Return whether every endpoint has it in its finalized block."""
     for each in chain.everywhere:
-        finalized = each.finalized().number
+        finalized = each.final_block()
         with chain_errors():
             view = each.hub.bounty(escrow.bounty_id, finalized)
         if view is None or (view.poster, view.spec_commitment) != (poster, page):

@@ -211,7 +211,7 @@ def check_page(
     If the account has funded the page, look at what another bounty needs only if one is wanted ``again``.
     """
     challenge, commitment = _checked_page(settings, page)
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     conditions = read_conditions(chain)
     before = funded_as(chain, commitment, poster)
     is_done = bool(before) and poster is not None and not again

@@ -146,7 +146,7 @@ def read_logs(
         lags = first - end <= end - recent
         first = recent if lags else earliest_block(chain, end)
     while first <= end:
-        logs, covered = chain.rpc.agreed(
+        logs, covered = chain.endpoint.agreed(
             partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
         )
         yield from logs

@@ -110,7 +110,7 @@ def escrow_for(
 
     ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
     """
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     conditions = read_conditions(chain)
     token = conditions.constants.token
     if token.decimals != _DECIMALS:

@@ -114,7 +114,7 @@ class SealedBounty:
         keyring = keyring_of(settings)
         if source is None:
             local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
-        chain = ChainClient.checked(settings)
+        chain = ChainClient(settings)
         api = api_of(settings, chain) if source is None else None
         if source is not None and settings.knows("SERVICE_API_BASE_URL"):
             api = api_of(settings, is_needed=False)  # only a hint for the list: it may be gone
