@@ -87,7 +87,7 @@ def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Ite
 def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
     """Return the bounties to look at: every one that ended, by the Hub's log; or if that is long, by the API's list."""
     start = first_block(chain)
-    if start is not None and chain.latest().number - start <= LONG_LOG:
+    if start is not None and chain.tip() - start <= LONG_LOG:
         return _of_log(chain, start)
     if not chain.settings.knows("SERVICE_API_BASE_URL"):
         if start is None:

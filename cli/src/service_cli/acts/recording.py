@@ -57,15 +57,15 @@ def active(work: Work) -> Bytes32:
 
 
 def require_place(
-    work: Work, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
+    work: Work, former: Bytes32, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
 ) -> Bytes32 | None:
     """Refuse to replace a Submission that was made elsewhere unasked, or any but ``in_place_of`` if that is given;
     return the replaced one, if any.
 
-    ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
-    to replace is still recorded until its own transaction is mined.
+    ``former`` is the active one, zero if none; ``mine`` is what an earlier run sealed of the same files. That run may
+    have been interrupted at any point, so what it was to replace is still recorded until its own transaction is mined.
     """
-    former, commitment = active(work), mine.commitment() if mine else None
+    commitment = mine.commitment() if mine else None
     if former == commitment:
         return None
     if former == ZERO_BYTES32:
@@ -115,14 +115,15 @@ def recording(
     place.
     """
     call, commitment, step = submit_call(work, envelope), envelope.commitment(), _step(envelope.commitment())
-    former = require_place(work, envelope, journal, replace=replace, in_place_of=in_place_of)
+    recorded = active(work)  # read once: a reorg must not change the branch midway
+    former = require_place(work, recorded, envelope, journal, replace=replace, in_place_of=in_place_of)
     if former is not None:
         warn(
             f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
             "one counts from its own block"
         )
     proof = _recorded(work, commitment)
-    found, is_recorded = None, active(work) == commitment  # read once: a reorg must not change the branch midway
+    found, is_recorded = None, recorded == commitment
     if is_recorded:
         say(f"Submission {commitment} is recorded already")
     if isinstance(work.session.signer, LocalSigner) and step.was_attempted(journal):

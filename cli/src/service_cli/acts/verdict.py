@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.chain.blocks import block_before, header_at
+from bounty_protocol.chain.blocks import block_before, header_at, header_call
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
 from bounty_protocol.domain.commitments import report_commitment
@@ -24,7 +24,6 @@ from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId,
 from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.acts.verdict_checks import (
     VerdictOptions,
-    await_pending,
     confirm_opened,
     refuse_second,
     require_active,
@@ -114,8 +113,12 @@ class Verdict:
 
     def expected(self) -> ExpectedEvent[VerdictRecorded]:
         """Return the event that shows it recorded."""
-        topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
-        return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
+        own = self.by_this_guardian()
+        return replace(own, matches=lambda one: one.report_commitment == self.report_commitment)
+
+    def by_this_guardian(self) -> ExpectedEvent[VerdictRecorded]:
+        """Return the event that shows any Verdict of this Guardian recorded."""
+        return ExpectedEvent(VerdictRecorded, [bounty_topic(self.bounty_id), account_topic(self.guardian)])
 
 
 def record_verdict(
@@ -237,8 +240,6 @@ def _require_alone(session: Session[Signer], verdict: Verdict, state: BountyStat
     if not options.replace:
         _refuse_beside_another(session, verdict)
         refuse_second(chain, verdict.bounty_id, account)
-        if await_pending(chain, account):
-            refuse_second(chain, verdict.bounty_id, account)
     nonces = []
     for other in _others(session, verdict):
         with _journal(session, verdict, other) as journal:
@@ -309,14 +310,15 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
         else:
             at = header_at(chain.rpc, min(head.number, reported.block_number))
             start = block_before(chain.rpc, at, _EARLIER_SECONDS)
-    topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
-    return ExpectedEvent(VerdictRecorded, topics).newest(chain, start.number)
+    return verdict.by_this_guardian().newest(chain, start.number)
 
 
 def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
     """Report the recorded Verdict, and the later one of this Guardian if the Hub holds one by now."""
     try:
-        bounty, newest = chain.bounty(verdict.bounty_id), _newest(chain, verdict, done)
+        asked = chain.ask(chain.hub.call("getBounty", verdict.bounty_id), header_call("latest"))
+        bounty, now = asked.bounty(verdict.bounty_id), chain.at(asked.latest().number)
+        newest = verdict.by_this_guardian().newest(now, done.block_number)
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
         return emit(done, watching(verdict.bounty_id))
     emit(done, for_guardian(verdict.bounty_id, bounty, has_judged=True))

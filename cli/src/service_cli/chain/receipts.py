@@ -138,9 +138,7 @@ def read_logs(
     begins, or if that is unknown, a day of work back. An endpoint that is only a little behind has as much to read as
     it may lag.
     """
-    end = chain.block if last is None else last
-    if end is None:
-        end = block_number(chain.rpc.call("eth_blockNumber"))
+    end = chain.tip() if last is None else last
     if first > end:
         recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
         lags = first - end <= end - recent

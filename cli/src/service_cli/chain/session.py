@@ -150,6 +150,10 @@ class ChainClient:
         show_by(now=header.time)
         return header
 
+    def tip(self) -> BlockNumber:
+        """Return where the Hub's log is read to: this client's block, else the newest one."""
+        return self.latest().number if self.block is None else self.block
+
     def final_block(self) -> BlockNumber | str:
         """Return what names the newest final block: the chain's own tag, or without one a number by the deployment's
         depth.
