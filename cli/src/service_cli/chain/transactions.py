@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import Answers, Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import Answers, Call, ChainNode, RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
@@ -221,7 +221,7 @@ class Prospect:
         simulation, estimate = _trials(chain, account, call)
         estimates = [estimate] if call.is_estimated else []
         with _gas_errors(call):
-            known = Answers.of(chain.rpc, [simulation, *estimates, *_account_calls(account)])
+            known = Answers.of(chain.rpc, [simulation, *estimates, *account_calls(account)])
             known.answer(simulation)
         return Prospect(chain, account, call, known)
 
@@ -293,14 +293,12 @@ def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     return CommandRefused("gas_excessive", message, next_action=next_action)
 
 
-def require_means(chain: ChainClient, account: Address, functions: Sequence[str]) -> None:
+def require_means(chain: ChainClient, account: Address, functions: Sequence[str], known: ChainNode) -> None:
     """Refuse calls that nobody can estimate yet, if they cost more than the limits or than the account holds.
 
-    Everything that the endpoint answers before a transaction is signed is read here, so that a malformed answer ends
-    the command before anything is signed.
+    ``known`` has the answers to ``account_calls``: everything that the endpoint answers before a transaction is
+    signed, so that a malformed answer ends the command before anything is signed.
     """
-    with chain_errors():
-        known = Answers.of(chain.rpc, _account_calls(account))
     _nonce_in(known, account)
     _require_payable(chain, account, _balance_in(known, account), _most_costs(known, functions))
 
@@ -312,7 +310,7 @@ def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
     return Wei(sum(cost.wei for cost in _most_costs(known, functions)))
 
 
-def _most_costs(known: Answers, functions: Sequence[str]) -> list[GasCost]:
+def _most_costs(known: ChainNode, functions: Sequence[str]) -> list[GasCost]:
     price = _price_in(known)
     return [GasCost(GAS_NEEDS[function].most(), price) for function in functions]
 
@@ -414,22 +412,22 @@ def nonce_of(answer: object) -> int:
     return quantity(answer, 2**64 - 2)
 
 
-def _account_calls(account: Address) -> list[Call]:
+def account_calls(account: Address) -> list[Call]:
     """Return the calls for what a transaction of the account is priced and signed with."""
     return [*_PRICE_CALLS, balance_call(account), count_call(account, "pending")]
 
 
-def _nonce_in(known: Answers, account: Address) -> int:
+def _nonce_in(known: ChainNode, account: Address) -> int:
     with chain_errors():
         return nonce_of(known.answer(count_call(account, "pending")))
 
 
-def _balance_in(known: Answers, account: Address) -> Wei:
+def _balance_in(known: ChainNode, account: Address) -> Wei:
     with chain_errors():
         return Wei(quantity(known.answer(balance_call(account))))
 
 
-def _price_in(known: Answers) -> GasPrice:
+def _price_in(known: ChainNode) -> GasPrice:
     """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     tip_call, block_call, _ = _PRICE_CALLS
     with chain_errors():
@@ -438,7 +436,7 @@ def _price_in(known: Answers) -> GasPrice:
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 
-def _recent_tips(known: Answers) -> list[int]:
+def _recent_tips(known: ChainNode) -> list[int]:
     """Return the median tip of each recent block; none if the endpoint does not show them."""
     try:
         history = mapping(known.answer(_PRICE_CALLS[-1]))
