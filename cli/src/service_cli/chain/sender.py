@@ -52,6 +52,9 @@ _NEAR: Final = 1_000
 """Transactions that a person's account may come to send before the deadline of a page."""
 _POLL_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 3.0
+_WAITED_FOR: Final = ("underpriced", "in-flight transaction limit", "gapped-nonce", "txpool is full")
+"""Refusals that pass: another transaction has the nonce, an account with delegated code has one in the pool already, or
+the pool is full."""
 _CONFIRMED_SECONDS: Final = 6
 """How much later the newest block is than one that counts, on any chain but a local one."""
 
@@ -204,8 +207,8 @@ class _Sending:
         self.journal, self.step = journal, step
         self.searched_at = time.monotonic()
         self.is_warned = self.is_contended = False
-        """Contended: another pending transaction of this account has the nonce and pays more. It is not outbid, since
-        it may be a person's own; it is waited for, and ours is offered again now and then."""
+        """Contended: another pending transaction of this account has the nonce and pays more, or is to be mined first.
+        It is not outbid, since it may be a person's own; it is waited for, and ours is offered again now and then."""
         self.replacements = 0
         self.offered_at: float | None = None
         """None while this run has not offered it: a kill may have come before the sending, or right after it, so it is
@@ -231,8 +234,8 @@ class _Sending:
         )
         ending, unanswered = found
         if ending is None and self.is_contended:
-            message = "Another transaction of this account waits for its block, and this one can only follow it."
-            next_action = "Wait until it is mined, then run the command again."
+            message = "Another transaction of this account waits for its block, or the endpoint's pool is full."
+            next_action = "Wait a moment, then run the command again: it offers the same transaction."
             raise CommandFailed("nonce_contended", message, next_action=next_action)
         if ending is None:  # it stays in the journal
             code, what = (
@@ -441,7 +444,7 @@ class _Sending:
                 pass  # the next look at the account's nonce decides
             elif "already known" in answer or "already imported" in answer or self._is_known():
                 self.reach = Reach.NODE
-            elif "underpriced" in answer:
+            elif any(words in answer for words in _WAITED_FOR):
                 self.is_contended = True
             elif "insufficient funds" in answer:
                 message = f"{self.signer.address} cannot pay for gas."

@@ -33,13 +33,13 @@ from service_cli.ui.output import say, warn
 from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
+"""Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 _PRICE_CALLS: Final[tuple[Call, Call, Call]] = (
     ("eth_maxPriorityFeePerGas", []),
     ("eth_getBlockByNumber", ["latest", False]),
     ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]]),
 )
 """What a price is made of, in one request."""
-"""Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
 
@@ -263,10 +263,12 @@ class Prospect:
 
 
 def _trials(chain: ChainClient, account: Address, call: ContractCall) -> tuple[Call, Call]:
-    """Return the calls that run it without sending it, and that estimate its gas."""
-    request = {"from": account, "to": call.target(chain), "data": call.data}
-    bounded = request if call.is_estimated else request | {"gas": hex(call.most_gas)}
-    return ("eth_call", [bounded, "latest"]), ("eth_estimateGas", [request])
+    """Return the calls that run it without sending it, and that estimate its gas.
+
+    With a bound: without one a node takes its block's whole gas, which is more than it lets a transaction have.
+    """
+    bounded = {"from": account, "to": call.target(chain), "data": call.data, "gas": hex(call.most_gas)}
+    return ("eth_call", [bounded, "latest"]), ("eth_estimateGas", [bounded])
 
 
 @contextmanager
