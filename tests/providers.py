@@ -75,6 +75,15 @@ class ProviderTwin:
 
         self._befores.append(before)
 
+    def want_bounds(self) -> None:
+        """Refuse to estimate a call with the gas of a whole block, which is more than a transaction may have."""
+
+        def before(method: str, params: Params) -> dict[str, object] | None:
+            unbounded = method == "eth_estimateGas" and "gas" not in mapping(params[0])
+            return _refused((-32000, "intrinsic gas too high")) if unbounded else None
+
+        self._befores.append(before)
+
     def lack(self, error: Error, *names: str) -> None:
         """Refuse these methods, and blocks by these tags."""
 
@@ -286,6 +295,7 @@ QUIRKS: dict[str, Callable[[ProviderTwin], object]] = {
     "a node three blocks behind": lambda twin: twin.answer_by_two_nodes(3, _by_lot),
     "a node ten blocks behind": lambda twin: twin.answer_by_two_nodes(10, _by_lot),
     "no estimates": lambda twin: twin.lack((-32000, "intrinsic gas too high"), "eth_estimateGas"),
+    "no unbounded estimates": ProviderTwin.want_bounds,
     "a full pool, once": lambda twin: twin.refuse_first((-32000, "txpool is full"), "eth_sendRawTransaction"),
     "one transaction in flight, once": lambda twin: twin.refuse_first(
         (-32000, "in-flight transaction limit reached for delegated accounts"), "eth_sendRawTransaction"

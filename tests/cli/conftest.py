@@ -16,6 +16,7 @@ from tests.cli.api_twin import ApiTwin
 from tests.cli.ledger import LONG_AGO, Ledger, make_ledger
 from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
+from tests.providers import ProviderTwin
 from tests.servers import database_server
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ def shell(tmp_path: Path) -> Terminal:
     return Terminal(tmp_path)
 
 
-def person(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, home: Path, name: str) -> Terminal:
+def person(ledger: Ledger, api: ApiTwin, rpc: RpcProxy | ProviderTwin, home: Path, name: str) -> Terminal:
     """A terminal with one role's keys, the twin's API and the proxy's chain."""
     keys = ledger.people.by_name()[name].variables()
     home.mkdir(exist_ok=True)

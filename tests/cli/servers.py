@@ -161,6 +161,23 @@ class RpcProxy:
 
         self.after = after
 
+    def hold_finality(self, block: int, looks: int = 100, then: Callable[[], object] = lambda: None) -> None:
+        """The chain has finalized no more than ``block`` for so many looks; ``then`` happens at the last of them."""
+        seen: list[int] = []
+
+        def before(method: str, params: Params) -> dict[str, object] | None:
+            if "finalized" not in params or len(seen) == looks:
+                return None
+            asked = [hex(block) if each == "finalized" else each for each in params]
+            answer = self._ask_node({"jsonrpc": "2.0", "id": 0, "method": method, "params": asked})
+            if method == "eth_getBlockByNumber":
+                seen.append(1)
+                if len(seen) == looks:
+                    then()
+            return {"result": answer["result"]}
+
+        self.before = before
+
     def close(self) -> None:
         self.server.close()
         self._http.clear()
@@ -183,15 +200,13 @@ class RpcProxy:
         envelope = {"jsonrpc": "2.0", "id": asked["id"]}
         if (instead := self.before(method, params)) is not None:
             return envelope | instead
-        answer = json.loads(
-            self._http.request(
-                "POST",
-                self.node_url,
-                body=json.dumps({**envelope, "method": method, "params": params}),
-                headers={"Content-Type": "application/json"},
-            ).data
-        )
+        answer = self._ask_node({**envelope, "method": method, "params": params})
         if "result" in answer:
             answer["result"] = self.after(method, params, answer["result"])
-        found: dict[str, object] = answer
+        return answer
+
+    def _ask_node(self, request: dict[str, object]) -> dict[str, object]:
+        headers = {"Content-Type": "application/json"}
+        answer = self._http.request("POST", self.node_url, body=json.dumps(request), headers=headers)
+        found: dict[str, object] = json.loads(answer.data)
         return found

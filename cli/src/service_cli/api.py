@@ -161,6 +161,8 @@ class ApiClient:
         self.base_url, self._chain, self._is_needed, self._hub = base_url, chain, is_needed, hub
         self.peer = replace(peer, host=printable(host_of(base_url), 100))
         self._ahead = 0
+        self._used: dict[RequestToSign, set[BlockNumber]] = {}
+        """The blocks that each request of this run was signed over."""
         self._http = TimelyHttp(ANSWER_SECONDS, timeout=TIMEOUT)
 
     @property
@@ -202,7 +204,7 @@ class ApiClient:
     ) -> Answer:
         """Send a protected request; sign it again for every attempt, over another block each time."""
         request = RequestToSign(method, path, urlencode(query or {}), body, self.audience)
-        used: set[BlockNumber] = set()
+        used = self._used.setdefault(request, set())
         patience = _Patience(PATIENCE_SECONDS)
 
         def attempt() -> HttpAnswer:

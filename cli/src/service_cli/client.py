@@ -184,7 +184,7 @@ class Client:
     def taking_part_cost(self) -> Wei:
         """Return the most that recording a Submission and claiming its award may cost for gas now, in wei."""
         with self._at_work(CHAIN) as settings:
-            return most_cost(ChainClient.checked(settings), ("submit", "claim"))
+            return most_cost(ChainClient(settings), ("submit", "claim"))
 
     def rubric(self) -> str:
         """Read what a readiness review of a page looks at, as Markdown."""
@@ -200,7 +200,7 @@ class Client:
     def is_final(self, block_number: BlockNumber) -> bool:
         """Return whether the chain has finalized a block."""
         with self._at_work(CHAIN) as settings:
-            return ChainClient.checked(settings).finalized().number >= block_number
+            return ChainClient(settings).finalized().number >= block_number
 
     def watch(self, bounty_id: BountyId) -> FinalBounty:
         """Follow a bounty on the chain until its end is finalized; ``on_event`` gets each event of it."""

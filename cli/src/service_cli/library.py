@@ -10,7 +10,7 @@ from bounty_protocol.auth.eip712 import typed_data_digest
 from bounty_protocol.auth.sign import RequestToSign, approval_header
 from bounty_protocol.auth.signature import account_of_key, parse_private_key, sign_digest
 from bounty_protocol.auth.typed_data import SigningDomain, typed_data
-from bounty_protocol.chain.blocks import block_to_sign
+from bounty_protocol.chain.blocks import NearTip, block_to_sign
 from bounty_protocol.chain.rpc import ChainUnavailable, Rpc, RpcRefused, quantity
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, ChainId, parse_address, parse_bounty_id
@@ -69,7 +69,7 @@ def _recent_block(rpc: Rpc) -> tuple[ChainId, BlockNumber, Bytes32]:
     """Read the chain, and a block a little behind its tip."""
     try:
         chain_id = ChainId(quantity(rpc.call("eth_chainId")))
-        block = block_to_sign(rpc)
+        block = block_to_sign(rpc, NearTip.read(rpc))
     except (RpcRefused, ValueError, TypeError) as error:
         raise ChainUnavailable("the RPC endpoint refused to answer, or answered in another shape") from error
     return chain_id, block.number, block.hash

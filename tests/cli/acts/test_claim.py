@@ -1,6 +1,5 @@
 """``claim`` for each party and each refusal, with the API stopped: it needs the chain and nothing else."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from service_cli.main import COMMANDS
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person
 from tests.cli.ledger import ESCROW, Ledger
-from tests.cli.servers import Params, RpcProxy
+from tests.cli.servers import RpcProxy
 from tests.cli.terminal import Terminal
 
 GUARDIAN_FEE = ESCROW * 300 // 10_000
@@ -179,29 +178,13 @@ def awarded(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> Awarded:
     return str(bounty), ledger.node.w3.eth.block_number - 2
 
 
-def hold_back(rpc: RpcProxy, ledger: Ledger, block: int, looks: int, then: Callable[[], object] = lambda: None) -> None:
-    """The chain has finalized no more than ``block`` for so many looks; ``then`` happens at the last of them."""
-    early = ledger.node.rpc.call("eth_getBlockByNumber", hex(block), False)
-    seen: list[int] = []
-
-    def after(method: str, params: Params, result: object) -> object:
-        if method != "eth_getBlockByNumber" or params[0] != "finalized" or len(seen) == looks:
-            return result
-        seen.append(1)
-        if len(seen) == looks:
-            then()
-        return early
-
-    rpc.after = after
-
-
 @pytest.mark.spec(263)
 def test_claim_before_finality_waits_and_pays(
     ledger: Ledger, claimants: dict[str, Terminal], rpc: RpcProxy, awarded: Awarded
 ) -> None:
     bounty, block = awarded
     sent: list[int] = []
-    hold_back(rpc, ledger, block - 1, 3, lambda: sent.append(rpc.sent()))
+    rpc.hold_finality(block - 1, 3, lambda: sent.append(rpc.sent()))
     before = ledger.time()
     ran = claimants["solver-1"].run("claim", bounty)
     assert ran.names == ["claim.waiting", "claim.prepared", "claim.claimed"]
@@ -220,7 +203,7 @@ def test_outcome_a_reorg_takes_back_is_refused(
     bounty, commitment = submitted(ledger)
     block, open_then = ledger.node.w3.eth.block_number, ledger.node.rpc.call("evm_snapshot")
     ledger.award(bounty, ledger.people.solvers[0].address, commitment)
-    hold_back(rpc, ledger, block, 2, lambda: ledger.node.rpc.call("evm_revert", open_then))
+    rpc.hold_finality(block, 2, lambda: ledger.node.rpc.call("evm_revert", open_then))
     ran = claimants["solver-1"].run("claim", str(bounty), code=1)
     assert (ran.names, ran.last["code"]) == (["claim.waiting", "claim.refused"], "bounty_open")
     assert rpc.sent() == 0

@@ -87,11 +87,9 @@ def test_claim_all_for_a_wallet_is_one_call(ledger: Ledger, solver: Terminal, rp
 
 def test_unfinal_outcome_is_left_and_said(ledger: Ledger, solver: Terminal, rpc: RpcProxy) -> None:
     solver.run("claim", "--all")
-    sent, early = rpc.sent(), ledger.node.rpc.call("eth_getBlockByNumber", "latest", False)
+    sent, early = rpc.sent(), ledger.node.w3.eth.block_number
     bounty = awarded(ledger)
-    rpc.after = lambda method, params, result: (
-        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
-    )
+    rpc.hold_finality(early)
     ran = solver.run("claim", "--all")
     assert (ran.last["parts"], ran.last["not_final"], rpc.sent()) == (0, [str(bounty)], sent)
     rpc.honest()

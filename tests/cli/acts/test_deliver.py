@@ -33,10 +33,7 @@ def test_unfinal_award_gets_no_signature(api: ApiTwin, rpc: RpcProxy, guardian: 
     load(api, won)
     logs = [log for log in api.ledger.logs("BountyFinalized") if isinstance(log, dict)]
     (end,) = [log for log in logs if int(log["topics"][1], 16) == int(won.bounty)]
-    early = api.rpc.call("eth_getBlockByNumber", hex(int(end["blockNumber"], 16) - 1), False)
-    rpc.after = lambda method, params, result: (
-        early if method == "eth_getBlockByNumber" and params[0] == "finalized" else result
-    )
+    rpc.hold_finality(int(end["blockNumber"], 16) - 1)
     ran = guardian.run("guardian:deliver-key", *won.names, code=1)
     assert (ran.last["event"], ran.last["code"]) == ("guardian_deliver_key.failed", "not_finalized")
     assert not api.approvals()

@@ -151,12 +151,17 @@ def test_replacement_above_the_limit_is_not_signed(
     assert (rpc.sent(), purse.received()) == (2, (AWARD, 1))
 
 
+def count_after_three_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
+    monkeypatch.setattr(sender, "is_settled", lambda _chain, block, head: block.number <= head.number - 2)
+
+
 @pytest.mark.parametrize("moved", [True, False], ids=["into another block", "out of the chain"])
 def test_reorg_while_waiting_counts_what_stays(
     ledger: Ledger, solver: Terminal, rpc: RpcProxy, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch,
     moved: bool,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
+    count_after_three_blocks(monkeypatch)
     monkeypatch.setattr(sender, "STUCK_SECONDS", 60.0 if moved else 1.0)
     monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
     ledger.node.mine(2)  # nothing but an empty block goes with the claim's own
@@ -185,7 +190,7 @@ def test_reorg_while_waiting_counts_what_stays(
 @pytest.fixture
 def three_blocks(ledger: Ledger, bounty: str, purse: Purse, monkeypatch: pytest.MonkeyPatch) -> None:
     """The client waits for three blocks, and soon takes a transaction for stuck; the last two blocks are empty."""
-    monkeypatch.setattr(sender, "settled_block", lambda _chain, head: BlockNumber(head.number - 2))
+    count_after_three_blocks(monkeypatch)
     monkeypatch.setattr(sender, "STUCK_SECONDS", 1.0)
     monkeypatch.setattr(sender, "RECEIPT_SECONDS", 60.0)
     ledger.node.mine(2)
@@ -208,10 +213,10 @@ def test_reorg_of_the_used_nonce_sends_it_again(
             wait_mined(ledger, result)
         if rpc.sent() and method in {"eth_getTransactionReceipt", "eth_getTransactionCount"}:
             asked.append(method)
-            if asked == ["eth_getTransactionReceipt"]:
+            if asked == ["eth_getTransactionCount", "eth_getTransactionReceipt"]:
                 return None  # it lags: the nonce is seen used before it
-            if len(asked) == 3:  # the nonce was seen used, and this is the next look for the receipt
-                assert asked == ["eth_getTransactionReceipt", "eth_getTransactionCount", "eth_getTransactionReceipt"]
+            if len(asked) == 4:  # the nonce was seen used, and this is the next look for the receipt
+                assert asked == 2 * ["eth_getTransactionCount", "eth_getTransactionReceipt"]
                 ledger.node.rpc.call("anvil_reorg", 2, [])
                 return None
             if rpc.sent() == 2 and result is not None:

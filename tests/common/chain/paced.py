@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from bounty_protocol.auth.header import ApprovalHeader
 from bounty_protocol.auth.typed_data import digest
 from bounty_protocol.auth.verify import Reason, Refused, verify_request
-from bounty_protocol.chain.blocks import block_to_sign
+from bounty_protocol.chain.blocks import NearTip, block_to_sign
 from bounty_protocol.chain.endpoints import Endpoint
 from bounty_protocol.chain.rpc import Call, Rpc, RpcRefused
 from bounty_protocol.types import Address, Bytes32
@@ -95,6 +95,6 @@ def make(block_time: float = 0.2, **options: int) -> Service:
 
 def signed(chain: Rpc, key: Key = KEY, account: Address | None = None) -> ApprovalHeader:
     """A request signed now, as the client signs; ``account``: what it names as its signer."""
-    block = block_to_sign(chain)
+    block = block_to_sign(chain, NearTip.read(chain))
     approval = REQUEST.approval(block.number, block.hash)
     return ApprovalHeader(account or key.address, key.sign(digest(DOMAIN, approval)), block.number, block.hash)

@@ -21,7 +21,7 @@ from service_cli.chain.outside import ExternalSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
-from service_cli.chain.transactions import advise_wallet, simulate
+from service_cli.chain.transactions import Prospect, advise_wallet
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.listing import listed, require_deployment
@@ -87,7 +87,7 @@ def _claimable(chain: ChainClient, account: Address, ids: list[BountyId]) -> Ite
 def _candidates(chain: ChainClient, account: Address) -> set[BountyId]:
     """Return the bounties to look at: every one that ended, by the Hub's log; or if that is long, by the API's list."""
     start = first_block(chain)
-    if start is not None and chain.latest().number - start <= LONG_LOG:
+    if start is not None and chain.tip() - start <= LONG_LOG:
         return _of_log(chain, start)
     if not chain.settings.knows("SERVICE_API_BASE_URL"):
         if start is None:
@@ -139,9 +139,8 @@ def claim_all(settings: Settings, signer: Signer) -> ClaimTotal:
         left = [part for part in due.parts if (part.kind, part.bounty_id) not in before]
         for start in range(0, len(left), MOST_CLAIMS):
             parts = tuple(left[start : start + MOST_CLAIMS])
-            simulate(chain, account, call_of(parts))
             if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, call_of(parts))
+                advise_wallet(Prospect.read(chain, account, call_of(parts)))
             done += pull(session, call_of(parts), parts, journal, report) or ()
     counted = due.parts if isinstance(signer, ExternalSigner) else done
     amount = TokenAmount(sum(part.amount for part in counted))

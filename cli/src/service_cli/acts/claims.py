@@ -28,7 +28,7 @@ from service_cli.chain.outside import GIVEN, ExternalSigner
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bounty_topic, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer, account_of, local_signer
-from service_cli.chain.transactions import ContractCall, TransactionStep, advise_wallet, gas_cost, simulate
+from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep, advise_wallet
 from service_cli.config.environment import CLAIMANT_KEY, GUARDIAN_KEY, POSTER_KEY, SOLVER_KEY
 from service_cli.config.settings import Settings
 from service_cli.errors import CommandRefused
@@ -161,10 +161,10 @@ def claim(settings: Settings, bounty_id: BountyId, signer: Signer) -> PaidClaim 
         if (parts := begun(session, journal)) is None:
             part = once_final(chain, bounty_id, AwaitedClaim, partial(_entitlement, bounty_id, account))
             parts, call = (part,), part.call()
-            simulate(chain, account, call)
+            prospect = Prospect.read(chain, account, call) if isinstance(signer, ExternalSigner) else None
             emit(PreparedClaim(bounty_id, account, call.function, part.amount))
-            if isinstance(signer, ExternalSigner):
-                advise_wallet(chain, account, call)
+            if prospect is not None:
+                advise_wallet(prospect)
 
         def report(receipt: Receipt, paid: Parts) -> PaidClaim:
             return emit(PaidClaim(receipt.tx_hash, receipt.block_number, paid[0].amount), STATUS)
@@ -185,11 +185,11 @@ class ClaimPreview:
 
 def preview_claim(settings: Settings, bounty_id: BountyId, account: Address) -> ClaimPreview:
     """Return the call that pays ``account``; refuse if nothing is due. Signs nothing."""
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     due = _entitlement(bounty_id, account, chain.bounty(bounty_id))
     call = due.call()
-    simulate(chain, account, call)
-    return ClaimPreview(bounty_id, account, call.function, due.amount, gas_cost(chain, account, call).wei)
+    cost = Prospect.read(chain, account, call).cost()
+    return ClaimPreview(bounty_id, account, call.function, due.amount, cost.wei)
 
 
 def _entitlement(bounty_id: BountyId, claimant: Address, bounty: BountyView) -> ClaimablePart:

@@ -28,7 +28,7 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     """Run the command ``guardian:deliver-key``; unless the winner is ``named``, it is the one that the
     contract names.
     """
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     state = read_state(chain, bounty_id)
     bounty = state.bounty
     if bounty.outcome is None:
@@ -43,8 +43,9 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     session = Session(chain, local_signer(settings, GUARDIAN_KEY))
     api = session.api
     solver, commitment = final_winner(chain, state, api)
-    delivery_key = _delivery_key(api, chain)
-    submission, identity = SealedBounty(chain, state, keyring_of(settings), api).open((solver, commitment))
+    asked = chain.ask(chain.hub.call("deliveryKey"), chain.hub.call("getSubmission", bounty_id, solver))
+    delivery_key = _delivery_key(api, chain, asked)
+    submission, identity = SealedBounty(chain, state, keyring_of(settings), api).open((solver, commitment), asked)
     wrapped = sealed_box.wrap(identity, delivery_key)
     answer = api.signed(
         session.signer,
@@ -59,10 +60,10 @@ def deliver_key(settings: Settings, bounty_id: BountyId, named: Pair | None) -> 
     return emit(DeliveredKey(*submission.names(), answer.status == 201))
 
 
-def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
+def _delivery_key(api: ApiClient, chain: ChainClient, asked: ChainClient) -> Bytes32:
     """Return the key in effect on chain, by every endpoint, which the API must serve, too."""
     with chain_errors():
-        published = agreed(chain, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
+        published = agreed(asked, Fact.DELIVERY_KEY, lambda each: each.hub.delivery_key())
     if published == ZERO_BYTES32:
         message = "The Hub has no delivery key: none was published, or it was withdrawn."
         next_action = "Run the command again once the operator's next key is in effect: service-cli doctor tells when."
@@ -70,7 +71,7 @@ def _delivery_key(api: ApiClient, chain: ChainClient) -> Bytes32:
     served = api.get("/api/deployment/delivery-key").read(DeliveryKey).delivery_public_key
     if served == published:
         return published
-    finalized = chain.finalized().number
+    finalized = chain.final_block()
     with chain_errors():
         former = chain.hub.delivery_key(finalized)
     if served == former:  # the service follows the chain a few blocks behind

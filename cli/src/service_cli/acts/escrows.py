@@ -7,6 +7,7 @@ by nobody. That they show nothing of it later is a disagreement with this machin
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from bounty_protocol.chain.blocks import block_before
@@ -59,26 +60,28 @@ _Listed = Mapping[tuple[BountyId, Bytes32], BlockNumber]
 """The API's fields of each: its id, its nonce, and the block of its creation."""
 
 
-def escrows_of(chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32) -> tuple[Escrow, ...]:
-    """List every bounty of this account on this page, oldest first; remember those that are final by all of them.
+def escrows_of(
+    chain: ChainClient, api: ApiClient, poster: Address, page: Bytes32
+) -> tuple[tuple[Escrow, ...], BlockNumber]:
+    """List every bounty of this account on this page, oldest first, and return them with the block of this look;
+    remember those that are final by all of them.
 
     ``sources_disagree`` if the API shows one that an endpoint's log does not have, or endpoints differ: one of them
     hides an escrow that was paid already, or invents one. The API may be a few blocks behind the log.
     """
-    listed = _listed(api, poster, page)
     for look in range(agreement.LAG_LOOKS):
         if look:
             time.sleep(agreement.LAG_SECONDS)
-        found = agreed(chain, Fact.UNFUNDED, lambda each: _logged(each, poster, page, listed))
-        logged = {(escrow.bounty_id, escrow.nonce) for escrow in found}
-        if set(_listed(api, poster, page)) <= logged:
+        listed, tip = _listed(api, poster, page), chain.tip()
+        found = agreed(chain.at(tip), Fact.UNFUNDED, partial(_logged, poster, page, listed))
+        if set(listed) <= {(escrow.bounty_id, escrow.nonce) for escrow in found}:
             break
     else:
         raise disagreement(Fact.UNFUNDED, chain.named, api.peer.named)
     for escrow in found:
         if (escrow.bounty_id, escrow.nonce) in listed and _is_final(chain, escrow, poster, page):
             note_done(chain.chain_id, chain.hub.address, *_names(poster, page), str(escrow.bounty_id), escrow.nonce)
-    return found
+    return found, tip
 
 
 def escrows_hidden(chain: ChainClient, api: ApiClient, hidden: list[int]) -> CommandRefused:
@@ -104,7 +107,7 @@ def _names(poster: Address, page: Bytes32) -> tuple[str, ...]:
 def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32) -> bool:
     """Return whether every endpoint has it in its finalized block."""
     for each in chain.everywhere:
-        finalized = each.finalized().number
+        finalized = each.final_block()
         with chain_errors():
             view = each.hub.bounty(escrow.bounty_id, finalized)
         if view is None or (view.poster, view.spec_commitment) != (poster, page):
@@ -112,7 +115,7 @@ def _is_final(chain: ChainClient, escrow: Escrow, poster: Address, page: Bytes32
     return True
 
 
-def _logged(chain: ChainClient, poster: Address, page: Bytes32, listed: _Listed) -> tuple[Escrow, ...]:
+def _logged(poster: Address, page: Bytes32, listed: _Listed, chain: ChainClient) -> tuple[Escrow, ...]:
     """Read the Hub's log from its begin; if that is unknown, the log of the last day, and where the API points."""
     ranges: list[tuple[BlockNumber, BlockNumber | None]] = []
     if (start := first_block(chain)) is None:

@@ -41,6 +41,7 @@ from service_cli.chain.signer import LocalSigner
 from service_cli.chain.times import has_passed, latest_moment, signing_time
 from service_cli.chain.token import (
     allowance,
+    authorization_calls,
     is_unused,
     shown_amount,
     takes_authorizations,
@@ -50,7 +51,6 @@ from service_cli.chain.transactions import (
     ContractCall,
     Transaction,
     TransactionStep,
-    require_means,
 )
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
@@ -77,17 +77,17 @@ CREATION_CALLS: Final = {
 """The functions that each path calls."""
 
 
-def funding_path(chain: ChainClient, poster: Address) -> FundingPath:
-    """Return how an account that signed nothing yet funds."""
-    return FundingPath.AUTHORIZATION if takes_authorizations(chain, poster) else FundingPath.ALLOWANCE
+def funding_path(asked: ChainClient, poster: Address) -> FundingPath:
+    """Return how an account that signed nothing yet funds, by the answers to ``authorization_calls``."""
+    return FundingPath.AUTHORIZATION if takes_authorizations(asked, poster) else FundingPath.ALLOWANCE
 
 
-def path_explained(chain: ChainClient, poster: Address, path: FundingPath) -> str | None:
+def path_explained(asked: ChainClient, poster: Address, path: FundingPath) -> str | None:
     """Explain why an account funds by an allowance; None if one signature is enough."""
     if path is FundingPath.AUTHORIZATION:
         return None
     why = (
-        "has code, which the token asks instead of its key" if chain.has_code(poster) else "cannot sign for this token"
+        "has code, which the token asks instead of its key" if asked.has_code(poster) else "cannot sign for this token"
     )
     return f"{poster} {why}: it allows the Hub exactly the escrow and then creates the bounty, in two transactions"
 
@@ -173,22 +173,22 @@ class Funding:
         self,
         conditions: HubConditions,
         following: NextFunding,
+        takes: FundingPath | None,
         result: Callable[[Receipt], FundedBounty],
     ) -> Plan[FundedBounty]:
         """Return the call that creates a bounty which is not there yet, by this journal's work; before it is planned
         the authorization is signed, or the allowance mined.
+
+        ``takes`` is the path that the token takes now; None goes on with what is under way.
         """
-        chain, account = self.session.chain, self.session.account
-        path = self._chosen_path()
-        if not CREATE.was_attempted(self.journal):  # before an authorization exists or is seen by an endpoint
-            require_means(chain, account, CREATION_CALLS[path])
+        account, path = self.session.account, self._chosen_path(takes)
         terms, escrow, token = self._terms(conditions, following), self.page.escrow_amount, conditions.constants.token
         award = tokens(escrow - sum(conditions.fees(escrow)), token)
         summary = f"create the bounty with an escrow of {tokens(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
             if kept is None or not self._is_good(kept, terms):
-                kept = self._sign(terms, conditions, signing_time(chain))
+                kept = self._sign(terms, conditions, signing_time(self.session.chain))
             call = kept.call(account, summary)
         else:
             self._allow(terms, conditions)
@@ -201,14 +201,15 @@ class Funding:
         """
         chain, kept = self.session.chain, self.journal.get(AUTHORIZATION)
         is_authorized = self.journal.get(PATH) is FundingPath.AUTHORIZATION
-        if is_authorized and kept and funding_path(chain, self.session.account) is FundingPath.ALLOWANCE:
+        asked = chain.ask(*authorization_calls(chain, self.session.account))
+        if is_authorized and kept and funding_path(asked, self.session.account) is FundingPath.ALLOWANCE:
             return self._outstanding(kept, "the token takes none of an account with code")
         moved = shown_amount(chain, self.page.escrow_amount)
         next_action = "Check the account's balance, and whether the token is paused or has blocked the account."
         message = f"The escrow token refuses to move {moved}."
         return CommandRefused("token_transfer_failed", message, next_action=next_action)
 
-    def _chosen_path(self) -> FundingPath:
+    def _chosen_path(self, takes: FundingPath | None) -> FundingPath:
         """Return the path of earlier runs while anything of it may still be used; else the path that the token now
         takes.
         """
@@ -217,13 +218,14 @@ class Funding:
             is_bound = CREATE.was_attempted(self.journal) or self.journal.get(CREATE.given_up) is not None
         else:
             is_bound = kept is not None and not has_passed(self.session.chain, kept.valid_before)
-        if former is not None and is_bound:
+        if former is not None and (is_bound or takes is None):
             return former
-        path = funding_path(self.session.chain, self.session.account)
-        if former is FundingPath.AUTHORIZATION and path is FundingPath.ALLOWANCE:
+        if takes is None:
+            raise RuntimeError("nothing is under way without a path")
+        if former is FundingPath.AUTHORIZATION and takes is FundingPath.ALLOWANCE:
             self.journal.forget(*CREATE.entries)  # with an authorization that is over, none of them creates anything
-        self.journal.note(PATH, path)
-        return path
+        self.journal.note(PATH, takes)
+        return takes
 
     def _expected(self) -> ExpectedEvent[BountyCreated]:
         """Return the creation under one of the nonces that the journal has written down so far."""
@@ -248,7 +250,7 @@ class Funding:
                 raise CommandFailed("roster_changing", message, next_action="Run the command again after that time.")
             say(f"another Guardian roster takes effect at {moment(until, now)}: this authorization is good until then")
             valid_before = until
-        token = chain.token
+        token = conditions.constants.token
         typed = authorization_typed_data(
             token,
             chain.chain_id,

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Final
 
 from bounty_protocol.chain.deployment import NETWORKS
+from bounty_protocol.chain.hub_constants import balance_call
 from bounty_protocol.domain.challenge import ChallengePage, parse_challenge
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.domain.hub_events import BountyCreated
@@ -40,7 +41,8 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, first_block
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, local_signer
-from service_cli.chain.transactions import most_cost, require_balance, require_means
+from service_cli.chain.token import authorization_calls
+from service_cli.chain.transactions import account_calls, most_cost, require_balance, require_means
 from service_cli.config.environment import POSTER_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
@@ -112,8 +114,7 @@ def _plan(
         say(f"the chain does not have bounty {done.bounty_id}, which an earlier run reported: looking again")
     if (receipt := funding.created()) is not None:
         return _funded(funding, receipt)
-    since = session.chain.latest().number
-    known = escrows_of(session.chain, session.api, session.account, commitment)
+    known, since = escrows_of(session.chain, session.api, session.account, commitment)
     if (own := funding.own(known)) is not None:
         return _report(funding, FundedBounty(own.tx_hash, own.block_number, own.bounty_id, commitment))
     hidden = hidden_escrows(session.chain, session.account, commitment, known)
@@ -133,24 +134,28 @@ def _plan(
         if what_may_create(session.chain, journal) is None:
             require_no_open_one(session, funding.page, commitment, path)
     conditions = agreed(session.chain, Fact.CONDITIONS, read_conditions)
-    if not funding.is_under_way(conditions):
-        _publish_on_terms(funding, page, path, conditions, consent)
-    return funding.plan(conditions, following, partial(_funded, funding))
+    is_under_way = funding.is_under_way(conditions)
+    takes = None if is_under_way else _publish_on_terms(funding, page, path, conditions, consent)
+    return funding.plan(conditions, following, takes, partial(_funded, funding))
 
 
 def _publish_on_terms(
     funding: Funding, page: bytes, path: str | None, conditions: HubConditions, consent: FundingConsent
-) -> None:
-    """Check the page's terms and the account's means, publish the page, and ask before real money moves."""
+) -> FundingPath:
+    """Check the page's terms and the account's means, publish the page, and ask before real money moves; return the
+    path that the token takes.
+    """
     session, challenge, token = funding.session, funding.page, conditions.constants.token
     chain, account = session.chain, session.account
     require_same_token(deployment(session.settings, session.api), token)
-    check_terms(chain, conditions, challenge, account)
-    require_ready(page, path, chain.latest().time, conditions)
-    check_tokens(chain, account, challenge, token)
-    funded_by = funding_path(chain, account)
-    require_means(chain, account, CREATION_CALLS[funded_by])
-    if (explained := path_explained(chain, account, funded_by)) is not None:
+    check_terms(conditions, challenge, account)
+    require_ready(page, path, conditions.now, conditions)
+    escrowed = balance_call(token.address, account)
+    asked = chain.ask(escrowed, *authorization_calls(chain, account), *account_calls(account))
+    check_tokens(asked, account, challenge, token)
+    funded_by = funding_path(asked, account)
+    require_means(chain, account, CREATION_CALLS[funded_by], asked.rpc)
+    if (explained := path_explained(asked, account, funded_by)) is not None:
         say(explained)
     commitment = funding.commitment
     answer = session.api.signed(
@@ -168,6 +173,7 @@ def _publish_on_terms(
     terms = (session.chain.hub.address, challenge.escrow_amount, challenge.submission_deadline)
     emit(PublishedPage(commitment, len(page), session.account, *terms))
     confirm(session.settings, f"put {tokens(challenge.escrow_amount, token)} into escrow", yes=consent.yes)
+    return funded_by
 
 
 def _funded(funding: Funding, receipt: Receipt) -> FundedBounty:
@@ -211,18 +217,22 @@ def check_page(
     If the account has funded the page, look at what another bounty needs only if one is wanted ``again``.
     """
     challenge, commitment = _checked_page(settings, page)
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     conditions = read_conditions(chain)
     before = funded_as(chain, commitment, poster)
     is_done = bool(before) and poster is not None and not again
     if not is_done:
-        check_terms(chain, conditions, challenge, poster)
-    funded_by = FundingPath.ALLOWANCE if poster is None else funding_path(chain, poster)  # the one that costs more
+        check_terms(conditions, challenge, poster)
+    funded_by, explained = FundingPath.ALLOWANCE, None  # the one that costs more
+    if poster is not None:
+        asked = chain.ask(*authorization_calls(chain, poster))
+        funded_by = funding_path(asked, poster)
+        explained = path_explained(asked, poster, funded_by)
     cost = most_cost(chain, CREATION_CALLS[funded_by])
     if poster is not None and not is_done:
         check_tokens(chain, poster, challenge, conditions.constants.token)
-        require_balance(chain, poster, cost)
-    if poster is not None and (explained := path_explained(chain, poster, funded_by)) is not None:
+        require_balance(poster, chain.balance(poster), cost)
+    if explained is not None:
         say(explained)
     fees, roster = fees_of(challenge.escrow_amount, conditions), conditions.roster
     reveal_at = UnixSeconds(challenge.submission_deadline + conditions.constants.reveal_delay)
@@ -246,7 +256,7 @@ def check_page(
         funded_as=before,
     )
     emit(found, f"service-cli poster:publish-fund {argument(path, 'PAGE')}")
-    warn_of_issues(page, path, chain.latest().time)
+    warn_of_issues(page, path, conditions.now)
     return found
 
 

@@ -21,7 +21,7 @@ from service_cli.chain.receipts import ExpectedEvent, Receipt, account_topic, bo
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, chain_errors
 from service_cli.chain.signer import LocalSigner
-from service_cli.chain.transactions import ContractCall, TransactionStep, simulate
+from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.next_steps import watching
 from service_cli.ui.output import emit, say, warn
@@ -57,15 +57,15 @@ def active(work: Work) -> Bytes32:
 
 
 def require_place(
-    work: Work, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
+    work: Work, former: Bytes32, mine: Envelope | None, journal: Journal, *, replace: bool, in_place_of: Bytes32 | None
 ) -> Bytes32 | None:
     """Refuse to replace a Submission that was made elsewhere unasked, or any but ``in_place_of`` if that is given;
     return the replaced one, if any.
 
-    ``mine`` is what an earlier run sealed of the same files. It may have been interrupted at any point, so what it was
-    to replace is still recorded until its own transaction is mined.
+    ``former`` is the active one, zero if none; ``mine`` is what an earlier run sealed of the same files. That run may
+    have been interrupted at any point, so what it was to replace is still recorded until its own transaction is mined.
     """
-    former, commitment = active(work), mine.commitment() if mine else None
+    commitment = mine.commitment() if mine else None
     if former == commitment:
         return None
     if former == ZERO_BYTES32:
@@ -115,14 +115,15 @@ def recording(
     place.
     """
     call, commitment, step = submit_call(work, envelope), envelope.commitment(), _step(envelope.commitment())
-    former = require_place(work, envelope, journal, replace=replace, in_place_of=in_place_of)
+    recorded = active(work)  # read once: a reorg must not change the branch midway
+    former = require_place(work, recorded, envelope, journal, replace=replace, in_place_of=in_place_of)
     if former is not None:
         warn(
             f"this replaces your Submission {former} to bounty {work.bounty_id}: that one no longer counts, and this "
             "one counts from its own block"
         )
     proof = _recorded(work, commitment)
-    found, is_recorded = None, active(work) == commitment  # read once: a reorg must not change the branch midway
+    found, is_recorded = None, recorded == commitment
     if is_recorded:
         say(f"Submission {commitment} is recorded already")
     if isinstance(work.session.signer, LocalSigner) and step.was_attempted(journal):
@@ -158,7 +159,7 @@ def _require_unsent(
             return
         journal.forget(GIVEN)
         is_given = False
-    simulate(work.chain, work.solver, call)
+    Prospect.read(work.chain, work.solver, call)
     if is_given:
         say("it was shown before: if you sent it, wait; sent twice, it moves your Submission to a later place")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.domain.envelope import Envelope
-from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, to_bytes
+from bounty_protocol.types import ZERO_BYTES32, BountyId, Bytes32, UnixSeconds, to_bytes
 
 from service_cli.acts.pipeline import Plan, send_or_give
 from service_cli.acts.recording import (
@@ -30,13 +30,7 @@ from service_cli.chain.journal import Journal
 from service_cli.chain.session import Session
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.times import warn_of_late_chain
-from service_cli.chain.transactions import (
-    ContractCall,
-    advise_wallet,
-    gas_cost,
-    require_affordable,
-    simulate,
-)
+from service_cli.chain.transactions import ContractCall, Prospect, advise_wallet
 from service_cli.config.environment import FURTHER_VARIABLE
 from service_cli.config.keys import secrets_among
 from service_cli.config.settings import Settings
@@ -96,7 +90,7 @@ def submit(
         if not work.state.is_accepting:
             return _finish_late(work, api, directory, journal)
         plan = _plan(work, api, directory, options, journal)
-        until = moment(work.state.bounty.submission_deadline, work.chain.latest().time)
+        until = moment(work.state.bounty.submission_deadline, work.state.now)
         ask = f"send this transaction from your wallet before {until}: until then nothing is recorded"
         return send_or_give(work.session, plan, journal, ask)
 
@@ -118,24 +112,25 @@ def _plan(
     earlier = sealed_before(journal, content)
     if earlier is None or not may_be_recorded(work, earlier, journal):  # its transaction was paid, or is sent
         _require_permitted(work)
-    former = require_place(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
+    recorded = active(work)
+    former = require_place(work, recorded, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
     if (
         earlier is not None
         and not isinstance(work.session.signer, LocalSigner)
         and api is not None
-        and journal.get(PREPARED) == earlier.commitment() == active(work)
+        and journal.get(PREPARED) == earlier.commitment() == recorded
     ):  # recorded, uploaded and prepared: a wallet outside has nothing left to sign
         return recording(work, earlier, journal, replace=options.replace, in_place_of=options.in_place_of)
     is_decided = options.replace or options.in_place_of is not None
     if former is not None and earlier is None and not is_decided:  # what was sealed was decided on before that
         _confirm_replacing(work, former, journal)
     with _hint_without_api():
-        _require_vouched_for(work, api, options)
+        now = _require_vouched_for(work, api, options)
     if earlier is not None and not fits(earlier, work.state):
         say("the bytes sealed before are for other terms than the bounty has; sealing the files again")
         journal.forget(CONTENT)
         earlier = None
-        require_place(work, None, journal, replace=options.replace, in_place_of=options.in_place_of)
+        require_place(work, active(work), None, journal, replace=options.replace, in_place_of=options.in_place_of)
     if earlier is None:
         report_left_out(selection)
         if suspicious:  # before anybody else can read them
@@ -146,7 +141,7 @@ def _plan(
             refusal = CommandRefused("secrets_not_confirmed", f"{message} Nothing was sealed.", next_action=next_action)
             require_consent(message, "seal them with the rest", refusal, is_given=options.include_suspicious)
     _tell_who_vouches(work, api)
-    envelope = seal(work, selection, content, journal)
+    envelope = seal(work, selection, content, journal, now)
     if api is None:
         _print_kept(work, envelope, journal)
     else:
@@ -227,28 +222,29 @@ def _are_those_sealed(journal: Journal, directory: Path) -> bool:
 
 def _require_permitted(work: Work) -> None:
     """Ask the Hub whether this account may submit, and whether it can pay, before anything is sealed or signed."""
-    chain, solver, call = work.chain, work.solver, _placeholder(work)
-    simulate(chain, solver, call)
+    prospect = _prospect(work)
     if isinstance(work.session.signer, LocalSigner):
-        require_affordable(chain, solver, call)
+        prospect.require_affordable()
     else:
-        advise_wallet(chain, solver, call)
+        advise_wallet(prospect)
 
 
-def _placeholder(work: Work) -> ContractCall:
-    """Return the call without the commitment, which nobody knows before something is sealed."""
-    return ContractCall("submit", [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)], "")
+def _prospect(work: Work) -> Prospect:
+    """Ask about the call without its commitment, which nobody knows before something is sealed."""
+    arguments = [work.bounty_id, b"\1" * 32, to_bytes(work.state.roster.guardian_roster_hash)]
+    return Prospect.read(work.chain, work.solver, ContractCall("submit", arguments, ""))
 
 
-def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> None:
+def _require_vouched_for(work: Work, api: ApiClient | None, options: SubmitOptions) -> UnixSeconds:
     """Refuse to seal for a bounty that the API shows otherwise, for a page that states other terms, and until a wrong
-    reveal point. Without the API, the Solver decided to rest on the endpoints.
+    reveal point; return the latest time that anyone gives. Without the API, the Solver decided to rest on the
+    endpoints.
     """
     if api is not None:
         detail = require_same(work.chain, work.state, api, "the chain has finalized the bounty's creation")
         if not options.accept_differences:
             check_page(work.state.bounty, detail)
-    require_reveal_point(work.chain, work.state.bounty)
+    return require_reveal_point(work.chain, work.state.bounty)
 
 
 def _tell_who_vouches(work: Work, api: ApiClient | None) -> None:
@@ -284,9 +280,8 @@ def check_submission(
     selection = select(directory)
     report_left_out(selection)
     report_files(selection)
-    secrets, call = _find_secrets(work, selection), _placeholder(work)
-    simulate(work.chain, work.solver, call)
-    cost, balance = gas_cost(work.chain, work.solver, call), work.chain.balance(work.solver)
+    secrets, prospect = _find_secrets(work, selection), _prospect(work)
+    cost, balance = prospect.cost(), prospect.balance
     former, api = active(work), None if options.without_api else work.session.api
     _require_vouched_for(work, api, options)
     warnings = list[str]()

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from bounty_protocol.chain.blocks import block_before, header_at
+from bounty_protocol.chain.blocks import block_before, header_at, header_call
 from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.output import new_file
 from bounty_protocol.domain.commitments import report_commitment
@@ -24,7 +24,6 @@ from bounty_protocol.types import ZERO_ADDRESS, ZERO_BYTES32, Address, BountyId,
 from service_cli.acts.pipeline import Plan, carry_out
 from service_cli.acts.verdict_checks import (
     VerdictOptions,
-    await_pending,
     confirm_opened,
     refuse_second,
     require_active,
@@ -48,13 +47,7 @@ from service_cli.chain.receipts import RECENT_SECONDS, ExpectedEvent, Receipt, a
 from service_cli.chain.sender import require_after
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer, local_signer
-from service_cli.chain.transactions import (
-    ContractCall,
-    TransactionStep,
-    gas_cost,
-    require_affordable,
-    simulate,
-)
+from service_cli.chain.transactions import ContractCall, Prospect, TransactionStep
 from service_cli.config.environment import GUARDIAN_KEY
 from service_cli.config.keys import check_document
 from service_cli.config.settings import Settings
@@ -120,8 +113,12 @@ class Verdict:
 
     def expected(self) -> ExpectedEvent[VerdictRecorded]:
         """Return the event that shows it recorded."""
-        topics = [bounty_topic(self.bounty_id), account_topic(self.guardian)]
-        return ExpectedEvent(VerdictRecorded, topics, lambda one: one.report_commitment == self.report_commitment)
+        own = self.by_this_guardian()
+        return replace(own, matches=lambda one: one.report_commitment == self.report_commitment)
+
+    def by_this_guardian(self) -> ExpectedEvent[VerdictRecorded]:
+        """Return the event that shows any Verdict of this Guardian recorded."""
+        return ExpectedEvent(VerdictRecorded, [bounty_topic(self.bounty_id), account_topic(self.guardian)])
 
 
 def record_verdict(
@@ -162,12 +159,12 @@ def preview_verdict(
     verdict = _written(session, bounty_id, choice, body)
     require_judging(chain, verdict.state)
     refuse_second(chain, bounty_id, account)
-    simulate(chain, account, verdict.call())
+    gas_cost = Prospect.read(chain, account, verdict.call()).cost()
     named, hub = verdict.named, chain.hub.address
     return VerdictPreview(
         solver=named[0] if named else None,
         report_commitment=verdict.report_commitment,
-        gas_cost=gas_cost(chain, account, verdict.call()).wei,
+        gas_cost=gas_cost.wei,
         is_unopened=named is not None and not was_opened(chain.chain_id, hub, bounty_id, *named),
     )
 
@@ -225,8 +222,7 @@ def _plan(
         _hand_out(session, verdict, options, journal, is_signed=True)
         return plan
     _require_alone(session, verdict, verdict.state, options)
-    simulate(chain, session.account, verdict.call())
-    require_affordable(chain, session.account, verdict.call())
+    Prospect.read(chain, session.account, verdict.call()).require_affordable()
     confirm_opened(session, verdict.bounty_id, verdict.named, options)
     later = replace(verdict, state=read_again(chain, verdict.state))  # a person may have thought for an hour
     _hand_out(session, later, options, journal, is_signed=False)
@@ -244,8 +240,6 @@ def _require_alone(session: Session[Signer], verdict: Verdict, state: BountyStat
     if not options.replace:
         _refuse_beside_another(session, verdict)
         refuse_second(chain, verdict.bounty_id, account)
-        if await_pending(chain, account):
-            refuse_second(chain, verdict.bounty_id, account)
     nonces = []
     for other in _others(session, verdict):
         with _journal(session, verdict, other) as journal:
@@ -316,14 +310,15 @@ def _newest(chain: ChainClient, verdict: Verdict, reported: AnchoredVerdict | No
         else:
             at = header_at(chain.rpc, min(head.number, reported.block_number))
             start = block_before(chain.rpc, at, _EARLIER_SECONDS)
-    topics = [bounty_topic(verdict.bounty_id), account_topic(verdict.guardian)]
-    return ExpectedEvent(VerdictRecorded, topics).newest(chain, start.number)
+    return verdict.by_this_guardian().newest(chain, start.number)
 
 
 def _show(chain: ChainClient, verdict: Verdict, done: AnchoredVerdict) -> AnchoredVerdict:
     """Report the recorded Verdict, and the later one of this Guardian if the Hub holds one by now."""
     try:
-        bounty, newest = chain.bounty(verdict.bounty_id), _newest(chain, verdict, done)
+        asked = chain.ask(chain.hub.call("getBounty", verdict.bounty_id), header_call("latest"))
+        bounty, now = asked.bounty(verdict.bounty_id), chain.at(asked.latest().number)
+        newest = verdict.by_this_guardian().newest(now, done.block_number)
     except CommandFailed:  # it is recorded; an endpoint that is silent now changes nothing about that
         return emit(done, watching(verdict.bounty_id))
     emit(done, for_guardian(verdict.bounty_id, bounty, has_judged=True))

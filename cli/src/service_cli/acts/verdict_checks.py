@@ -16,7 +16,7 @@ from service_cli.chain.sender import keep_looking
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import Signer
 from service_cli.chain.times import warn_of_late_chain
-from service_cli.chain.transactions import account_nonce, next_nonce, nonce_of
+from service_cli.chain.transactions import count_call, nonce_of
 from service_cli.errors import CommandFailed, CommandRefused
 from service_cli.queries.state import BountyState
 from service_cli.queries.submissions import Pair, listing
@@ -71,32 +71,32 @@ def require_judging(chain: ChainClient, state: BountyState) -> None:
     warn_of_late_chain(chain, bounty.judging_deadline, "Your Verdict")
 
 
-def refuse_second(chain: ChainClient, bounty_id: BountyId, guardian: Address) -> None:
-    """Refuse to replace a Verdict by accident: one that a single endpoint shows is asked about."""
-    for each in chain.everywhere:
+def refuse_second(chain: ChainClient, bounty_id: BountyId, account: Address) -> None:
+    """Refuse to replace a Verdict by accident: one that a single endpoint shows is asked about.
+
+    Wait while an endpoint knows a transaction of the account that is in no block: it may be a Verdict from another
+    machine, in whose place the next one would come.
+    """
+    known, mined = (count_call(account, tag) for tag in ("pending", "latest"))
+
+    def has_pending(each: ChainClient) -> bool:
+        asked = each.ask(known, mined, each.hub.call("getVerdict", bounty_id, account))
         with chain_errors():
-            recorded = each.hub.verdict(bounty_id, guardian)
+            recorded = asked.hub.verdict(bounty_id, account)
+            is_pending = nonce_of(asked.rpc.answer(known)) > nonce_of(asked.rpc.answer(mined))
         if recorded.kind is not None:
-            message = f"The Hub already holds a Verdict of {guardian} on bounty {bounty_id}: {recorded.kind.value}."
+            message = f"The Hub already holds a Verdict of {account} on bounty {bounty_id}: {recorded.kind.value}."
             raise CommandRefused(
                 "verdict_already_recorded", message, next_action="To put this one in its place, add --replace."
             )
-
-
-def await_pending(chain: ChainClient, account: Address) -> bool:
-    """Wait while an endpoint knows a transaction of the account that is in no block: it may be a Verdict from another
-    machine, in whose place the next one would come. Return whether there was one."""
-
-    def has_pending(each: ChainClient) -> bool:
-        known = next_nonce(each, account)
-        with chain_errors():
-            return known > nonce_of(account_nonce(each, account, "latest"))
+        return is_pending
 
     def is_clear() -> Literal[True] | None:
-        return None if any(map(has_pending, chain.everywhere)) else True
+        found = [has_pending(each) for each in chain.everywhere]
+        return None if any(found) else True
 
     if is_clear():
-        return False
+        return
     say("a transaction of this account is in no block yet; nothing is signed before it is")
     if keep_looking(is_clear, "nothing is signed yet", _POLL_SECONDS)[0] is None:
         message = f"A transaction of {account} is in no block yet: it may be a Verdict from another machine."
@@ -105,7 +105,6 @@ def await_pending(chain: ChainClient, account: Address) -> bool:
             "one counts."
         )
         raise CommandFailed("nonce_contended", message, next_action=next_action)
-    return True
 
 
 def confirm_opened(session: Session[Signer], bounty_id: BountyId, named: Pair | None, opts: VerdictOptions) -> None:

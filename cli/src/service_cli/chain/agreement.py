@@ -66,7 +66,7 @@ def _block_of_all(chain: ChainClient) -> BlockNumber:
         if look:
             time.sleep(LAG_SECONDS)
         with chain_errors():
-            heads = [(header_at(each.rpc, "latest").number, each.named) for each in chain.everywhere]
+            heads = [(header_at(each.endpoint, "latest").number, each.named) for each in chain.everywhere]
         block = block or max(head for head, _ in heads)
         behind = [named for head, named in heads if head < block]
         if not behind:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from bounty_protocol.chain.blocks import Header, header_at
+from bounty_protocol.chain.blocks import Header, header_at, header_call
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.clock import iso_utc
 from bounty_protocol.domain.hub_events import BountyFinalized
@@ -42,10 +42,13 @@ def once_final(
         while True:
             elapsed = int(time.monotonic() - began)
             try:
-                bounty = chain.bounty(bounty_id)
-                found, finalized = check(bounty), chain.finalized()
+                block = chain.final_block()
+                views = [chain.hub.call("getBounty", bounty_id, block=at) for at in (None, block)]
+                asked = chain.ask(*views, header_call(block))
+                bounty = asked.bounty(bounty_id)
+                found = check(bounty)
                 with chain_errors():
-                    final = chain.hub.bounty(bounty_id, finalized.number)
+                    final, finalized = asked.hub.bounty(bounty_id, block), header_at(asked.rpc, block)
                 if final is not None and (final.outcome, final.winner) == (bounty.outcome, bounty.winner):
                     return found
                 if pending is None and (pending := _pending(chain, bounty_id, finalized, waiting_event)) is not None:

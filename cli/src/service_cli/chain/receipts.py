@@ -14,7 +14,7 @@ from bounty_protocol.chain.blocks import block_before, header_at
 from bounty_protocol.chain.endpoints import TOLERATED_SECONDS
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.logs import logs_of_range
-from bounty_protocol.chain.rpc import ChainUnavailable, block_number, hash_of, mapping, quantity
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, block_number, hash_of, mapping, quantity
 from bounty_protocol.domain.hub_events import HubEvent
 from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, bytes32
 
@@ -77,24 +77,40 @@ class ExpectedEvent(Generic[E]):
         return [hub_abi().event(self.kind.__name__).topic, *self.topics]
 
 
-def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
-    """Return the receipt, if it is this transaction's and its block is part of the chain."""
+def receipt_call(tx_hash: Bytes32) -> Call:
+    """Return the call for a transaction's receipt."""
+    return "eth_getTransactionReceipt", [tx_hash]
+
+
+def parse_receipt(chain: ChainClient, tx_hash: Bytes32, answer: object) -> tuple[Receipt, Bytes32] | None:
+    """Return the receipt of this transaction and the hash of its block, of which the endpoint has still to say that
+    the chain holds it; None while there is no receipt.
+    """
+    if answer is None:
+        return None
     with chain_errors():
-        answer = chain.rpc.call("eth_getTransactionReceipt", tx_hash)
-        if answer is None:
-            return None
         fields = mapping(answer)
-        number = block_number(fields.get("blockNumber"))
         if hash_of(fields.get("transactionHash")) != tx_hash:
             raise ChainUnavailable("an RPC endpoint answered another transaction's receipt")
-        if header_at(chain.rpc, number).hash != hash_of(fields.get("blockHash")):
-            return None
         logs = fields.get("logs")
         own = [
             log for log in map(parse_log, logs if isinstance(logs, list) else []) if log.address == chain.hub.address
         ]
+        number, is_success = block_number(fields.get("blockNumber")), quantity(fields.get("status")) == 1
         topics = tuple(log.topics for log in own)
-        return Receipt(tx_hash, number, tuple(map(decode_log, own)), quantity(fields.get("status")) == 1, topics)
+        return Receipt(tx_hash, number, tuple(map(decode_log, own)), is_success, topics), hash_of(
+            fields.get("blockHash")
+        )
+
+
+def receipt_of(chain: ChainClient, tx_hash: Bytes32) -> Receipt | None:
+    """Return the receipt, if it is this transaction's and its block is part of the chain."""
+    with chain_errors():
+        found = parse_receipt(chain, tx_hash, chain.rpc.answer(receipt_call(tx_hash)))
+        if found is None:
+            return None
+        receipt, block_hash = found
+        return receipt if header_at(chain.rpc, receipt.block_number).hash == block_hash else None
 
 
 def _has(topics: Topics, wanted: Topics) -> bool:
@@ -122,15 +138,13 @@ def read_logs(
     begins, or if that is unknown, a day of work back. An endpoint that is only a little behind has as much to read as
     it may lag.
     """
-    end = chain.block if last is None else last
-    if end is None:
-        end = block_number(chain.rpc.call("eth_blockNumber"))
+    end = chain.tip() if last is None else last
     if first > end:
         recent = block_before(chain.rpc, header_at(chain.rpc, end), TOLERATED_SECONDS).number
         lags = first - end <= end - recent
         first = recent if lags else earliest_block(chain, end)
     while first <= end:
-        logs, covered = chain.rpc.agreed(
+        logs, covered = chain.endpoint.agreed(
             partial(logs_of_range, address=contract, topics=topics, first=first, last=end), 1
         )
         yield from logs

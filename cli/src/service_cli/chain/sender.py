@@ -19,27 +19,26 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final, TypeVar
 
-from bounty_protocol.chain.blocks import Header, block_before, header_at
-from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
+from bounty_protocol.chain.blocks import Header, block_before, header_at, header_call, parse_header
+from bounty_protocol.chain.rpc import Answers, ChainUnavailable, RpcRefused
 from bounty_protocol.types import BlockNumber
 
 from service_cli.chain.journal import Journal, account_lock
-from service_cli.chain.receipts import ExpectedEvent, Receipt, receipt_of
+from service_cli.chain.receipts import ExpectedEvent, Receipt, parse_receipt, receipt_call, receipt_of
 from service_cli.chain.session import ChainClient, Session, chain_errors
 from service_cli.chain.signer import LocalSigner, Signer
 from service_cli.chain.transactions import (
+    Prospect,
     SignedStep,
     Transaction,
     TransactionStep,
-    account_nonce,
-    gas_cost,
+    count_call,
     next_nonce,
     nonce_of,
     sign_attempt,
-    simulate,
 )
 from service_cli.errors import CommandFailed, CommandRefused
-from service_cli.ui.output import Waiting, say
+from service_cli.ui.output import Waiting, say, show_by
 
 T = TypeVar("T")
 RECEIPT_SECONDS: Final = 180.0
@@ -53,6 +52,9 @@ _NEAR: Final = 1_000
 """Transactions that a person's account may come to send before the deadline of a page."""
 _POLL_SECONDS: Final = 0.3
 _LOOK_SECONDS: Final = 3.0
+_WAITED_FOR: Final = ("underpriced", "in-flight transaction limit", "gapped-nonce", "txpool is full")
+"""Refusals that pass: another transaction has the nonce, an account with delegated code has one in the pool already, or
+the pool is full."""
 _CONFIRMED_SECONDS: Final = 6
 """How much later the newest block is than one that counts, on any chain but a local one."""
 
@@ -173,13 +175,22 @@ def settled_block(chain: ChainClient, head: Header) -> BlockNumber:
         return block_before(chain.rpc, head, _CONFIRMED_SECONDS).number
 
 
+def is_settled(chain: ChainClient, block: Header, head: Header) -> bool:
+    """Return whether a block is old enough to count, by the times in the headers."""
+    return block.number <= head.number and (chain.is_local or head.time - block.time >= _CONFIRMED_SECONDS)
+
+
+def is_deep(chain: ChainClient, receipt: Receipt, head: Header) -> bool:
+    """Return whether a transaction has enough blocks on top."""
+    with chain_errors():
+        return is_settled(chain, header_at(chain.rpc, receipt.block_number), head)
+
+
 def newest_settled(chain: ChainClient, proof: ExpectedEvent[Any], since: BlockNumber) -> Receipt | None:
     """Return the newest transaction since that block which did it, once it has enough blocks on top: from one look."""
     head = chain.latest()
     found = proof.newest(chain, since)
-    if found is None or found.block_number > settled_block(chain, head) or not is_part(chain, head):
-        return None
-    return found
+    return found if found is not None and is_deep(chain, found, head) and is_part(chain, head) else None
 
 
 class _Sending:
@@ -196,8 +207,8 @@ class _Sending:
         self.journal, self.step = journal, step
         self.searched_at = time.monotonic()
         self.is_warned = self.is_contended = False
-        """Contended: another pending transaction of this account has the nonce and pays more. It is not outbid, since
-        it may be a person's own; it is waited for, and ours is offered again now and then."""
+        """Contended: another pending transaction of this account has the nonce and pays more, or is to be mined first.
+        It is not outbid, since it may be a person's own; it is waited for, and ours is offered again now and then."""
         self.replacements = 0
         self.offered_at: float | None = None
         """None while this run has not offered it: a kill may have come before the sending, or right after it, so it is
@@ -213,8 +224,7 @@ class _Sending:
             return
         account = self.signer.address
         with account_lock(self.chain.chain_id, account):  # so that the next command sees the nonce taken
-            simulate(self.chain, account, self.call)
-            self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
+            self.attempt, self.reach = self._sign(self._prospect(), None), Reach.THIS_RUN
             self._offer()
 
     def follow(self) -> Receipt | None:
@@ -224,8 +234,8 @@ class _Sending:
         )
         ending, unanswered = found
         if ending is None and self.is_contended:
-            message = "Another transaction of this account waits for its block, and this one can only follow it."
-            next_action = "Wait until it is mined, then run the command again."
+            message = "Another transaction of this account waits for its block, or the endpoint's pool is full."
+            next_action = "Wait a moment, then run the command again: it offers the same transaction."
             raise CommandFailed("nonce_contended", message, next_action=next_action)
         if ending is None:  # it stays in the journal
             code, what = (
@@ -244,25 +254,53 @@ class _Sending:
 
     def _look_once(self) -> Ending | None:
         """Look once; the look counts while its tip is part of the chain. No answer shows nothing missing."""
+        account, hashes = self.signer.address, self.attempt.hashes
+        tip, count = header_call("latest"), count_call(account, "latest")
         try:
-            head = self.chain.latest()
-            ending = self._look(head)
+            with chain_errors():
+                known = Answers.of(self.chain.rpc, [tip, count, *map(receipt_call, hashes)])
+                head, is_used = parse_header(known.answer(tip)), nonce_of(known.answer(count)) > self.attempt.nonce
+            show_by(now=head.time)
+            if (mined := self._mined(known, head)) is not None:
+                receipt, counts = mined
+                self.missing_since = None
+                if not counts or receipt.succeeded:
+                    return receipt if counts else None
+                ending: Ending | None = self._reverted(receipt, head)
+            else:
+                ending = self._look(head, is_used=is_used)
             return ending if ending is not None and is_part(self.chain, head) else None
         except CommandFailed:
             self.missing_since = None
             raise
 
-    def _look(self, head: Header) -> Ending | None:
-        """Return how this ended on the chain below ``head``, or None while it has not."""
+    def _mined(self, known: Answers, head: Header) -> tuple[Receipt, bool] | None:
+        """Return a receipt of ours that is part of the chain below ``head``, and whether it has enough blocks on top.
+
+        Its block and ``head`` are read once more, together, after the receipt.
+        """
         for tx_hash in self.attempt.hashes:
-            if (receipt := receipt_of(self.chain, tx_hash)) is not None and not self._lacks_event(receipt):
-                self.missing_since = None
-                return self._mined(receipt, head) if self._is_deep(receipt, head) else None
-        if self._nonce_used("latest"):
+            with chain_errors():
+                found = parse_receipt(self.chain, tx_hash, known.answer(receipt_call(tx_hash)))
+            if found is None or self._lacks_event(found[0]):
+                continue
+            receipt, block_hash = found
+            block_call, tip_call = header_call(receipt.block_number), header_call(head.number)
+            with chain_errors():
+                held = Answers.of(self.chain.rpc, [block_call, *([tip_call] if tip_call != block_call else [])])
+                block, tip = parse_header(held.answer(block_call)), parse_header(held.answer(tip_call))
+            if block.hash != block_hash:
+                continue
+            return receipt, tip.hash == head.hash and is_settled(self.chain, block, head)
+        return None
+
+    def _look(self, head: Header, *, is_used: bool) -> Ending | None:
+        """Return how this ended on the chain below ``head`` where it has no receipt, or None while it has not."""
+        if is_used:
             if (found := self._event()) is None:
                 return self._missing(head)
             self.missing_since = None
-            return found if self._is_deep(found, head) else None
+            return found if is_deep(self.chain, found, head) else None
         self.missing_since = None  # never used, or free again: a reorg took out the transaction that had it
         try:
             self._keep_offering()
@@ -274,7 +312,7 @@ class _Sending:
                 return None
             self.searched_at = time.monotonic()  # somebody else may have relayed the call
             found = self._event()
-        return found if found is not None and self._is_deep(found, head) else None
+        return found if found is not None and is_deep(self.chain, found, head) else None
 
     def _lacks_event(self, receipt: Receipt) -> bool:
         """Return whether a receipt states success and lacks the event without which there is none: it is
@@ -286,12 +324,10 @@ class _Sending:
             say("the endpoint shows this transaction as successful without what it brings about; that is not believed")
         return lacks
 
-    def _mined(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
-        """Return a receipt of ours with enough blocks on top; a revert is believed once the account's nonce agrees."""
-        if receipt.succeeded:
-            return receipt
+    def _reverted(self, receipt: Receipt, head: Header) -> Receipt | NonceLost | None:
+        """Return what a revert of ours means; it is believed once the account's nonce agrees."""
         if (found := self._event()) is not None:
-            return found if self._is_deep(found, head) else None
+            return found if is_deep(self.chain, found, head) else None
         if not self._nonce_used(settled_block(self.chain, head)):
             return None
         message = f"Transaction {receipt.tx_hash} was mined and reverted; nothing changed."
@@ -323,23 +359,22 @@ class _Sending:
         expects = self.transaction.expects
         return None if expects is None else expects.newest(self.chain, self.attempt.from_block)
 
-    def _is_deep(self, receipt: Receipt, head: Header) -> bool:
-        """Return whether it has enough blocks on top; until then the next look decides."""
-        return receipt.block_number <= settled_block(self.chain, head)
-
-    def _nonce_used(self, at: BlockNumber | str) -> bool:
+    def _nonce_used(self, at: BlockNumber) -> bool:
         with chain_errors():
-            tag = hex(at) if isinstance(at, int) else at
-            return nonce_of(account_nonce(self.chain, self.signer.address, tag)) > self.attempt.nonce
+            count = self.chain.rpc.answer(count_call(self.signer.address, hex(at)))
+            return nonce_of(count) > self.attempt.nonce
 
     def _is_known(self) -> bool:
         """Return whether the node knows any of the attempt's transactions, mined or not."""
         with chain_errors():
             return any(self.chain.rpc.call("eth_getTransactionByHash", found) for found in self.attempt.hashes)
 
-    def _sign(self, replaces: SignedStep | None) -> SignedStep:
+    def _prospect(self) -> Prospect:
+        return Prospect.read(self.chain, self.signer.address, self.call)
+
+    def _sign(self, prospect: Prospect, replaces: SignedStep | None) -> SignedStep:
         """Sign, and note it in the journal before anything of it is sent."""
-        attempt = sign_attempt(self.chain, self.signer, self.transaction, replaces)
+        attempt = sign_attempt(prospect, self.signer, self.transaction.last_nonce, replaces)
         self.journal.note(self.step.attempt, attempt)
         return attempt
 
@@ -354,9 +389,9 @@ class _Sending:
         elif not self.is_contended and waited > STUCK_SECONDS and self.replacements < MAX_REPLACEMENTS:
             self.offered_at, self.replacements = time.monotonic(), self.replacements + 1
             say("no block took the transaction; raising its fees")
-            simulate(self.chain, self.signer.address, self.call)
+            prospect = self._prospect()
             try:
-                self.attempt = self._sign(self.attempt)
+                self.attempt = self._sign(prospect, self.attempt)
             except CommandRefused as refusal:
                 say(f"its fees are not raised: {refusal.message} The transaction that is sent is waited for.")
             else:
@@ -370,16 +405,16 @@ class _Sending:
         is_ahead = self.attempt.nonce > nonce  # a node may know it, and no block can take it yet
         if same and not is_ahead and self._is_known():
             return
-        simulate(self.chain, self.signer.address, self.call)
+        prospect = self._prospect()
         if is_ahead:
-            self._sign_at(nonce)
+            self._sign_at(nonce, prospect)
             return
-        cost = gas_cost(self.chain, self.signer.address, self.call)
+        cost = prospect.cost()
         is_too_little = cost.price.cap > self.attempt.price.cap or self.attempt.gas < cost.gas
         if not same or is_too_little:  # the price and the gas of an earlier run were an endpoint's word
-            self.attempt = self._sign(self.attempt)
+            self.attempt = self._sign(prospect, self.attempt)
 
-    def _sign_at(self, nonce: int) -> None:
+    def _sign_at(self, nonce: int, prospect: Prospect) -> None:
         """Sign the same with the nonce that the account has; the nonce of an earlier run was another endpoint's word.
 
         That one can still be mined once the account has come so far, so only what does no more twice than once is
@@ -393,7 +428,7 @@ class _Sending:
         say(f"an earlier run signed this with nonce {signed}, the next one is {nonce}: signing anew")
         self.journal.note(self.step.ahead, max(signed, self.journal.get(self.step.ahead) or 0))
         self.step.give_up(self.journal, self.attempt)
-        self.attempt, self.reach = self._sign(None), Reach.THIS_RUN
+        self.attempt, self.reach = self._sign(prospect, None), Reach.THIS_RUN
 
     def _offer(self) -> None:
         """Send the newest transaction to the node, and act on its refusal; forget nothing here."""
@@ -409,7 +444,7 @@ class _Sending:
                 pass  # the next look at the account's nonce decides
             elif "already known" in answer or "already imported" in answer or self._is_known():
                 self.reach = Reach.NODE
-            elif "underpriced" in answer:
+            elif any(words in answer for words in _WAITED_FOR):
                 self.is_contended = True
             elif "insufficient funds" in answer:
                 message = f"{self.signer.address} cannot pay for gas."

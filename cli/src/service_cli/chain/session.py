@@ -1,10 +1,11 @@
 """A deployment's chain as the client sees it, and an account at work on it.
 
-Before anything is signed, the RPC's chain id, the Hub's code, its token and its reveal delay are compared with the
-configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
+The first answer of an endpoint counts only with its chain id, the Hub's code, its token and its reveal delay, which are
+compared with the configuration; a disagreement is refused. An unreachable endpoint is ``CommandFailed``, never a guess.
 """
 
-from collections.abc import Container, Iterator, Mapping
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from copy import copy
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from bounty_protocol.auth.sign import RequestToSign
 from bounty_protocol.auth.typed_data import Approval
-from bounty_protocol.chain.blocks import Header, block_to_sign, header_at
+from bounty_protocol.chain.blocks import Header, NearTip, block_to_sign, header_at
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
 from bounty_protocol.chain.gas import USUAL_COST_WEI
 from bounty_protocol.chain.hub import BountyView, Hub, RosterView
@@ -22,6 +23,7 @@ from bounty_protocol.chain.reverts import explain
 from bounty_protocol.chain.rpc import (
     Answers,
     Call,
+    ChainNode,
     ChainUnavailable,
     Rpc,
     RpcRefused,
@@ -42,8 +44,48 @@ if TYPE_CHECKING:  # urllib3 is not needed by those who read only the chain
     from service_cli.api import ApiClient
 
 
+_NEAR_SECONDS: Final = 60.0
 S = TypeVar("S", bound=Signer)
 S_co = TypeVar("S_co", bound=Signer, covariant=True)
+
+
+class _Endpoint(Rpc):
+    """One endpoint. Its first request asks as well which deployment's it is, and brings nothing of another one."""
+
+    def __init__(self, settings: Settings, url: str) -> None:
+        super().__init__([url], patient=True)
+        self._settings, self._url, self._is_checked = settings, url, False
+
+    def batch(self, calls: Sequence[Call]) -> list[object]:
+        if self._is_checked:
+            return super().batch(calls)
+        hub = Hub(self, self._settings.hub_address())
+        check = [("eth_chainId", []), code_call(hub.address), hub.call("token"), hub.call("revealDelay")]
+        answers = super().batch([*check, *calls])
+        self._require_deployment(hub.address, Answers.among(check, answers))
+        self._is_checked = True
+        return answers[len(check) :]
+
+    def _require_deployment(self, address: Address, known: Answers) -> None:
+        """Refuse an RPC, Hub, token or reveal delay of another deployment."""
+        settings, hub = self._settings, Hub(known, address)
+        served = quantity(known.call("eth_chainId"))
+        if served != settings.chain_id:
+            where = f" at {printable(host_of(self._url), 100)}"
+            named = f"chain {network_named(served)}, and this run is for {network_named(settings.chain_id)}"
+            raise _incoherent(f"The RPC endpoint{where} serves {named}.")
+        if known.answer(code_call(address)) in {"0x", None}:
+            raise _incoherent(f"There is no contract at the Hub address {address}.")
+        try:
+            token, delay = hub.token(), hub.reveal_delay()
+        except RpcRefused as error:
+            if not error.is_revert:
+                raise
+            raise _incoherent(f"The contract at {address} is not a Hub.") from error
+        if token != settings.escrow_token():
+            raise _incoherent(f"The Hub's token is {token}, not {settings.escrow_token()} as configured.")
+        if delay != settings.reveal_delay():
+            raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {settings.reveal_delay()}.")
 
 
 class ChainClient:
@@ -55,30 +97,41 @@ class ChainClient:
         self.chain_id = settings.chain_id
         self.agreed_cost = USUAL_COST_WEI if settings.max_cost is None else settings.max_cost
         """The greatest fee of one transaction of this run, in wei; a person at the terminal can raise it."""
-        self.rpc = Rpc([self.url], patient=True)
+        self.endpoint = _Endpoint(settings, self.url)
+        self.rpc: ChainNode = self.endpoint
+        """What answers the reads: the endpoint, or what one request brought (``ask``)."""
         show_by(token=lambda: self.token)
         self.hub = Hub(self.rpc, settings.hub_address())
         self.block: BlockNumber | None = None
         """Where the Hub's views and log are read; None for the newest block."""
+        self._near: tuple[NearTip, float] | None = None
+        self._further: list[ChainClient] = []
 
     def at(self, block: BlockNumber) -> "ChainClient":
         """Return the same client with the Hub's views and log as of this block."""
         pinned = copy(self)
-        pinned.hub, pinned.block = Hub(self.rpc, self.hub.address, block), block
+        pinned.rpc, pinned.hub, pinned.block = self.endpoint, Hub(self.endpoint, self.hub.address, block), block
         return pinned
+
+    def ask(self, *calls: Call) -> "ChainClient":
+        """Return the same client over what one request brings for these calls; it reads nothing else."""
+        with chain_errors():
+            known = Answers.of(self.rpc, calls)
+        asked = copy(self)
+        asked.rpc, asked.hub = known, Hub(known, self.hub.address, self.hub.block)
+        return asked
 
     @property
     def named(self) -> str:
         """The endpoint as messages name it: by its host, never with a path that may hold a credential."""
         return f"the RPC endpoint at {printable(host_of(self.url), 100)}"
 
-    @cached_property
+    @property
     def further(self) -> tuple["ChainClient", ...]:
-        """The same over each further endpoint that is configured, refused if it is another deployment's."""
-        each = tuple(ChainClient(self.settings, url) for url in self.settings.further_rpc_urls())
-        for other in each:
-            other.check_deployment()
-        return each
+        """The same over each further endpoint that is configured."""
+        urls = self.settings.further_rpc_urls()[len(self._further) :]
+        self._further.extend(ChainClient(self.settings, url) for url in urls)
+        return tuple(self._further)
 
     @property
     def everywhere(self) -> tuple["ChainClient", ...]:
@@ -90,37 +143,6 @@ class ChainClient:
         """Whether this is a chain of one machine, where a block is as good as many."""
         return self.chain_id == LOCAL_CHAIN_ID
 
-    @staticmethod
-    def checked(settings: Settings) -> "ChainClient":
-        """Open the chain of these settings; refuse another deployment's."""
-        chain = ChainClient(settings)
-        chain.check_deployment()
-        return chain
-
-    def check_deployment(self) -> None:
-        """Refuse an RPC, Hub, token or reveal delay of another deployment."""
-        with chain_errors():
-            hub, code = self.hub, code_call(self.hub.address)
-            known = Answers.of(self.rpc, [("eth_chainId", []), code, hub.call("token"), hub.call("revealDelay")])
-            served = quantity(known.call("eth_chainId"))
-            if served != self.chain_id:
-                where = f" at {printable(host_of(self.url), 100)}"
-                named = f"chain {network_named(served)}, and this run is for {network_named(self.chain_id)}"
-                raise _incoherent(f"The RPC endpoint{where} serves {named}.")
-            if known.answer(code) in {"0x", None}:
-                raise _incoherent(f"There is no contract at the Hub address {hub.address}.")
-            answered = Hub(known, hub.address, hub.block)
-            try:
-                token, delay = answered.token(), answered.reveal_delay()
-            except RpcRefused as error:
-                if not error.is_revert:
-                    raise
-                raise _incoherent(f"The contract at {hub.address} is not a Hub.") from error
-        if token != self.settings.escrow_token():
-            raise _incoherent(f"The Hub's token is {token}, not {self.settings.escrow_token()} as configured.")
-        if delay != self.settings.reveal_delay():
-            raise _incoherent(f"The Hub's reveal delay is {delay} seconds, not {self.settings.reveal_delay()}.")
-
     def latest(self) -> Header:
         """Read the newest block; amounts and moments are shown by its time."""
         with chain_errors():
@@ -128,14 +150,22 @@ class ChainClient:
         show_by(now=header.time)
         return header
 
-    def finalized(self) -> Header:
-        """Read the newest final block: by the chain's own tag, or without one by the deployment's depth."""
+    def tip(self) -> BlockNumber:
+        """Return where the Hub's log is read to: this client's block, else the newest one."""
+        return self.latest().number if self.block is None else self.block
+
+    def final_block(self) -> BlockNumber | str:
+        """Return what names the newest final block: the chain's own tag, or without one a number by the deployment's
+        depth.
+        """
         depth = self.settings.finality_depth()
+        return "finalized" if depth is None else BlockNumber(max(0, self.latest().number - depth))
+
+    def finalized(self) -> Header:
+        """Read the newest final block."""
+        block = self.final_block()
         with chain_errors():
-            if depth is None:
-                return header_at(self.rpc, "finalized")
-            newest = header_at(self.rpc, "latest").number
-            return header_at(self.rpc, BlockNumber(max(0, newest - depth)))
+            return header_at(self.rpc, block)
 
     @cached_property
     def token(self) -> EscrowToken:
@@ -181,14 +211,22 @@ class ChainClient:
             announced = self.hub.announced_roster()
         return None if announced is None else announced[1]
 
+    def note_near(self, near: NearTip) -> None:
+        """Have requests of the next minute signed over one of these blocks: they are good for five."""
+        self._near = near, time.monotonic()
+
     def approval(self, request: RequestToSign, used: Container[BlockNumber] = ()) -> Approval:
         """Return the message to sign for a request: bound to a block a little behind the tip, and to none of those
         ``used``.
 
         A key signs the same bytes the same way: a second signature over the same block would be the first one again.
         """
+        near, read_at = self._near or (None, 0.0)
         with chain_errors():
-            block = block_to_sign(self.rpc, used)
+            if near is None or used or time.monotonic() - read_at > _NEAR_SECONDS:
+                near = NearTip.read(self.rpc)
+                self.note_near(near)
+            block = block_to_sign(self.rpc, near, used)
         return request.approval(block.number, block.hash)
 
     def require_own_rules(self, account: Address) -> None:
@@ -206,7 +244,7 @@ class ChainClient:
     def balance(self, account: Address) -> Wei:
         """Read an account's balance in wei."""
         with chain_errors():
-            return Wei(quantity(self.rpc.call("eth_getBalance", account, "latest")))
+            return Wei(quantity(self.rpc.answer(balance_call(account))))
 
     def token_balance(self, account: Address) -> TokenAmount:
         """Read an account's balance in the smallest units of the escrow token."""
@@ -223,8 +261,8 @@ class Session(Generic[S_co]):
 
     @staticmethod
     def open(settings: Settings, signer: S) -> "Session[S]":
-        """Open a session on a chain that was checked to be the deployment's."""
-        return Session(ChainClient.checked(settings), signer)
+        """Open a session on the deployment of these settings."""
+        return Session(ChainClient(settings), signer)
 
     @cached_property
     def api(self) -> "ApiClient":
@@ -249,6 +287,11 @@ class Session(Generic[S_co]):
 def code_call(account: Address) -> Call:
     """Return the call that reads an account's code."""
     return "eth_getCode", [account, "latest"]
+
+
+def balance_call(account: Address) -> Call:
+    """Return the call that reads an account's balance in wei."""
+    return "eth_getBalance", [account, "latest"]
 
 
 def checked_roster(chain: ChainClient, version: int, view: RosterView, pinned: BountyView | None) -> Roster:

@@ -7,12 +7,12 @@ account at all is decided by asking it, before anything is signed.
 from typing import Final
 
 from bounty_protocol.chain.eip3009 import domain_separator
-from bounty_protocol.chain.hub_constants import read_token
-from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused, hex_bytes
+from bounty_protocol.chain.hub_constants import read_token, token_calls
+from bounty_protocol.chain.rpc import Call, ChainUnavailable, RpcRefused, hex_bytes
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Address, Bytes32, TokenAmount
 
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, chain_errors, code_call
 from service_cli.ui.text import tokens
 
 _ALLOWANCE: Final = "0xdd62ed3e"
@@ -34,25 +34,28 @@ def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
         return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
 
 
-def takes_authorizations(chain: ChainClient, owner: Address) -> bool:
+def authorization_calls(chain: ChainClient, owner: Address) -> list[Call]:
+    """Return the calls that ``takes_authorizations`` reads."""
+    token = chain.settings.escrow_token()
+    unused = _call(token, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
+    return [code_call(owner), unused, _call(token, _DOMAIN_SEPARATOR), *token_calls(token)]
+
+
+def takes_authorizations(asked: ChainClient, owner: Address) -> bool:
     """Return whether the token would accept an EIP-3009 signature of a plain key of this account.
 
     Accounts with code are judged by their code and not by their key; a token whose domain is not the one it describes
     would reject what is signed here.
     """
-    if chain.has_code(owner):
+    if asked.has_code(owner):  # refused by an endpoint that answers nothing at all, which is no property of the token
         return False
     try:
-        state = _ask(chain, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
-        separator = _ask(chain, _DOMAIN_SEPARATOR)
-        token = read_token(chain.rpc, chain.settings.escrow_token())
-    except (RpcRefused, ChainUnavailable, ValueError) as error:
-        with chain_errors():
-            if isinstance(error, ChainUnavailable) and error.limited:
-                raise error  # noqa: TRY201  # within, it is the command's own
-            chain.hub.token()  # an endpoint that answers nothing at all is a failure, not a property of the token
+        _, *answered = authorization_calls(asked, owner)
+        state, separator = (hex_bytes(asked.rpc.answer(call)) for call in answered[:2])
+        token = read_token(asked.rpc, asked.settings.escrow_token())
+    except (RpcRefused, ChainUnavailable, ValueError):
         return False
-    return len(state) == 32 and separator == domain_separator(token, chain.chain_id)
+    return len(state) == 32 and separator == domain_separator(token, asked.chain_id)
 
 
 def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
@@ -62,7 +65,11 @@ def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
 
 
 def _ask(chain: ChainClient, data: str) -> bytes:
-    return hex_bytes(chain.rpc.call("eth_call", {"to": chain.settings.escrow_token(), "data": data}, "latest"))
+    return hex_bytes(chain.rpc.answer(_call(chain.settings.escrow_token(), data)))
+
+
+def _call(token: Address, data: str) -> Call:
+    return "eth_call", [{"to": token, "data": data}, "latest"]
 
 
 def _word(account: Address) -> str:

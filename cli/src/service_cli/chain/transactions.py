@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.gas import GAS_NEEDS, reasonable_tip
-from bounty_protocol.chain.rpc import Answers, Call, RpcRefused, block_number, mapping, quantity
+from bounty_protocol.chain.rpc import Answers, Call, ChainNode, RpcRefused, block_number, mapping, quantity
 from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.domain.money import whole_tokens
 from bounty_protocol.keccak import keccak256
@@ -24,7 +24,7 @@ from bounty_protocol.types import Address, BlockNumber, Bytes32, Wei, bytes32
 
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.receipts import ExpectedEvent
-from service_cli.chain.session import ChainClient, chain_errors
+from service_cli.chain.session import ChainClient, balance_call, chain_errors
 from service_cli.chain.signer import LocalSigner
 from service_cli.config.settings import ToBeSigned
 from service_cli.errors import CommandFailed, CommandRefused
@@ -33,13 +33,13 @@ from service_cli.ui.output import say, warn
 from service_cli.ui.text import ether, wei
 
 _RECENT_BLOCKS: Final = 200
+"""Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 _PRICE_CALLS: Final[tuple[Call, Call, Call]] = (
     ("eth_maxPriorityFeePerGas", []),
     ("eth_getBlockByNumber", ["latest", False]),
     ("eth_feeHistory", [hex(_RECENT_BLOCKS), "latest", [50]]),
 )
 """What a price is made of, in one request."""
-"""Blocks whose tips a suggested tip is compared with: 40 s of Base. A node counts its history of fees in blocks."""
 
 AUTHORIZED: Final = "createBountyWithAuthorization"
 
@@ -191,15 +191,6 @@ class TransactionStep:
         return self.attempt, self.given_up, self.given_up_from
 
 
-def simulate(chain: ChainClient, sender: Address, call: ContractCall) -> None:
-    """Run the call without sending it; a revert is refused with its sentence, at no cost."""
-    with _gas_errors(call):
-        request = {"from": sender, "to": call.target(chain), "data": call.data}
-        if not call.is_estimated:
-            request["gas"] = hex(call.most_gas)
-        chain.rpc.call("eth_call", request, "latest")
-
-
 @dataclass(frozen=True, slots=True)
 class GasCost:
     """The most that a transaction sent now may take."""
@@ -212,21 +203,72 @@ class GasCost:
         return Wei(self.gas * self.price.cap)
 
 
-def gas_cost(chain: ChainClient, sender: Address, call: ContractCall) -> GasCost:
-    """Estimate the gas at the endpoint, with a margin of a quarter; refuse a revert with its sentence.
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What one request says of a call that an account may send next: whether the Hub takes it, and what it costs.
 
-    ``gas_excessive`` if that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
+    Everything that the endpoint answers before a transaction is signed is in it.
     """
-    if not call.is_estimated:
-        return GasCost(call.most_gas, current_price(chain))
-    with _gas_errors(call):
-        estimate: Call = "eth_estimateGas", [{"from": sender, "to": call.target(chain), "data": call.data}]
-        known = Answers.of(chain.rpc, [estimate, *_PRICE_CALLS])
-        gas = quantity(known.answer(estimate))
-    gas += gas // 4
-    if gas > call.most_gas:
-        raise _excessive(call, f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has")
-    return GasCost(gas, _price_in(known))
+
+    chain: ChainClient
+    account: Address
+    call: ContractCall
+    _known: Answers
+
+    @staticmethod
+    def read(chain: ChainClient, account: Address, call: ContractCall) -> "Prospect":
+        """Run the call without sending it; a revert is refused with its sentence, at no cost."""
+        simulation, estimate = _trials(chain, account, call)
+        estimates = [estimate] if call.is_estimated else []
+        with _gas_errors(call):
+            known = Answers.of(chain.rpc, [simulation, *estimates, *account_calls(account)])
+            known.answer(simulation)
+        return Prospect(chain, account, call, known)
+
+    @property
+    def head(self) -> BlockNumber:
+        """The newest block."""
+        with chain_errors():
+            return block_number(mapping(self._known.answer(_PRICE_CALLS[1])).get("number"))
+
+    @property
+    def nonce(self) -> int:
+        """The account's next nonce."""
+        return _nonce_in(self._known, self.account)
+
+    @property
+    def balance(self) -> Wei:
+        """What the account holds for gas."""
+        return _balance_in(self._known, self.account)
+
+    def cost(self) -> GasCost:
+        """Return the most that sending it now may take, its gas estimated with a margin of a quarter.
+
+        ``gas_excessive`` if that is more than the call can need: the contract is not the Hub, or the endpoint is wrong.
+        """
+        if not self.call.is_estimated:
+            return GasCost(self.call.most_gas, _price_in(self._known))
+        _, estimate = _trials(self.chain, self.account, self.call)
+        with _gas_errors(self.call):
+            gas = quantity(self._known.answer(estimate))
+        gas += gas // 4
+        if gas > self.call.most_gas:
+            wanted = f"{gas:,} gas with its margin" if gas < 2**64 else "more gas than any block has"
+            raise _excessive(self.call, wanted)
+        return GasCost(gas, _price_in(self._known))
+
+    def require_affordable(self) -> None:
+        """Refuse gas that costs more than the limits or than the account holds, before anything leads up to it."""
+        _require_payable(self.chain, self.account, self.balance, [self.cost()])
+
+
+def _trials(chain: ChainClient, account: Address, call: ContractCall) -> tuple[Call, Call]:
+    """Return the calls that run it without sending it, and that estimate its gas.
+
+    With a bound: without one a node takes its block's whole gas, which is more than it lets a transaction have.
+    """
+    bounded = {"from": account, "to": call.target(chain), "data": call.data, "gas": hex(call.most_gas)}
+    return ("eth_call", [bounded, "latest"]), ("eth_estimateGas", [bounded])
 
 
 @contextmanager
@@ -253,40 +295,38 @@ def _excessive(call: ContractCall, wanted: str) -> CommandRefused:
     return CommandRefused("gas_excessive", message, next_action=next_action)
 
 
-def require_affordable(chain: ChainClient, account: Address, call: ContractCall) -> None:
-    """Refuse a call whose gas costs more than the limits or than the account holds, before anything leads up to it."""
-    _require_payable(chain, account, [gas_cost(chain, account, call)])
-
-
-def require_means(chain: ChainClient, account: Address, functions: Sequence[str]) -> None:
+def require_means(chain: ChainClient, account: Address, functions: Sequence[str], known: ChainNode) -> None:
     """Refuse calls that nobody can estimate yet, if they cost more than the limits or than the account holds.
 
-    Everything that the endpoint answers before a transaction is signed is read here, so that a malformed answer ends
-    the command before anything is signed.
+    ``known`` has the answers to ``account_calls``: everything that the endpoint answers before a transaction is
+    signed, so that a malformed answer ends the command before anything is signed.
     """
-    next_nonce(chain, account)
-    _require_payable(chain, account, _most_costs(chain, functions))
+    _nonce_in(known, account)
+    _require_payable(chain, account, _balance_in(known, account), _most_costs(known, functions))
 
 
 def most_cost(chain: ChainClient, functions: Sequence[str]) -> Wei:
     """Return the greatest cost of these calls together, in wei: each with the most gas that is signed for it."""
-    return Wei(sum(cost.wei for cost in _most_costs(chain, functions)))
+    with chain_errors():
+        known = Answers.of(chain.rpc, _PRICE_CALLS)
+    return Wei(sum(cost.wei for cost in _most_costs(known, functions)))
 
 
-def _most_costs(chain: ChainClient, functions: Sequence[str]) -> list[GasCost]:
-    price = current_price(chain)
+def _most_costs(known: ChainNode, functions: Sequence[str]) -> list[GasCost]:
+    price = _price_in(known)
     return [GasCost(GAS_NEEDS[function].most(), price) for function in functions]
 
 
-def _require_payable(chain: ChainClient, account: Address, costs: Sequence[GasCost]) -> None:
+def _require_payable(chain: ChainClient, account: Address, balance: Wei, costs: Sequence[GasCost]) -> None:
     """Refuse a cost that was not agreed to, and an account that cannot pay all of them."""
-    require_balance(chain, account, sum(cost.wei for cost in costs))
+    require_balance(account, balance, sum(cost.wei for cost in costs))
     for cost in costs:
         _require_agreed(chain, cost)
 
 
-def require_balance(chain: ChainClient, account: Address, cost: int) -> None:
-    if (balance := chain.balance(account)) < cost:
+def require_balance(account: Address, balance: Wei, cost: int) -> None:
+    """Refuse an account that cannot pay for gas."""
+    if balance < cost:
         message = f"{account} holds {wei(balance)}; gas may cost {wei(cost)}."
         raise CommandRefused("gas_insufficient", message, next_action="Add ether to this account for gas.")
 
@@ -305,15 +345,15 @@ def _require_agreed(chain: ChainClient, cost: GasCost) -> None:
     raise CommandRefused("gas_cost_too_high", f"{message} Nothing was signed for it.", next_action=next_action)
 
 
-def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> None:
+def advise_wallet(prospect: Prospect) -> None:
     """Tell an external wallet, which decides on gas and price itself, what the call takes and what the account holds.
 
     Gas beyond what the call can need is refused here, too, since the wallet would estimate the same; the rest is
     reported and no reason to stop, since somebody else may pay for the wallet's gas.
     """
-    say(f"your wallet decides on gas and price itself; this call takes about {call.usual_gas:,} gas")
+    say(f"your wallet decides on gas and price itself; this call takes about {prospect.call.usual_gas:,} gas")
     try:
-        require_balance(chain, account, gas_cost(chain, account, call).wei)
+        require_balance(prospect.account, prospect.balance, prospect.cost().wei)
     except CommandRefused as refused:
         if refused.code == "gas_excessive":
             raise
@@ -324,26 +364,22 @@ def advise_wallet(chain: ChainClient, account: Address, call: ContractCall) -> N
 
 
 def sign_attempt(
-    chain: ChainClient, signer: LocalSigner, transaction: Transaction, replaces: SignedStep | None
+    prospect: Prospect, signer: LocalSigner, last_nonce: int | None, replaces: SignedStep | None
 ) -> SignedStep:
     """Sign a first transaction, or one that takes the place of an earlier one that is not mined yet.
 
-    ``nonce_used`` if it would have a later nonce than it may.
+    ``nonce_used`` if it would have a later nonce than ``last_nonce``.
     """
-    call = transaction.call
-    with chain_errors():
-        pending = _count_call(signer.address, "pending")
-        known = Answers.of(chain.rpc, [("eth_blockNumber", []), pending])
-        head = block_number(known.call("eth_blockNumber"))
-        nonce = replaces.nonce if replaces else nonce_of(known.answer(pending))
-    if transaction.last_nonce is not None and nonce > transaction.last_nonce:
-        message = f"The account's next nonce is {nonce}, and this may have none after {transaction.last_nonce}."
+    chain, call, head = prospect.chain, prospect.call, prospect.head
+    nonce = replaces.nonce if replaces else prospect.nonce
+    if last_nonce is not None and nonce > last_nonce:
+        message = f"The account's next nonce is {nonce}, and this may have none after {last_nonce}."
         next_action = "Look at the account's transactions on chain; nothing was signed."
         raise CommandRefused("nonce_used", message, next_action=next_action)
-    cost = gas_cost(chain, signer.address, call)
+    cost = prospect.cost()
     if replaces is not None:
         cost = GasCost(cost.gas, cost.price.above(replaces.price))
-    _require_payable(chain, signer.address, [cost])
+    _require_payable(chain, signer.address, prospect.balance, [cost])
     unsigned = UnsignedTransaction(
         chain_id=chain.chain_id,
         nonce=nonce,
@@ -363,15 +399,13 @@ def sign_attempt(
 def next_nonce(chain: ChainClient, account: Address) -> int:
     """Return the nonce of the account's next transaction, those that wait for a block counted."""
     with chain_errors():
-        return nonce_of(account_nonce(chain, account, "pending"))
+        return nonce_of(chain.rpc.answer(count_call(account, "pending")))
 
 
-def account_nonce(chain: ChainClient, account: Address, tag: str) -> object:
-    """Read how many transactions of the account are mined (``latest``, or up to a block) or known (``pending``)."""
-    return chain.rpc.answer(_count_call(account, tag))
-
-
-def _count_call(account: Address, tag: str) -> Call:
+def count_call(account: Address, tag: str) -> Call:
+    """Return the call for how many transactions of the account are mined (``latest``, or up to a block) or known
+    (``pending``).
+    """
     return "eth_getTransactionCount", [account, tag]
 
 
@@ -380,15 +414,23 @@ def nonce_of(answer: object) -> int:
     return quantity(answer, 2**64 - 2)
 
 
-def current_price(chain: ChainClient) -> GasPrice:
-    """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
+def account_calls(account: Address) -> list[Call]:
+    """Return the calls for what a transaction of the account is priced and signed with."""
+    return [*_PRICE_CALLS, balance_call(account), count_call(account, "pending")]
+
+
+def _nonce_in(known: ChainNode, account: Address) -> int:
     with chain_errors():
-        known = Answers.of(chain.rpc, _PRICE_CALLS)
-    return _price_in(known)
+        return nonce_of(known.answer(count_call(account, "pending")))
 
 
-def _price_in(known: Answers) -> GasPrice:
-    """Return the price that the answers to ``_PRICE_CALLS`` come to."""
+def _balance_in(known: ChainNode, account: Address) -> Wei:
+    with chain_errors():
+        return Wei(quantity(known.answer(balance_call(account))))
+
+
+def _price_in(known: ChainNode) -> GasPrice:
+    """Return twice the base fee, and the tip that the endpoint suggests as far as recent blocks bear it out."""
     tip_call, block_call, _ = _PRICE_CALLS
     with chain_errors():
         base = quantity(mapping(known.answer(block_call)).get("baseFeePerGas", "0x0"))
@@ -396,7 +438,7 @@ def _price_in(known: Answers) -> GasPrice:
     return GasPrice(Wei(2 * base + tip), Wei(tip))
 
 
-def _recent_tips(known: Answers) -> list[int]:
+def _recent_tips(known: ChainNode) -> list[int]:
     """Return the median tip of each recent block; none if the endpoint does not show them."""
     try:
         history = mapping(known.answer(_PRICE_CALLS[-1]))

@@ -296,9 +296,7 @@ def guardian_keys(file: Path | None, roster: bool, network: str | None) -> None:
     from service_cli.chain.session import ChainClient
 
     settings = load_settings(network, None, CHAIN)
-    chain = ChainClient(settings)
-    chain.check_deployment()
-    show_keys(settings.environment, file, chain.current_roster().encryption_public_keys)
+    show_keys(settings.environment, file, ChainClient(settings).current_roster().encryption_public_keys)
 
 
 @command("guardian:heartbeat", "guardian_heartbeat", sends=True)

@@ -116,10 +116,10 @@ def poster_new(
         from service_cli.config.settings import CHAIN, load_settings
         from service_cli.queries.conditions import check_terms, escrow_for, fees_of
 
-        chain, conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
-        now, fees = chain.latest().time, fees_of(paid_in, conditions)
+        conditions, paid_in = escrow_for(load_settings(network, None, CHAIN), award.value, award.token)
+        now, fees = conditions.now, fees_of(paid_in, conditions)
         text = template(now, replace(terms, escrow=paid_in))
-        check_terms(chain, conditions, parse_challenge(text.encode()), None)
+        check_terms(conditions, parse_challenge(text.encode()), None)
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -7,9 +7,11 @@ before anything is signed. Nothing here needs a key.
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from bounty_protocol.chain.blocks import NearTip, header_call, parse_header
 from bounty_protocol.chain.hub_constants import (
     EscrowToken,
     HubConstants,
+    constants_calls,
     read_hub_constants,
     term_issues,
 )
@@ -21,7 +23,7 @@ from bounty_protocol.errors import Issue
 from bounty_protocol.types import Address, Bytes32, TokenAmount, UnixSeconds
 from bounty_protocol.wire.deployment import Deployment
 
-from service_cli.chain.session import ChainClient, chain_errors, decimals_mismatch
+from service_cli.chain.session import ChainClient, chain_errors, checked_roster, decimals_mismatch
 from service_cli.config.settings import Settings
 from service_cli.errors import COHERENT, CommandRefused
 from service_cli.ui.output import warn
@@ -39,6 +41,8 @@ class HubConditions:
     guardian_fee_bps: int
     protocol_fee_recipient: Address
     constants: HubConstants
+    now: UnixSeconds
+    """The time of the block that all of it was read at."""
 
     def fees(self, escrow: TokenAmount) -> tuple[TokenAmount, TokenAmount]:
         """Return protocol and guardian fee of an escrow."""
@@ -66,13 +70,19 @@ class HubConditions:
 
 
 def read_conditions(chain: ChainClient) -> HubConditions:
-    """Read the Hub's current conditions."""
+    """Read the Hub's current conditions; the blocks near the tip come with them, for requests that are signed soon."""
+    hub, tip = chain.hub, header_call("latest" if chain.block is None else chain.block)
+    views = map(hub.call, ("currentRosterVersion", "announcedRoster", "feePolicy"))
+    asked = chain.ask(tip, *views, *constants_calls(hub.address, chain.settings.escrow_token()))
     with chain_errors():
-        roster, roster_until = chain.current_roster(), chain.roster_until()
-        protocol_bps, guardian_bps, recipient = chain.hub.fee_policy()
-        constants = read_hub_constants(chain.rpc, chain.hub.address, chain.chain_id)
+        version, head = asked.hub.current_roster_version(), parse_header(asked.rpc.answer(tip))
+        fees = asked.hub.fee_policy()
+        constants = read_hub_constants(asked.rpc, hub.address, chain.chain_id)
+        more = chain.ask(hub.call("getRoster", version), *NearTip.calls(head))
+        roster = checked_roster(chain, version, more.hub.roster(version), pinned=None)
+        chain.note_near(NearTip.of(head, more.rpc))
     chain.require_recorded(constants.token)
-    return HubConditions(roster, roster_until, protocol_bps, guardian_bps, recipient, constants)
+    return HubConditions(roster, asked.roster_until(), *fees, constants, head.time)
 
 
 def require_same_token(served: Deployment, token: EscrowToken) -> None:
@@ -85,9 +95,9 @@ def require_same_token(served: Deployment, token: EscrowToken) -> None:
         raise decimals_mismatch({"the RPC endpoint": token.decimals, "the API": shown.decimals})
 
 
-def check_terms(chain: ChainClient, conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:
+def check_terms(conditions: HubConditions, page: ChallengePage, poster: Address | None) -> None:
     """Refuse terms that the Hub would refuse, with every reason."""
-    now = chain.latest().time
+    now = conditions.now
     issues = term_issues(page, conditions.constants, now, lambda at: moment(at, now))
     if poster is not None and poster in conditions.roster.accounts:
         issues.append(Issue("poster", "a Guardian of the current roster cannot fund a bounty it would judge"))
@@ -103,15 +113,12 @@ _DECIMALS = 6
 """The arithmetic context for amounts of whole tokens."""
 
 
-def escrow_for(
-    settings: Settings, award: TokenAmount, named: str | None
-) -> tuple[ChainClient, HubConditions, TokenAmount]:
+def escrow_for(settings: Settings, award: TokenAmount, named: str | None) -> tuple[HubConditions, TokenAmount]:
     """Return the least escrow that leaves ``award`` for the winner.
 
     ``named`` is the token's name as it was written; one that is not this deployment's own is mentioned.
     """
-    chain = ChainClient.checked(settings)
-    conditions = read_conditions(chain)
+    conditions = read_conditions(ChainClient(settings))
     token = conditions.constants.token
     if token.decimals != _DECIMALS:
         message = f"The escrow token has {token.decimals} decimals, not {_DECIMALS}: the award cannot be read safely."
@@ -119,7 +126,7 @@ def escrow_for(
     if named is not None and named.casefold() != token.symbol.casefold():
         warn(f"note: this Hub pays in {printable(token.symbol)}; the award is read as that, not as {named}")
     escrow = least_escrow(award, conditions)
-    return chain, conditions, escrow
+    return conditions, escrow
 
 
 class Shares(NamedTuple):

@@ -82,7 +82,6 @@ def _settings(settings: Settings) -> str:
 
 def _chain(settings: Settings) -> str:
     chain = ChainClient(settings)
-    chain.check_deployment()
     return f"chain {chain.chain_id}, Hub {chain.hub.address}, block {chain.latest().number}"
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from bounty_protocol.chain.blocks import Header, NearTip, header_call
 from bounty_protocol.chain.hub import BountyView
 from bounty_protocol.domain.bounty import term_differences
 from bounty_protocol.domain.challenge import parse_challenge
@@ -37,12 +38,17 @@ LAST_CHANGE: Final = "the chain has finalized the bounty's last change"
 
 @dataclass(frozen=True, slots=True)
 class BountyState:
-    """A bounty: its terms and outcome by every endpoint, the roster that it pins, and the newest block's time."""
+    """A bounty: its terms and outcome by every endpoint, the roster that it pins, and the newest block."""
 
     bounty_id: BountyId
     bounty: BountyView
     roster: Roster
-    now: UnixSeconds
+    head: Header
+
+    @property
+    def now(self) -> UnixSeconds:
+        """The newest block's time."""
+        return self.head.time
 
     @property
     def is_accepting(self) -> bool:
@@ -52,15 +58,26 @@ class BountyState:
 
 
 def read_state(chain: ChainClient, bounty_id: BountyId) -> BountyState:
-    """Read the bounty's state; ``sources_disagree`` if a further endpoint has another bounty under this number."""
-    bounty = agreed(chain, Fact.TERMS, lambda each: each.bounty(bounty_id))
-    now = chain.latest().time
-    return BountyState(bounty_id, bounty, chain.pinned_roster(bounty), now)
+    """Read the bounty's state; ``sources_disagree`` if a further endpoint has another bounty under this number.
+
+    The blocks near the tip come with it, for requests that are signed soon.
+    """
+    asked = _ask(chain, bounty_id)
+    bounty, head = agreed(asked, Fact.TERMS, lambda each: each.bounty(bounty_id)), asked.latest()
+    more = chain.ask(chain.hub.call("getRoster", bounty.roster_version), *NearTip.calls(head))
+    with chain_errors():
+        chain.note_near(NearTip.of(head, more.rpc))
+    return BountyState(bounty_id, bounty, more.pinned_roster(bounty), head)
 
 
 def read_again(chain: ChainClient, state: BountyState) -> BountyState:
     """Read the same bounty at a later moment: only its outcome and the time may have changed."""
-    return replace(state, bounty=chain.bounty(state.bounty_id), now=chain.latest().time)
+    asked = _ask(chain, state.bounty_id)
+    return replace(state, bounty=asked.bounty(state.bounty_id), head=asked.latest())
+
+
+def _ask(chain: ChainClient, bounty_id: BountyId) -> ChainClient:
+    return chain.ask(chain.hub.call("getBounty", bounty_id), header_call("latest"))
 
 
 # --- the API beside it
@@ -215,8 +232,9 @@ def check_page(bounty: BountyView, detail: Mapping[str, object]) -> None:
 # --- the moment from which sealed work can be opened
 
 
-def require_reveal_point(chain: ChainClient, bounty: BountyView) -> None:
-    """Refuse with ``reveal_point_wrong`` unless the reveal point follows from a deadline that is still to come.
+def require_reveal_point(chain: ChainClient, bounty: BountyView) -> UnixSeconds:
+    """Refuse with ``reveal_point_wrong`` unless the reveal point follows from a deadline that is still to come; return
+    the latest time that anyone gives.
 
     The Hub's delay is immutable and was compared with the network's record, or what is configured in its place. So
     whoever lies about the deadline, in all endpoints at once, has nothing sealed for less than that delay.
@@ -224,6 +242,7 @@ def require_reveal_point(chain: ChainClient, bounty: BountyView) -> None:
     delay, now = chain.settings.reveal_delay(), latest_moment(chain)
     if (wrong := wrong_reveal_point(bounty.submission_deadline, bounty.reveal_at, delay, now)) is not None:
         raise wrong
+    return now
 
 
 def require_closed(chain: ChainClient, reveal_at: UnixSeconds) -> None:
@@ -256,7 +275,7 @@ def final_winner(chain: ChainClient, state: BountyState, api: ApiClient) -> Pair
     """Return the winner, once every endpoint's finalized block and the API's index name it."""
     winner = (state.bounty.winner, state.bounty.winning_submission)
     for each in chain.everywhere:
-        finalized = each.finalized().number
+        finalized = each.final_block()
         with chain_errors():
             view = each.hub.bounty(state.bounty_id, finalized)
         if view is None or view.outcome is not Outcome.AWARDED:

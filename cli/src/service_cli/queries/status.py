@@ -85,7 +85,7 @@ def show_status(
     settings: Settings, addresses: tuple[Address, ...], *, most_bounties: int = MOST_BOUNTIES
 ) -> AccountsAtWork:
     """Run the command ``status``."""
-    chain, api = ChainClient.checked(settings), api_of(settings)
+    chain, api = ChainClient(settings), api_of(settings)
     accounts = _accounts(settings, addresses)
     require_deployment(settings, api)
     # One line where the service lacks bytes of recorded Submissions; an API that cannot say ends nothing.

@@ -102,7 +102,7 @@ def recorded_submissions(chain: ChainClient, api: ApiClient | None, bounty_id: B
 def first_blocks(chain: ChainClient, api: ApiClient | None, bounty_id: BountyId) -> list[BlockNumber]:
     """List the blocks to try, the last of them one from which the whole log is read if that is known."""
     whole = first_block(chain)
-    if whole is not None and chain.finalized().number - whole <= LONG_LOG:
+    if whole is not None and chain.tip() - whole <= LONG_LOG:
         return [whole]
     hint = None if api is None else _hint(api, bounty_id)
     starts = [start for start in (hint, whole) if start is not None]

@@ -20,7 +20,7 @@ def show_verdicts(settings: Settings, bounty_id: BountyId) -> tuple[ShownVerdict
     """Run ``bounty:show --verdicts``: print one event for each Guardian who recorded a Verdict, in the
     roster's order.
     """
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     api = api_of(settings)
     recorded, shown = recorded_verdicts(chain, api, bounty_id), list[ShownVerdict]()
     for verdict in recorded:

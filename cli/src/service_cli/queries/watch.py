@@ -39,7 +39,7 @@ _MOST_SECONDS: Final = 30.0
 
 def watch_bounty(settings: Settings, bounty_id: BountyId) -> FinalBounty:
     """Run the command ``bounty:watch``: print every event of the Hub so far and from now on, until the end is final."""
-    chain = ChainClient.checked(settings)
+    chain = ChainClient(settings)
     chain.bounty(bounty_id)
     outage = Outage()
     api = api_of(settings)

@@ -51,8 +51,8 @@ def review_page(settings: Settings, page: bytes, *, offline: bool = False) -> Pa
     online = not offline and all(settings.knows(value) for value in CHAIN)
     conditions, now = None, UnixSeconds(int(time.time()))
     if online:
-        chain = ChainClient.checked(settings)
-        conditions, now = read_conditions(chain), chain.latest().time
+        conditions = read_conditions(ChainClient(settings))
+        now = conditions.now
     return PageReview(tuple(dict.fromkeys(find(page, now, conditions))), online)
 
 

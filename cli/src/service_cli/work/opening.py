@@ -8,6 +8,7 @@ Hub's own log, so the API cannot leave a Submission out. One that cannot be open
 others from being opened; what an earlier run of this machine opened is not fetched again.
 """
 
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -114,7 +115,7 @@ class SealedBounty:
         keyring = keyring_of(settings)
         if source is None:
             local_signer(settings, GUARDIAN_KEY)  # refused before anything is asked
-        chain = ChainClient.checked(settings)
+        chain = ChainClient(settings)
         api = api_of(settings, chain) if source is None else None
         if source is not None and settings.knows("SERVICE_API_BASE_URL"):
             api = api_of(settings, is_needed=False)  # only a hint for the list: it may be gone
@@ -130,10 +131,15 @@ class SealedBounty:
         """The Guardian's account."""
         return local_signer(self.chain.settings, GUARDIAN_KEY)
 
-    def open(self, pair: Pair) -> tuple[Submission, Identity]:
-        """Return the checked Submission and its content key."""
+    def recorded(self, pairs: Iterable[Pair]) -> ChainClient:
+        """Ask what the contract records of these Solvers, in one request."""
+        chain = self.chain
+        return chain.ask(*(chain.hub.call("getSubmission", self.state.bounty_id, solver) for solver, _ in pairs))
+
+    def open(self, pair: Pair, recorded: ChainClient) -> tuple[Submission, Identity]:
+        """Return the checked Submission and its content key, if it is ``recorded``."""
         self.require_guardian()
-        self.require_recorded(*pair)
+        self.require_recorded(recorded, *pair)
         if self.folder is None:
             api = self.api or api_of(self.chain.settings, self.chain)
             submission = fetch_submission(api, self.signer, self.state.bounty_id, pair)
@@ -163,11 +169,11 @@ class SealedBounty:
             message = f"{self.signer.address} is not on the roster that bounty {self.state.bounty_id} pinned."
             raise CommandRefused("not_guardian", message, next_action="Use a pinned Guardian's account.")
 
-    def require_recorded(self, solver: Address, commitment: Bytes32) -> None:
+    def require_recorded(self, recorded: ChainClient, solver: Address, commitment: Bytes32) -> None:
         """Refuse what the contract does not record as the Solver's current Submission."""
         with chain_errors():
-            recorded = self.chain.hub.submission(self.state.bounty_id, solver)
-        if recorded != commitment:
+            current = recorded.hub.submission(self.state.bounty_id, solver)
+        if current != commitment:
             message = "The contract does not record this Submission as that Solver's current one."
             raise CommandRefused(
                 "submission_not_recorded", message, next_action="guardian:judgeable lists the current ones."
@@ -197,8 +203,7 @@ class SealedBounty:
         envelope, number = submission.envelope, submission.envelope.reveal_policy.round
         with sealed_data_errors():
             if number not in self._signatures:
-                now = self.chain.latest().time
-                self._signatures[number] = round_signature(self.chain.settings, self.info, number, now)
+                self._signatures[number] = round_signature(self.chain.settings, self.info, number, self.state.now)
             return open_capsule(
                 envelope.key_capsule,
                 beacon=self._signatures[number],
@@ -216,7 +221,7 @@ class SealedBounty:
         if now < bounty.reveal_at:
             message = f"Nobody can open this before the reveal point, {moment(bounty.reveal_at, now)}."
             raise CommandRefused("reveal_point_not_reached", message, next_action="Run it again after that time.")
-        found = listing(self.chain, self.api, bounty_id)
+        found = listing(self.chain.at(self.state.head.number), self.api, bounty_id)
         for one in found.submissions:
             names = (bounty_id, one.solver, one.commitment)
             emit(ListedSubmission(*names, len(found.submissions), one.block_number))
@@ -256,7 +261,8 @@ def open_one(
         choice = choice.of(listed, f"of bounty {bounty_id}", action)
     target = output or default_output(bounty_id) / folder_name(choice[1])
     require_new(target)
-    return sealed.write(sealed.open(choice), target, original_names=original_names)
+    opened = sealed.open(choice, sealed.recorded([choice]))
+    return sealed.write(opened, target, original_names=original_names)
 
 
 def open_submissions(
@@ -272,15 +278,14 @@ def open_submissions(
     found = sealed.listed()
     if found.api_agrees is False:
         warn("warning: the API lists other Submissions than the endpoint's log; in a Verdict, name one in full")
-    opened, before, problems, left_out = 0, 0, list[Issue](), list[Bytes32]()
+    closed = [one for one in found.submissions if not sealed.opened_in(one, output)]
+    recorded = sealed.recorded(one.pair for one in closed)
+    opened, before, problems, left_out = 0, len(found.submissions) - len(closed), list[Issue](), list[Bytes32]()
     room = SEALED_BYTES if limit is None else limit
-    for one in found.submissions:
-        if sealed.opened_in(one, output):
-            before += 1
-            continue
+    for one in closed:
         try:
             target = output / folder_name(one.commitment)
-            submission, identity = sealed.open(one.pair)
+            submission, identity = sealed.open(one.pair, recorded)
             require_new(target)
             if submission.envelope.ciphertext.byte_length > room:
                 left_out.append(one.commitment)
@@ -296,9 +301,11 @@ def open_submissions(
             why = (error.code, error.message, error.next_action)
             emit(UnopenedSubmission(bounty_id, one.solver, one.commitment, *why))
     counts = (opened, before, len(problems), tuple(left_out))
+    hub, guardian = sealed.chain.hub, sealed.signer.address
+    now = sealed.chain.ask(hub.call("getVerdict", bounty_id, guardian), hub.call("getBounty", bounty_id))
     with chain_errors():
-        has_judged = sealed.chain.hub.verdict(bounty_id, sealed.signer.address).kind is not None
-    bounty = sealed.chain.bounty(bounty_id)
+        has_judged = now.hub.verdict(bounty_id, guardian).kind is not None
+    bounty = now.bounty(bounty_id)
     following = for_guardian(bounty_id, bounty, has_unopened=bool(left_out), has_judged=has_judged)
     done = emit(OpenedBounty(bounty_id, str(output), *counts), following)
     if problems:

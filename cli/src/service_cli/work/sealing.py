@@ -20,14 +20,13 @@ from bounty_protocol.crypto.failures import OutputFailed
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.binding import Binding
 from bounty_protocol.domain.envelope import Envelope, build_envelope, parse_envelope
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32, UnixSeconds
 from bounty_protocol.wire.reading import read
 
 from service_cli.chain.beacon import beacon_of
 from service_cli.chain.journal import Journal, JournalEntry
 from service_cli.chain.session import ChainClient, Session
 from service_cli.chain.signer import Signer
-from service_cli.chain.times import latest_moment
 from service_cli.disk import open_regular, sync_file
 from service_cli.errors import CommandFailed
 from service_cli.queries.state import BountyState
@@ -63,7 +62,7 @@ SEALED: Final = JournalEntry(
     "envelope", lambda one: one.canonical_bytes().decode(), lambda text: parse_envelope(read(str, text).encode())
 )
 SEALED_AT: Final = JournalEntry.of("sealed_at_block", BlockNumber)
-"""The newest block when it was sealed; what records it is later."""
+"""The newest block before it was sealed; what records it is later."""
 UPLOADED: Final = JournalEntry.of("uploaded", str)
 """The digest of the ciphertext that the storage took."""
 PREPARED: Final = JournalEntry.of("prepared", str)
@@ -125,9 +124,9 @@ def fits(envelope: Envelope, state: BountyState) -> bool:
     )
 
 
-def seal(work: Work, selection: Selection, content: str, journal: Journal) -> Envelope:
+def seal(work: Work, selection: Selection, content: str, journal: Journal, now: UnixSeconds) -> Envelope:
     """Return the sealed bytes of an earlier run over the same files, else newly sealed ones; both files are in the
-    folder.
+    folder. ``now`` is the latest time that anyone gives: a node alone could make the reveal point look far away.
     """
     if (kept := sealed_before(journal, content)) is not None and fits(kept, work.state):
         say("continuing with the bytes sealed before")
@@ -135,8 +134,8 @@ def seal(work: Work, selection: Selection, content: str, journal: Journal) -> En
     _set_aside(journal)
     file = journal.folder / CIPHERTEXT
     file.unlink(missing_ok=True)
-    journal.note(SEALED_AT, work.chain.latest().number)
-    until = moment(work.state.bounty.reveal_at, latest_moment(work.chain))  # a node alone could make it look far away
+    journal.note(SEALED_AT, work.state.head.number)
+    until = moment(work.state.bounty.reveal_at, now)
     guardians = len(work.state.roster.members)
     say(f"sealing {selection.directory} for {guardians} Guardians until {until}: {summary(selection)}")
     try:

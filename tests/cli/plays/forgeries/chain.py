@@ -47,10 +47,19 @@ def until(field: str, further: int) -> Callable[[World, Act], int]:
 
 
 def finalized(change: Callable[[World, Json], Json]) -> Forger:
-    """Another header as the finalized one."""
-    return lambda world, _act: blocks(
-        lambda place, header: change(world, header) if place == "finalized" else {}, world.rpc
-    )
+    """Another header as the finalized one, and what the Hub has at that block."""
+
+    def forger(world: World, _act: Act) -> Answers:
+        def altered(method: str, params: Params, result: object) -> object:
+            if method != "eth_call" or params[1] != "finalized":
+                return result
+            header = world.block("finalized")
+            return world.rpc.call("eth_call", params[0], (header | change(world, header))["number"])
+
+        header = blocks(lambda place, header: change(world, header) if place == "finalized" else {}, world.rpc)
+        return together(header, Answers(altered=altered))
+
+    return forger
 
 
 def no_finality(_world: World, _act: Act) -> Answers:
@@ -58,7 +67,7 @@ def no_finality(_world: World, _act: Act) -> Answers:
 
     def answer(method: str, params: Params) -> Json | None:
         unknown = {"error": {"code": -39_001, "message": "unknown block"}}
-        return unknown if method == "eth_getBlockByNumber" and params[0] == "finalized" else None
+        return unknown if "finalized" in params else None
 
     return Answers(answer)
 

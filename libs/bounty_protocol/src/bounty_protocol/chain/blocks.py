@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Final
 
 from bounty_protocol.chain.rpc import (
+    Answers,
     Call,
     ChainNode,
     ChainUnavailable,
@@ -23,6 +24,8 @@ SIGNING_OFFSET_SECONDS: Final = 6
 _PACE_BLOCKS: Final = 150
 _OFFSET_BLOCKS: Final = 30
 """The signing offset in blocks of 0.2 s."""
+_NEAR_BLOCKS: Final = (1, 3, 6, 12, _OFFSET_BLOCKS)
+"""Behind the newest: one of them is about the signing offset older at any pace of 0.2 to 12 s."""
 _LEAP_SECONDS: Final = 60
 
 
@@ -92,22 +95,42 @@ def block_before(rpc: ChainNode, newest: Header, seconds: int) -> Header:
     return block
 
 
-def block_to_sign(rpc: ChainNode, used: Container[BlockNumber] = ()) -> Header:
+@dataclass(frozen=True, slots=True)
+class NearTip:
+    """The newest block, and some a little older, each older than the one before."""
+
+    newest: Header
+    older: tuple[Header, ...]
+
+    @staticmethod
+    def calls(newest: Header) -> list[Call]:
+        """Return the calls for the older ones."""
+        return [header_call(BlockNumber(max(0, newest.number - behind))) for behind in _NEAR_BLOCKS]
+
+    @staticmethod
+    def of(newest: Header, known: ChainNode) -> "NearTip":
+        """Read them where ``calls`` were answered."""
+        return NearTip(newest, tuple(parse_header(known.answer(call)) for call in NearTip.calls(newest)))
+
+    @staticmethod
+    def read(rpc: ChainNode) -> "NearTip":
+        """Read them in two requests."""
+        newest = header_at(rpc, "latest")
+        return NearTip.of(newest, Answers.of(rpc, NearTip.calls(newest)))
+
+
+def block_to_sign(rpc: ChainNode, near: NearTip, used: Container[BlockNumber] = ()) -> Header:
     """Return the block to sign a request with: about six seconds older than the newest one, and none of those ``used``.
 
     After a stop of the chain or of its clock that block is too old to be fresh; then it is the newest one.
     """
-    newest = header_at(rpc, "latest")
-    block = header_at(rpc, BlockNumber(max(0, newest.number - _OFFSET_BLOCKS)))
-    passed = newest.time - block.time
-    behind = newest.number - block.number
-    if not SIGNING_OFFSET_SECONDS - 2 <= passed <= 2 * SIGNING_OFFSET_SECONDS:
-        behind = blocks_in(SIGNING_OFFSET_SECONDS, made=behind, passed=passed)
-    for start in (max(0, newest.number - behind), newest.number):
+    newest, known = near.newest, {each.number: each for each in (near.newest, *near.older)}
+    is_behind = (each for each in near.older if newest.time - each.time >= SIGNING_OFFSET_SECONDS - 2)
+    block = next(is_behind, near.older[-1])
+    for start in (block.number, newest.number):
         nearest = chain(range(start, -1, -1), range(start + 1, newest.number + 1))
         number = next((BlockNumber(each) for each in nearest if each not in used), newest.number)
-        if number != block.number:
-            block = newest if number == newest.number else header_at(rpc, number)
+        block = known[number] if number in known else header_at(rpc, number)
         if newest.time - block.time <= _LEAP_SECONDS:
             break
     return block

@@ -81,10 +81,18 @@ def term_issues(
     return issues
 
 
+def constants_calls(hub_address: Address, token: Address) -> list[Call]:
+    """Return all that ``read_hub_constants`` asks where the token is known, for a batch."""
+    return [*_constants_calls(hub_address), *token_calls(token)]
+
+
+def _constants_calls(hub_address: Address) -> list[Call]:
+    return [("eth_chainId", []), *(Hub(Answers({}), hub_address).call(name) for name in _CONSTANTS)]
+
+
 def read_hub_constants(rpc: ChainNode, hub_address: Address, chain_id: ChainId) -> HubConstants:
     """Read all constants in two requests; ``ChainUnavailable`` if that chain has no such Hub."""
-    views = map(Hub(rpc, hub_address).call, _CONSTANTS)
-    known = Answers.of(rpc, [("eth_chainId", []), *views])
+    known = Answers.of(rpc, _constants_calls(hub_address))
     if quantity(known.call("eth_chainId")) != chain_id:
         raise ChainUnavailable("the RPC endpoint serves another chain than this deployment's")
     hub = Hub(known, hub_address)
@@ -119,9 +127,14 @@ def read_publication_delay(hub: Hub) -> int:
         raise ChainUnavailable(f"the Hub at {hub.address} is of an earlier release than this one") from error
 
 
+def token_calls(address: Address) -> list[Call]:
+    """Return the calls of ``read_token``, for a batch."""
+    return [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)]
+
+
 def read_token(rpc: ChainNode, address: Address) -> EscrowToken:
     """Read the token's descriptive fields in one request."""
-    known = Answers.of(rpc, [_call(address, selector) for selector in (_SYMBOL, _DECIMALS, _NAME, _VERSION)])
+    known = Answers.of(rpc, token_calls(address))
     return EscrowToken(
         address=address,
         symbol=_text(known, address, _SYMBOL),

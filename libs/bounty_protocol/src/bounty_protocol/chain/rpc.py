@@ -166,7 +166,12 @@ class Answers(ChainNode):
     @staticmethod
     def of(rpc: ChainNode, calls: Sequence[Call]) -> "Answers":
         """Send these calls; return their answers."""
-        return Answers(dict(zip(map(json.dumps, calls), rpc.batch(calls), strict=True)))
+        return Answers.among(calls, rpc.batch(calls))
+
+    @staticmethod
+    def among(calls: Sequence[Call], answers: Sequence[object]) -> "Answers":
+        """Return the first answers of a request, which began with these calls."""
+        return Answers(dict(zip(map(json.dumps, calls), answers, strict=False)))
 
     def batch(self, calls: Sequence[Call]) -> list[object]:
         return [self.by_call[json.dumps(call)] for call in calls]
