@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from bounty_protocol.chain.abi import hub_abi
 from bounty_protocol.chain.blocks import header_at
+from bounty_protocol.chain.deployment import caip_10
 from bounty_protocol.chain.events import Log, decode_log, parse_log
 from bounty_protocol.chain.hub import BountyView, Hub
 from bounty_protocol.chain.hub_constants import read_token
@@ -404,12 +405,18 @@ class ApiTwin:
     def rewrap(self, identity: Identity, recipient: Bytes32) -> str:
         return sealed_box.wrap(identity, recipient)
 
+    def meta(self) -> Json:
+        """What the index says of itself."""
+        head, served = header_at(self.rpc, "latest"), caip_10(self.chain_id, self.hub.address)
+        block = {"number": head.number, "timestamp": head.time}
+        return {"_meta": {"block": block, "deployment": served, "hasIndexingErrors": False}}
+
     def _subgraph(self, request: Request) -> Json:
         asked = read(dict[str, object], request.json())
         if "query Lost(" in str(asked["query"]):
             return {"data": {"submissions": self.lost}}
         if "query Funded(" not in str(asked["query"]):
-            return {"data": self.subgraph}
+            return {"data": self.meta() | self.subgraph}
         wanted = read(dict[str, object], asked["variables"])
         rows = [
             {

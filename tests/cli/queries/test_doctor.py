@@ -9,7 +9,6 @@ from tests.cli.terminal import Terminal
 
 
 def test_doctor_names_what_is_wrong_and_its_fix(ledger: Ledger, api: ApiTwin, rpc: RpcProxy, poster: Terminal) -> None:
-    api.subgraph = {"_meta": {"block": {"number": 7}, "hasIndexingErrors": False}}
     account = ledger.people.poster.address
     ran = poster.run("doctor", "--address", account, code=1)
     found = {event.get("name"): (event.get("ok"), event.get("fix")) for event in ran.events}

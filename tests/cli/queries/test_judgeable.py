@@ -34,10 +34,11 @@ def test_judgeable_says_what_is_left_to_do(api: ApiTwin, guardian: Terminal, jud
 
     def index(request: Request) -> Reply:
         query = str(request.json()["query"])
-        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         awards = [{**each, "winner_submission_commitment": won.commitment} for each in (award, foreign)]
         bounties = awards if "Owed" in query else [found]
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}})
+        return as_json(
+            {"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, "s0": [recorded]}}
+        )
 
     api.scripts["subgraph"] = index
     words = ("guardian:judgeable", "--guardian-address", address)
@@ -98,9 +99,8 @@ def test_index_that_repeats_a_page_fails(
     def index(request: Request) -> Reply:
         asked.append(str(request.json()["query"]))
         assert len(asked) < 20
-        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         lists: dict[str, object] = {f"s{number}": submissions for number in range(20)}
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS, code=1)
@@ -114,10 +114,9 @@ def test_endless_index_is_left_and_said(api: ApiTwin, guardian: Terminal, monkey
     def index(request: Request) -> Reply:
         asked = request.json()
         query, variables = str(asked["query"]), cast("dict[str, str]", asked.get("variables") or {})
-        meta = {"_meta": {"block": {"timestamp": 1_100}, "hasIndexingErrors": False}}
         bounties = numbered(100, int(variables["from"])) if "Judgeable" in query else []
         lists: dict[str, object] = {f"s{n}": sealed_by(int(variables.get("first", 0))) for n in range(20)}
-        return as_json({"data": {**meta, "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
+        return as_json({"data": {**api.meta(), "roster_members": [{"version": 1}], "bounties": bounties, **lists}})
 
     api.scripts["subgraph"] = index
     ran = guardian.run("guardian:judgeable", "--guardian-address", ADDRESS)

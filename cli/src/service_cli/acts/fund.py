@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from bounty_protocol.chain.blocks import header_call
 from bounty_protocol.chain.eip3009 import AUTHORIZATION_SECONDS, authorization_typed_data
 from bounty_protocol.domain.abi_hashes import authorization_nonce, funding_salt
 from bounty_protocol.domain.challenge import ChallengePage
@@ -44,6 +45,7 @@ from service_cli.chain.token import (
     authorization_calls,
     is_unused,
     shown_amount,
+    state_call,
     takes_authorizations,
 )
 from service_cli.chain.transactions import (
@@ -182,13 +184,14 @@ class Funding:
         ``takes`` is the path that the token takes now; None goes on with what is under way.
         """
         account, path = self.session.account, self._chosen_path(takes)
-        terms, escrow, token = self._terms(conditions, following), self.page.escrow_amount, conditions.constants.token
+        terms, asked = self._terms(conditions, following)
+        escrow, token = self.page.escrow_amount, conditions.constants.token
         award = tokens(escrow - sum(conditions.fees(escrow)), token)
         summary = f"create the bounty with an escrow of {tokens(escrow, token)}, {award} of it for the winner"
         if path is FundingPath.AUTHORIZATION:
             kept = self.journal.get(AUTHORIZATION)
             if kept is None or not self._is_good(kept, terms):
-                kept = self._sign(terms, conditions, signing_time(self.session.chain))
+                kept = self._sign(terms, conditions, signing_time(asked))
             call = kept.call(account, summary)
         else:
             self._allow(terms, conditions)
@@ -273,25 +276,27 @@ class Funding:
         self.journal.note(AUTHORIZATION, signed)
         return signed
 
-    def _terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
-        """Return the noted terms while they can still be meant; else new ones, noted before use."""
+    def _terms(self, conditions: HubConditions, following: NextFunding) -> tuple[Terms, ChainClient]:
+        """Return the noted terms while they can still be meant; else new ones, noted before use. With them comes the
+        newest block of the request that showed their nonce unused.
+        """
         if (terms := self.journal.get(TERMS)) is not None:
-            honoured, is_unused = conditions.honour(terms), self._is_unused(terms)
-            if honoured and is_unused:
-                return terms
-            if not is_unused and not following.again:
+            honoured, asked = conditions.honour(terms), self._unused(terms)
+            if honoured and asked is not None:
+                return terms, asked
+            if asked is None and not following.again:
                 raise _authorization_used()
             kept = self.journal.get(AUTHORIZATION)
             if kept is not None and not has_passed(self.session.chain, kept.valid_before):
                 spent = f"{self.session.chain.named} has it as spent"  # whatever an endpoint says became of it
                 raise self._outstanding(kept, spent if honoured else "the Hub's roster or fees changed")
-        former, terms = terms, self._next_terms(conditions, following)
+        former, (terms, asked) = terms, self._next_terms(conditions, following)
         if former is not None:
             say("the Hub's roster or fees changed, or the authorization is spent; other terms are signed")
         self.journal.note(TERMS, terms)
-        return terms
+        return terms, asked
 
-    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> Terms:
+    def _next_terms(self, conditions: HubConditions, following: NextFunding) -> tuple[Terms, ChainClient]:
         """Return terms whose nonce the token has as unused; go past a used or cancelled one only as the
         person decided.
         """
@@ -301,19 +306,21 @@ class Funding:
             terms = conditions.terms(self.page, self.commitment, salt)
             nonces = self.journal.get(NONCES) or {}
             self.journal.note(NONCES, {self._nonce(terms): following.since, **nonces})
-            if self._is_unused(terms):
-                return terms
+            if (asked := self._unused(terms)) is not None:
+                return terms, asked
             if not following.again:
                 break
         raise _authorization_used()
 
-    def _is_unused(self, terms: Terms) -> bool:
-        """Return whether the token has the terms' nonce neither as used nor as cancelled; an account that funds by an
-        allowance has none there.
+    def _unused(self, terms: Terms) -> ChainClient | None:
+        """Ask for the newest block, and whether the token has the terms' nonce neither as used nor as cancelled, else
+        return None; an account that funds by an allowance has none there.
         """
+        chain, account, nonce = self.session.chain, self.session.account, self._nonce(terms)
         if self.journal.get(PATH) is not FundingPath.AUTHORIZATION and self.journal.get(AUTHORIZATION) is None:
-            return True
-        return is_unused(self.session.chain, self.session.account, self._nonce(terms))
+            return chain
+        asked = chain.ask(state_call(chain, account, nonce), header_call("latest"))
+        return asked if is_unused(asked, account, nonce) else None
 
     def _outstanding(self, kept: Authorization, happened: str) -> CommandRefused:
         until = moment(kept.valid_before, latest_moment(self.session.chain))

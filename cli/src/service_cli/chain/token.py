@@ -31,14 +31,14 @@ def shown_amount(chain: ChainClient, value: int) -> str:
 def allowance(chain: ChainClient, owner: Address) -> TokenAmount:
     """Read the Hub's allowance of this account."""
     with chain_errors():
-        return TokenAmount(int.from_bytes(_ask(chain, _ALLOWANCE + _word(owner) + _word(chain.hub.address)), "big"))
+        call = _call(chain.settings.escrow_token(), _ALLOWANCE + _word(owner) + _word(chain.hub.address))
+        return TokenAmount(int.from_bytes(hex_bytes(chain.rpc.answer(call)), "big"))
 
 
 def authorization_calls(chain: ChainClient, owner: Address) -> list[Call]:
     """Return the calls that ``takes_authorizations`` reads."""
-    token = chain.settings.escrow_token()
-    unused = _call(token, _AUTHORIZATION_STATE + _word(owner) + "00" * 32)
-    return [code_call(owner), unused, _call(token, _DOMAIN_SEPARATOR), *token_calls(token)]
+    token, some = chain.settings.escrow_token(), Bytes32("0x" + "00" * 32)
+    return [code_call(owner), state_call(chain, owner, some), _call(token, _DOMAIN_SEPARATOR), *token_calls(token)]
 
 
 def takes_authorizations(asked: ChainClient, owner: Address) -> bool:
@@ -58,14 +58,15 @@ def takes_authorizations(asked: ChainClient, owner: Address) -> bool:
     return len(state) == 32 and separator == domain_separator(token, asked.chain_id)
 
 
-def is_unused(chain: ChainClient, owner: Address, nonce: Bytes32) -> bool:
+def state_call(chain: ChainClient, owner: Address, nonce: Bytes32) -> Call:
+    """Return the call of ``is_unused``."""
+    return _call(chain.settings.escrow_token(), _AUTHORIZATION_STATE + _word(owner) + nonce[2:])
+
+
+def is_unused(asked: ChainClient, owner: Address, nonce: Bytes32) -> bool:
     """Return whether the token has the authorization neither as used nor as cancelled."""
     with chain_errors():
-        return int.from_bytes(_ask(chain, _AUTHORIZATION_STATE + _word(owner) + nonce[2:]), "big") == 0
-
-
-def _ask(chain: ChainClient, data: str) -> bytes:
-    return hex_bytes(chain.rpc.answer(_call(chain.settings.escrow_token(), data)))
+        return int.from_bytes(hex_bytes(asked.rpc.answer(state_call(asked, owner, nonce))), "big") == 0
 
 
 def _call(token: Address, data: str) -> Call:

@@ -19,7 +19,7 @@ from service_cli.queries.judgeable_events import (
     JudgeableSubmission,
     OwedDelivery,
 )
-from service_cli.queries.listing import lags, present_time, require_deployment
+from service_cli.queries.listing import lags, present_time, require_indexed
 from service_cli.queries.next_steps import judging, watching
 from service_cli.ui.output import emit, say, warn
 
@@ -34,6 +34,7 @@ LISTS, LIST_ROWS, LARGEST_LIST = 20, 4_800, 1_000
 """Lists of Submissions in one query, their rows together, and those of one: the endpoint answers no more (MAX_ROWS)."""
 ROSTERS = """
 query Rosters($guardian: String!) {
+  _meta { block { timestamp } deployment hasIndexingErrors }
   roster_members(where: {guardian_address: $guardian}, orderBy: version, orderDirection: desc, first: 500) { version }
 }
 """
@@ -48,7 +49,6 @@ query Judgeable($guardian: String!, $versions: [Integer!]!, $time: Integer!, $fr
   }
 }
 """
-_META = "{ _meta { block { timestamp } hasIndexingErrors } }"
 OWED = """
 query Owed($skip: Int!, $first: Int!) {
   bounties(where: {outcome: "awarded"}, orderBy: bounty_id, orderDirection: desc, first: $first, skip: $skip) {
@@ -98,17 +98,16 @@ class Judgeable:
 
 def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
     """Run the command ``guardian:judgeable``."""
-    api = api_of(settings)
-    hub = require_deployment(settings, api)
     subgraph, path = subgraph_of(settings)
-    meta = _object(_ask(subgraph, path, _META, {}), "_meta")
+    found = _ask(subgraph, path, ROSTERS, {"guardian": guardian})
+    meta = _object(found, "_meta")
+    hub = require_indexed(settings, subgraph, meta.get("deployment"))
     if meta.get("hasIndexingErrors"):
         warn("warning: the index reports errors; check on chain before judging")
     if not isinstance(indexed := _object(meta, "block").get("timestamp"), int):
         raise _malformed("timestamp")
-    now = present_time(settings, api, indexed)
-    rosters = _list(_ask(subgraph, path, ROSTERS, {"guardian": guardian}), "roster_members")
-    versions = [member.get("version") for member in rosters]
+    now = present_time(settings, subgraph, indexed)
+    versions = [member.get("version") for member in _list(found, "roster_members")]
     if not versions:
         warn(f"{guardian} is not on any roster of this deployment; check the address and the network")
         return Judgeable((), ())
@@ -118,7 +117,7 @@ def list_judgeable(settings: Settings, guardian: Address) -> Judgeable:
         _print_bounty(settings, hub, guardian, bounty, submissions[bounty_id], now)
         for bounty_id, bounty in bounties.items()
     )
-    owed = _print_owed(api, subgraph, path, versions)
+    owed = _print_owed(api_of(settings), subgraph, path, versions)
     if not bounties and not owed:
         known = "that the index knows of; look again once it has caught up" if lags(settings, now, indexed) else "now"
         say(f"nothing waits for this Guardian {known}")

@@ -4,6 +4,7 @@ Public reads only: nothing is signed and nothing of the chain is imported. An AP
 configured is refused before anything of it is shown. Facts of another shape are reported as unreadable.
 """
 
+import re
 from collections.abc import Iterator, Mapping
 
 from bounty_protocol.chain.deployment import LOCAL_CHAIN_ID, network_named
@@ -19,6 +20,7 @@ from service_cli.queries.next_steps import for_reader
 from service_cli.ui.output import emit, is_text, say, show_by, warn
 from service_cli.ui.text import duration
 
+_CAIP_10 = re.compile(r"eip155:(?P<chain>\d{1,20}):(?P<hub>0x[0-9a-f]{40})", re.ASCII)
 LAG_SECONDS = 60
 """How far the index may be behind before it is reported beside what it shows."""
 
@@ -78,7 +80,7 @@ def show_bounty(settings: Settings, bounty_id: BountyId) -> ShownBounty:
     api = api_of(settings)
     answer = bounty_detail(api, bounty_id)
     detail = answer.read(BountyDetail)
-    _require_same(settings, api, detail)
+    _require_served(settings, api, detail.chain_id, detail.hub_address)
     shown = ShownBounty(detail.bounty_id, detail.chain_id, detail.hub_address, answer.json())
     if is_text():
         _show_by(settings, api)
@@ -90,7 +92,7 @@ def show_record(settings: Settings, bounty_id: BountyId) -> FetchedRecord | Unav
     """Run the command ``verification-record``."""
     api = api_of(settings)
     detail = bounty_detail(api, bounty_id).read(BountyDetail)
-    _require_same(settings, api, detail)
+    _require_served(settings, api, detail.chain_id, detail.hub_address)
     record, error = detail.verification_record, detail.verification_record_error
     if record is not None:
         if is_text():
@@ -104,19 +106,29 @@ def require_deployment(settings: Settings, api: ApiClient) -> Address:
     return deployment(settings, api).hub_address
 
 
+def require_indexed(settings: Settings, subgraph: ApiClient, named: object) -> Address:
+    """Return the Hub that an index names as its own (CAIP-10); refuse that of another deployment."""
+    found = _CAIP_10.fullmatch(named) if isinstance(named, str) else None
+    if found is None:
+        raise subgraph.peer.malformed(" names no Hub that is indexed.")
+    hub = Address(found["hub"])
+    _require_served(settings, subgraph, int(found["chain"]), hub)
+    return hub
+
+
 def deployment(settings: Settings, api: ApiClient) -> Deployment:
     """Read the API's own description; refuse another deployment's."""
     answer = api.get("/api/deployment").read(Deployment)
-    _require_same(settings, api, answer)
+    _require_served(settings, api, answer.chain_id, answer.hub_address)
     return answer
 
 
-def _require_same(settings: Settings, api: ApiClient, answer: Deployment | BountyDetail) -> None:
+def _require_served(settings: Settings, api: ApiClient, chain_id: int, hub: Address) -> None:
     where, problem = api.peer.named, None
-    if answer.chain_id != settings.chain_id:
-        named = f"chain {network_named(answer.chain_id)}, and this run is for {network_named(settings.chain_id)}"
+    if chain_id != settings.chain_id:
+        named = f"chain {network_named(chain_id)}, and this run is for {network_named(settings.chain_id)}"
         problem = f"{where} serves {named}."
-    elif settings.knows("SERVICE_HUB_ADDRESS") and answer.hub_address != settings.hub_address():
-        problem = f"{where} serves the Hub {answer.hub_address}, and this run is for {settings.hub_address()}."
+    elif settings.knows("SERVICE_HUB_ADDRESS") and hub != settings.hub_address():
+        problem = f"{where} serves the Hub {hub}, and this run is for {settings.hub_address()}."
     if problem is not None:
         raise CommandRefused("deployment_mismatch", problem, next_action=COHERENT)
