@@ -29,7 +29,7 @@ from service_api.deployment import routes as deployment_routes
 from service_api.deployment.constants import Constants
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi import routes as document_routes
-from service_api.openapi.document import ROOT, TITLE, install_document
+from service_api.openapi.document import install_document
 from service_api.pages.site import install_pages
 from service_api.pages.sources import PageSources
 from service_api.publishing import routes as publishing_routes
@@ -73,7 +73,7 @@ def make_app(resources: Resources) -> Flask:
     wallets = ContractWallets(rpc, lambda: blocks.newest().number, budgets)
     authority = Authority(SigningDomain(chain.chain_id, chain.hub_address), web.public_host)
     authentication = Authentication(authority, blocks, wallets)
-    app, api = create_api("service_api", TITLE, ROUTES, authentication, callers, ROOT)
+    app = create_api("service_api", ROUTES, authentication, callers)
     source, constants, ciphertexts = resources.facts, resources.constants(), resources.ciphertexts
     sources = PageSources(config, Records(source), constants, resources.relays)
     room = PendingRoom(source.engine, rpc, config.pending_bytes, clock)
@@ -93,7 +93,7 @@ def make_app(resources: Resources) -> Flask:
         sources,
     )
     _answer_people(app, sources)
-    install_document(app, api)
+    install_document(app)
     return app
 
 
@@ -101,7 +101,7 @@ def make_pages_app(config: ApiConfig) -> Flask:
     """Make an app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
     clock, relays, rpc = SystemClock(), Urllib3Get(), config.chain.rpc()
     callers = Callers(Budgets(clock), config.budgets, config.web.forwarded_hops, config.at_once.requests)
-    app, _ = create_api("service_api", TITLE, (), None, callers)
+    app = create_api("service_api", (), None, callers)
     engine = make_engine(config.database_url, application="pages", pool_size=8)
     source = FactSource.of(engine, config.chain, clock)
     constants = Constants(rpc, config.chain, config.beacon, relays)

@@ -9,10 +9,9 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
 from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
-from flask import Response, jsonify
+from flask import Blueprint, Response, jsonify
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
-from service_common.web.operations import Routes
 from service_common.web.parsing import load_json, load_query, parse
 from service_common.web.provided import provided
 
@@ -21,7 +20,7 @@ from service_delivery.config import DeliveryConfig
 from service_delivery.keys import describe_current_key
 from service_delivery.wraps import Wraps
 
-routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+routes = Blueprint("delivery", __name__, url_prefix="/api")
 
 _CODE: Final = "invalid_winning_solution_delivery"
 

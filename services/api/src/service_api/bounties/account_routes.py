@@ -3,22 +3,21 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, parse_address
 from bounty_protocol.wire.accounts import AccountRecord
-from flask import Response
+from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
 from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, versioned
 
 from service_api.bounties.show_account import show_account
+from service_api.openapi.described import Described
 
-routes = Routes("accounts", __name__, url_prefix="/api/accounts", description="What accounts did")
+routes = Blueprint("accounts", __name__, url_prefix="/api/accounts")
 
 
 @routes.route("/<account_address>", methods=["GET"])
-@routes.response(200, AccountRecord, versioned=True, indexed=True)
-@described("bounty_projection_unavailable")
+@Described(AccountRecord, ("bounty_projection_unavailable",), versioned=True, indexed=True)
 @public
 def get_account(account_address: str) -> Response:
     """An account's record as Poster, Solver and Guardian, of its newest thousand bounties in each role.

@@ -4,10 +4,9 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
 from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
-from flask import Response
+from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query, parse
 from service_common.web.provided import provided
 from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
@@ -17,15 +16,15 @@ from service_api.bounties.parties import read_page
 from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
 from service_api.exact import exact_bytes
+from service_api.openapi.described import Described
 
-routes = Routes("bounties", __name__, url_prefix="/api/bounties", description="Bounties as the chain has them")
+routes = Blueprint("bounties", __name__, url_prefix="/api/bounties")
 
 _DETAIL = "invalid_bounty_detail_request"
 
 
 @routes.route("", methods=["GET"])
-@routes.response(200, BountyList, versioned=True, indexed=True)
-@described("bounty_projection_unavailable", query=BountyQuery)
+@Described(BountyList, ("bounty_projection_unavailable",), query=BountyQuery, versioned=True, indexed=True)
 @public
 def get_bounties() -> Response:
     """List bounties: open ones first, newest first within each group, or as ``sort`` says."""
@@ -41,8 +40,7 @@ def _page(query: BountyQuery) -> Version:
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
-@routes.response(200, BountyDetail, versioned=True, indexed=True)
-@described(_DETAIL, "bounty_not_found", "bounty_projection_unavailable")
+@Described(BountyDetail, (_DETAIL, "bounty_not_found", "bounty_projection_unavailable"), versioned=True, indexed=True)
 @public
 def get_bounty(bounty_id: str) -> Response:
     """One bounty: facts, roster, active Submissions, challenge and, once final, its VerificationRecord."""
@@ -63,13 +61,15 @@ def _detail(bounty_id: BountyId) -> Version:
 
 
 @routes.route("/<bounty_id>/challenge", methods=["GET"])
-@routes.response(200, content_type="text/markdown")
-@described(
-    "bounty_chain_state_unavailable",
-    "bounty_not_found",
-    "bounty_projection_unavailable",
-    "challenge_not_found",
-    "forbidden",
+@Described(
+    "text/markdown",
+    (
+        "bounty_chain_state_unavailable",
+        "bounty_not_found",
+        "bounty_projection_unavailable",
+        "challenge_not_found",
+        "forbidden",
+    ),
 )
 @signed(None)
 def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:

@@ -3,22 +3,22 @@
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.changes import ChangeList, ChangeQuery
 from bounty_protocol.wire.deployment import DeploymentStatus
-from flask import Response
+from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.deployment.list_changes import list_changes
 from service_api.deployment.show_status import show_status
+from service_api.openapi.described import Described
 
-routes = Routes("index", __name__, url_prefix="/api", description="The index of the Hub's log")
+routes = Blueprint("index", __name__, url_prefix="/api")
 
 
 @routes.route("/status", methods=["GET"])
-@routes.response(200, DeploymentStatus, versioned=True, indexed=True)
+@Described(DeploymentStatus, versioned=True, indexed=True)
 @public
 def get_status() -> Response:
     """How far the index is behind the chain, and what all bounties come to; also answered without a database."""
@@ -32,8 +32,7 @@ def _status() -> Version:
 
 
 @routes.route("/changes", methods=["GET"])
-@routes.response(200, ChangeList, versioned=True, indexed=True)
-@described("bounty_projection_unavailable", query=ChangeQuery)
+@Described(ChangeList, ("bounty_projection_unavailable",), query=ChangeQuery, versioned=True, indexed=True)
 @public
 def get_changes() -> Response:
     """Every change of the index after a number, in order, answered at once: events, and what reorgs took back."""

@@ -2,10 +2,9 @@
 
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import Deployment
-from flask import Response
+from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
-from service_common.web.operations import Routes, described
 from service_common.web.provided import provided
 from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
 
@@ -13,13 +12,13 @@ from service_api.config import ApiConfig
 from service_api.deployment.client_settings import client_settings
 from service_api.deployment.constants import Constants
 from service_api.deployment.show_deployment import show_deployment
+from service_api.openapi.described import Described
 
-routes = Routes("deployment", __name__, url_prefix="/api/deployment", description="This deployment")
+routes = Blueprint("deployment", __name__, url_prefix="/api/deployment")
 
 
 @routes.route("", methods=["GET"])
-@routes.response(200, Deployment, versioned=True)
-@described("bounty_projection_unavailable", "bounty_chain_state_unavailable")
+@Described(Deployment, ("bounty_projection_unavailable", "bounty_chain_state_unavailable"), versioned=True)
 @public
 def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
@@ -30,8 +29,7 @@ def get_deployment() -> Response:
 
 
 @routes.route("/client.env", methods=["GET"])
-@routes.response(200, content_type="text/plain", versioned=True)
-@described("bounty_chain_state_unavailable")
+@Described("text/plain", ("bounty_chain_state_unavailable",), versioned=True)
 @public
 def get_client_settings() -> Response:
     """The client's settings for this deployment, to be saved as ``.env`` in a directory of its own.

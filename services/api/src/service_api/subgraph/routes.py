@@ -11,18 +11,18 @@ from bounty_protocol.wire.subgraph import (
     GraphqlRefusal,
     GraphqlRequest,
 )
-from flask import Response
+from flask import Blueprint, Response
 from graphql import GraphQLError, execute_sync, print_schema
 from service_common.db.hub_facts import FactSource
 from service_common.places import Places
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
-from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
 from service_common.web.provided import provided
 from service_common.web.versions import index_headers
 
 from service_api.config import ApiConfig
+from service_api.openapi.described import Described
 from service_api.read_answer import ReadAnswer
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
 from service_api.subgraph.rows import Reads, overloaded, resolve
@@ -37,19 +37,20 @@ AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
 _places = Places()
 
-routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
+routes = Blueprint("subgraph", __name__)
 
 
 @routes.route("/subgraph", methods=["POST"])
-@routes.response(200, GraphqlAnswer, indexed=True)
-@described(
-    "bounty_projection_unavailable",
+@Described(
+    GraphqlAnswer,
+    ("bounty_projection_unavailable",),
     body=GraphqlRequest,
     example={
         "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
         "variables": {"n": 2},
     },
     refusals=REFUSALS,
+    indexed=True,
 )
 @public_body("application/json", MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
@@ -67,7 +68,7 @@ def post_subgraph(body: bytes) -> Response:
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
-@routes.response(200, content_type="text/plain")
+@Described("text/plain")
 @public
 def get_subgraph_schema() -> Response:
     """The schema of `/subgraph` as SDL, for code generators."""
