@@ -10,7 +10,7 @@ from service_common.web.parsing import parse
 from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, versioned
 
-from service_api.bounties.show_account import show_account
+from service_api.bounties.show_account import account_record
 from service_api.openapi.described import Described
 
 routes = Blueprint("accounts", __name__, url_prefix="/api/accounts")
@@ -30,5 +30,5 @@ def get_account(account_address: str) -> Response:
 
 
 def _record(account: Address) -> Version:
-    found = show_account(provided(FactSource), account)
-    return json_version(to_json(found.value), at=found.head)
+    with provided(FactSource).open() as facts:
+        return json_version(to_json(account_record(facts.connection, account)), at=facts.head)

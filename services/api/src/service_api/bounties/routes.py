@@ -33,10 +33,11 @@ def get_bounties() -> Response:
 
 
 def _page(query: BountyQuery) -> Version:
-    found = list_bounties(provided(FactSource), query)
-    following = found.value.next_cursor
+    with provided(FactSource).open() as facts:
+        found = list_bounties(facts, query)
+    following = found.next_cursor
     link = None if following is None else link_to_next("cursor", following)
-    return json_version(to_json(found.value), link=link, at=found.head)
+    return json_version(to_json(found), link=link, at=facts.head)
 
 
 @routes.route("/<bounty_id>", methods=["GET"])
@@ -54,10 +55,9 @@ def _detail(bounty_id: BountyId) -> Version:
     that still changes is when its Guardians were last active. A page that is missing or altered can be restored at any
     moment.
     """
-    found = show_bounty(provided(Records), bounty_id)
-    shown = found.value
+    head, shown = show_bounty(provided(Records), bounty_id)
     is_whole = shown.verification_record is not None and shown.challenge is not None
-    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, at=found.head)
+    return json_version(to_json(shown), FINALIZED if is_whole else REVALIDATE, at=head)
 
 
 @routes.route("/<bounty_id>/challenge", methods=["GET"])

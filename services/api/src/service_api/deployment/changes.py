@@ -1,4 +1,4 @@
-"""The changes of the index in their order, as the feed lists them.
+"""The feed of changes: what the index took in and took back, in the order in which it did.
 
 The numbers come from the one writer, so nothing appears later with a lower number than what was read. A log that a
 reorg took out is not listed any more: who has not read it has nothing to take back.
@@ -10,16 +10,28 @@ from dataclasses import replace
 from bounty_protocol.chain.events import Log, decode_log
 from bounty_protocol.domain.hub_events import Logged, VerdictRecorded, bounty_of
 from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
-from bounty_protocol.wire.changes import Change, ChangeEvent, ReplacedVerdict
+from bounty_protocol.wire.changes import Change, ChangeEvent, ChangeList, ChangeQuery, ReplacedVerdict
 from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 from service_common.db import hub_index as t
+from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import Head, read_replaced_verdicts
 from sqlalchemy import Connection, RowMapping, func, select
 
 
-def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
+def list_changes(facts: HubFacts, query: ChangeQuery) -> ChangeList:
+    """Return the body of ``GET /api/changes``."""
+    found = _read(facts.connection, facts.head, query.after, query.limit + 1)
+    if not found and query.after > _newest(facts.connection):  # the index was since restored from a backup
+        issue = Issue("after", "is beyond the newest change of this index; start again at 0")
+        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
+    shown = tuple(found[: query.limit])
+    return ChangeList(shown, shown[-1].number if shown else query.after, len(found) > query.limit)
+
+
+def _read(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
     """Read the changes after a number, in order."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
@@ -32,7 +44,7 @@ def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit:
     return [_with_replaced(each, replaced) for each in listed] if replaced else listed
 
 
-def newest_change(connection: Connection) -> ChangeNumber:
+def _newest(connection: Connection) -> ChangeNumber:
     """Read the number of the newest change; 0 without one."""
     return ChangeNumber(connection.execute(select(func.max(t.changes.c.number))).scalar() or 0)
 

@@ -10,7 +10,7 @@ from service_common.web.parsing import load_query
 from service_common.web.provided import provided
 from service_common.web.versions import Version, json_version, link_to_next, versioned
 
-from service_api.deployment.list_changes import list_changes
+from service_api.deployment.changes import list_changes
 from service_api.deployment.show_status import show_status
 from service_api.openapi.described import Described
 
@@ -41,7 +41,7 @@ def get_changes() -> Response:
 
 
 def _page(query: ChangeQuery) -> Version:
-    found = list_changes(provided(FactSource), query)
-    page = found.value
+    with provided(FactSource).open() as facts:
+        page = list_changes(facts, query)
     link = link_to_next("after", str(page.next_after)) if page.has_more else None
-    return json_version(to_json(page), link=link, at=found.head)
+    return json_version(to_json(page), link=link, at=facts.head)

@@ -6,7 +6,7 @@ from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
-from service_common.web.versions import REVALIDATE, json_version, text_version, versioned
+from service_common.web.versions import REVALIDATE, Version, json_version, text_version, versioned
 
 from service_api.config import ApiConfig
 from service_api.deployment.client_settings import client_settings
@@ -23,9 +23,14 @@ routes = Blueprint("deployment", __name__, url_prefix="/api/deployment")
 def get_deployment() -> Response:
     """The facts of this deployment that a client needs."""
     read_query(allowed=frozenset())
-    source, constants, host = provided(FactSource), provided(Constants), provided(ApiConfig).web.public_host
-    with constants.reading_once("hub", "beacon"):
-        return versioned(lambda: json_version(to_json(show_deployment(source, constants, host))))
+    provided(Constants).require("hub", "beacon")
+    return versioned(_deployment)
+
+
+def _deployment() -> Version:
+    with provided(FactSource).open() as facts:
+        found = show_deployment(facts, provided(Constants), provided(ApiConfig).web.public_host)
+    return json_version(to_json(found))
 
 
 @routes.route("/client.env", methods=["GET"])
@@ -38,5 +43,5 @@ def get_client_settings() -> Response:
     endpoint: by that the client checks all the others."""
     read_query(allowed=frozenset())
     config, constants = provided(ApiConfig), provided(Constants)
-    with constants.reading_once("hub", "beacon"):
-        return versioned(lambda: text_version(client_settings(config, constants), "text/plain", REVALIDATE))
+    constants.require("hub", "beacon")
+    return versioned(lambda: text_version(client_settings(config, constants), "text/plain", REVALIDATE))
