@@ -16,16 +16,16 @@ from service_common.common_settings import (
     read_report_address,
 )
 from service_common.config import EnvironmentReader, parse_count, parse_switch
-from service_common.storage_settings import (
+from service_common.web.callers import CallerBudgets
+from service_common.web.settings import WebSettings, parse_origin, read_web_settings
+
+from service_api.pages.config import PageSettings, read_page_settings
+from service_api.storage.settings import (
     StorageSettings,
     read_bucket,
     read_storage_endpoint,
     read_storage_settings,
 )
-from service_common.web.callers import CallerBudgets
-from service_common.web.settings import WebSettings, parse_origin, read_web_settings
-
-from service_api.pages.config import PageSettings, read_page_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
