@@ -25,16 +25,12 @@ from bounty_protocol.types import Address, Bytes32, UnixSeconds, bytes32
 from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, ReviewReference
 from bounty_protocol.wire.values import AbiArguments, TypedData
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource
-from service_common.db.hub_reads import (
-    read_announced_roster,
-    read_current_roster,
-    read_fee_policy,
-    read_has_bounty,
-)
+from service_common.db.hub_reads import read_announced_roster, read_current_roster, read_fee_policy
 from service_common.reviews import Circumstances
-from sqlalchemy import Engine
+from sqlalchemy import Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.rendering import fees_of
@@ -147,7 +143,9 @@ def _offer(source: FactSource, poster: Address) -> Offer:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
         announced = read_announced_roster(facts.connection, now)
-        has_bounty = read_has_bounty(facts.connection, poster, facts.head.finalized_number)
+        b = h.bounties.c
+        funded = exists().where(b.poster == poster, b.block_number <= facts.head.finalized_number)
+        has_bounty = bool(facts.connection.execute(select(funded)).scalar_one())
     if fees is None or roster is None:
         raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
     return Offer(fees, roster, now, None if announced is None else announced.effective_from, has_bounty)
