@@ -16,7 +16,6 @@ from service_common.web.authentication import Authentication
 from service_common.web.callers import Callers
 from service_common.web.edge import Edge
 from service_common.web.provided import provide
-from service_common.web.versions import install_versions
 
 from service_api.bounties import account_routes
 from service_api.bounties import routes as bounty_routes
@@ -44,6 +43,7 @@ from service_api.submissions.prepare_submission import Preparation
 from service_api.submissions.read_content import Contents
 from service_api.verdicts import routes as verdict_routes
 from service_api.verdicts.written_verdicts import Verdicts
+from service_api.versions import install_versions
 
 ROUTES = tuple(
     each.routes

@@ -8,10 +8,10 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.parsing import parse
 from service_common.web.provided import provided
-from service_common.web.versions import Version, json_version, versioned
 
 from service_api.bounties.show_account import account_record
 from service_api.openapi.described import Described
+from service_api.versions import Version, json_version, versioned
 
 routes = Blueprint("accounts", __name__, url_prefix="/api/accounts")
 

@@ -9,7 +9,6 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.parsing import load_query, parse
 from service_common.web.provided import provided
-from service_common.web.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 
 from service_api.bounties.list_bounties import list_bounties
 from service_api.bounties.parties import read_page
@@ -17,6 +16,7 @@ from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
 from service_api.exact import exact_bytes
 from service_api.openapi.described import Described
+from service_api.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
 
 routes = Blueprint("bounties", __name__, url_prefix="/api/bounties")
 

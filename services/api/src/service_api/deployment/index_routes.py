@@ -8,11 +8,11 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
-from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.deployment.changes import list_changes
 from service_api.deployment.show_status import show_status
 from service_api.openapi.described import Described
+from service_api.versions import Version, json_version, link_to_next, versioned
 
 routes = Blueprint("index", __name__, url_prefix="/api")
 

@@ -6,13 +6,13 @@ from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
-from service_common.web.versions import REVALIDATE, Version, json_version, text_version, versioned
 
 from service_api.config import ApiConfig
 from service_api.deployment.client_settings import client_settings
 from service_api.deployment.constants import Constants
 from service_api.deployment.show_deployment import show_deployment
 from service_api.openapi.described import Described
+from service_api.versions import REVALIDATE, Version, json_version, text_version, versioned
 
 routes = Blueprint("deployment", __name__, url_prefix="/api/deployment")
 

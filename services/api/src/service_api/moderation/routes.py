@@ -7,11 +7,11 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
-from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.config import ApiConfig
 from service_api.moderation.decisions import list_withheld
 from service_api.openapi.described import Described
+from service_api.versions import Version, json_version, link_to_next, versioned
 
 routes = Blueprint("withheld", __name__, url_prefix="/api/withheld")
 

@@ -14,11 +14,11 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.errors import ErrorBody
 from flask import Flask, current_app
 from service_common.web.problems import Refusals
-from service_common.web.versions import DOCUMENT, Version, json_version, text_version
 
 from service_api.openapi.described import Described
 from service_api.openapi.page import docs_page
 from service_api.openapi.schemas import Json, Schemas
+from service_api.versions import DOCUMENT, Version, json_version, text_version
 
 EXTENSION: Final = "service-document"
 EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")

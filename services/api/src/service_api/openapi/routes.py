@@ -7,10 +7,10 @@ from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.values import AnyObject
 from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import DOCUMENT, json_version, render_version
 
 from service_api.openapi.described import Described
 from service_api.openapi.document import published
+from service_api.versions import DOCUMENT, json_version, render_version
 
 routes = Blueprint("documents", __name__, url_prefix="/api")
 

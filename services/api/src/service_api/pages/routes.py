@@ -15,7 +15,6 @@ from flask import Blueprint, Response, redirect
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
-from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
@@ -30,6 +29,7 @@ from service_api.pages.entries import withheld_line
 from service_api.pages.rounds import current_rounds
 from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
+from service_api.versions import REVALIDATE, Version, text_version
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 

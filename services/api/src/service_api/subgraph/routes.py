@@ -20,13 +20,13 @@ from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
 from service_common.web.problems import Refusals, negotiated
 from service_common.web.provided import provided
-from service_common.web.versions import index_headers
 
 from service_api.config import ApiConfig
 from service_api.openapi.described import Described
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
 from service_api.subgraph.rows import Reads, overloaded, resolve
 from service_api.subgraph.schema import make_schema
+from service_api.versions import index_headers
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
 """The answer to a refused query, by media type."""

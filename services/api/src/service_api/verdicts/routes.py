@@ -11,13 +11,13 @@ from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
 from service_common.web.parsing import parse
 from service_common.web.provided import provided
-from service_common.web.versions import FINALIZED
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.bounties.parties import read_document
 from service_api.exact import exact_bytes
 from service_api.openapi.described import Described
 from service_api.verdicts.written_verdicts import Verdicts, read_verdict
+from service_api.versions import FINALIZED
 
 routes = Blueprint("written_verdicts", __name__, url_prefix="/api/written-verdicts")
 

@@ -17,11 +17,10 @@ from wsgiref.types import WSGIEnvironment
 from bounty_protocol.clock import Clock
 from bounty_protocol.wire.deployment import IndexPosition
 from flask import Flask, Response, current_app, request
-from werkzeug.http import parse_etags
-
 from service_common.db.hub_reads import Head
 from service_common.recent import Recent
 from service_common.web.edge import KEPT, ROUTE, Answer, Edge
+from werkzeug.http import parse_etags
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
