@@ -151,7 +151,7 @@ def open_queue(name: QueueName, redis: Redis, job_class: type[Job] = Job) -> Que
     return Queue(name.value, connection=redis, job_class=job_class, serializer=JSONSerializer)
 
 
-def message(**fields: str | int | None) -> dict[str, str | int | None]:
+def message(**fields: object) -> dict[str, object]:
     """Return a job's argument."""
     return {"version": MESSAGE_VERSION, **fields}
 
