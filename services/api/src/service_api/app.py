@@ -17,13 +17,11 @@ from service_common.web.callers import Callers
 from service_common.web.edge import Edge
 from service_common.web.provided import provide
 
-from service_api.bounties import account_routes
 from service_api.bounties import routes as bounty_routes
 from service_api.bounties.verification_records import Records
 from service_api.config import ApiConfig
 from service_api.delivery import routes as delivery_routes
 from service_api.delivery.forwarding import Forwarder
-from service_api.deployment import index_routes
 from service_api.deployment import routes as deployment_routes
 from service_api.deployment.constants import Constants
 from service_api.moderation import routes as moderation_routes
@@ -45,21 +43,18 @@ from service_api.verdicts import routes as verdict_routes
 from service_api.verdicts.written_verdicts import Verdicts
 from service_api.versions import install_versions
 
-ROUTES = tuple(
-    each.routes
-    for each in (
-        account_routes,
-        bounty_routes,
-        publishing_routes,
-        submission_routes,
-        verdict_routes,
-        delivery_routes,
-        deployment_routes,
-        index_routes,
-        moderation_routes,
-        document_routes,
-        subgraph_routes,
-    )
+ROUTES = (
+    bounty_routes.accounts,
+    bounty_routes.routes,
+    publishing_routes.routes,
+    submission_routes.routes,
+    verdict_routes.routes,
+    delivery_routes.routes,
+    deployment_routes.routes,
+    deployment_routes.index,
+    moderation_routes.routes,
+    document_routes.routes,
+    subgraph_routes.routes,
 )
 
 

@@ -140,3 +140,8 @@ def _answer(version: Version, known: str | None) -> Answer:
 
 def _is_known(known: str, etag: str) -> bool:
     return known == etag or parse_etags(known).contains_weak(etag.strip('"'))
+
+
+def exact_bytes(content: bytes) -> Response:
+    """Answer one reader alone with Markdown as it was committed to; nobody keeps it on the way."""
+    return Response(content, headers=[("Cache-Control", "no-store")], content_type="text/markdown; charset=utf-8")

@@ -1,8 +1,9 @@
-"""``GET /api/bounties``, ``GET /api/bounties/{bounty_id}`` and the page's bytes for those who take part."""
+"""``/api/bounties``: the list, one bounty, its page's bytes for those who take part; and ``/api/accounts``."""
 
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
-from bounty_protocol.types import BountyId, parse_bounty_id
+from bounty_protocol.types import Address, BountyId, parse_address, parse_bounty_id
+from bounty_protocol.wire.accounts import AccountRecord
 from bounty_protocol.wire.bounties import BountyDetail, BountyList, BountyQuery
 from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
@@ -12,13 +13,14 @@ from service_common.web.provided import provided
 
 from service_api.bounties.list_bounties import list_bounties
 from service_api.bounties.parties import read_page
+from service_api.bounties.show_account import account_record
 from service_api.bounties.show_bounty import show_bounty
 from service_api.bounties.verification_records import Records
-from service_api.exact import exact_bytes
 from service_api.openapi.described import Described
-from service_api.versions import FINALIZED, REVALIDATE, Version, json_version, link_to_next, versioned
+from service_api.versions import FINALIZED, REVALIDATE, Version, exact_bytes, json_version, link_to_next, versioned
 
 routes = Blueprint("bounties", __name__, url_prefix="/api/bounties")
+accounts = Blueprint("accounts", __name__, url_prefix="/api/accounts")
 
 _DETAIL = "invalid_bounty_detail_request"
 
@@ -80,3 +82,21 @@ def get_challenge(request: VerifiedRequest, bounty_id: str) -> Response:
     read_query(allowed=frozenset())
     number = parse(bounty_id, parse_bounty_id, path="bounty_id")
     return exact_bytes(read_page(provided(FactSource), request, number))
+
+
+@accounts.route("/<account_address>", methods=["GET"])
+@Described(AccountRecord, ("bounty_projection_unavailable",), versioned=True, indexed=True)
+@public
+def get_account(account_address: str) -> Response:
+    """An account's record as Poster, Solver and Guardian, of its newest thousand bounties in each role.
+
+    Accounts cost nothing, so that an empty record says nothing.
+    """
+    read_query(allowed=frozenset())
+    account = parse(account_address, parse_address, path="account_address")
+    return versioned(lambda: _record(account))
+
+
+def _record(account: Address) -> Version:
+    with provided(FactSource).open() as facts:
+        return json_version(to_json(account_record(facts.connection, account)), at=facts.head)

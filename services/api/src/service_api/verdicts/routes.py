@@ -14,10 +14,9 @@ from service_common.web.provided import provided
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.bounties.parties import read_document
-from service_api.exact import exact_bytes
 from service_api.openapi.described import Described
 from service_api.verdicts.written_verdicts import Verdicts, read_verdict
-from service_api.versions import FINALIZED
+from service_api.versions import FINALIZED, exact_bytes
 
 routes = Blueprint("written_verdicts", __name__, url_prefix="/api/written-verdicts")
 
