@@ -14,6 +14,8 @@ from service_common import internal_port
 from service_common.bounded import Figures
 from service_common.internal_port import Readiness, serve_internal_port
 
+from tests.clocks import HandClock
+
 pytestmark = pytest.mark.stack
 
 
@@ -71,9 +73,12 @@ def test_no_work_before_every_dependency_answered(dependency: Dependency) -> Non
 
 
 def test_outage_after_readiness_goes_on(dependency: Dependency) -> None:
-    readiness = Readiness({"database": dependency})
+    clock = HandClock()
+    readiness = Readiness({"database": dependency}, clock=clock)
     assert readiness.serving()
-    dependency.fails, readiness._checked_at = True, float("-inf")
+    dependency.fails = True
+    assert readiness.failing() == (), "asked once a second"
+    clock.sleep(1.1)
     assert readiness.failing() == ("database",)
     assert readiness.serving()
 
