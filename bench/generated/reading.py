@@ -9,8 +9,8 @@ from service_api.app import make_app
 from service_api.config import read_config
 from service_api.deployment.constants import Constants
 from service_api.resources import make_resources
+from service_api.versions import EXTENSION, version_cache
 from service_common.web.provided import provided
-from service_common.web.versions import EXTENSION, version_cache
 from sqlalchemy import Engine
 
 from bench.generated.bounties import CHAIN, HUB

@@ -9,8 +9,8 @@ from typing import Final
 
 from bounty_protocol.types import TokenAmount
 from local_stack import postgres
+from service_api.versions import EXTENSION, version_cache
 from service_common import log
-from service_common.web.versions import EXTENSION, version_cache
 from sqlalchemy import Engine, event
 from werkzeug.test import run_wsgi_app
 from werkzeug.wrappers import Request

@@ -12,8 +12,8 @@ from bounty_protocol.types import Address, BountyId, Bytes32
 from service_api import jobs
 from service_api.jobs import PERIODIC
 from service_api.storage import orphans
+from service_api.storage.gcs import ObjectInfo
 from service_api.storage.orphans import DAY_SECONDS, ENVELOPE_DAYS, delete_orphans
-from service_api.storage.port import ObjectInfo
 from service_api.storage.verify import Verification
 from service_api.submissions import ciphertexts
 from service_api.submissions.ciphertexts import Ciphertexts

@@ -18,9 +18,10 @@ from bounty_protocol.types import BountyId
 from flask.testing import FlaskClient
 from service_api.app import make_app
 from service_api.bounties.searching import grams
+from service_api.bounties.verification_records import read_bounty_logs
 from service_api.resources import Resources
 from service_common.db.hub_facts import FactSource
-from service_common.db.hub_reads import read_bounty_logs, read_latest_verdicts, read_verdicts_of
+from service_common.db.hub_reads import read_latest_verdicts
 from service_indexer.due import read_due
 from sqlalchemy import Engine, event
 
@@ -212,7 +213,6 @@ def test_authorizing_reads_are_of_one_bounty(deployment: tuple[Resources, Statem
         moment.roster(bounty)
         moment.active_submission(FINAL, large.SOLVER)
         read_latest_verdicts(moment.connection, FINAL)
-        read_verdicts_of(moment.connection, FINAL, large.GUARDIANS[0])
         read_bounty_logs(moment.connection, FINAL, bounty.changed_at)
         assert read_due(moment.connection, moment.head)
     assert statements.wasteful() == []

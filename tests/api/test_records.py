@@ -67,7 +67,7 @@ def detail(world: World, bounty_id: BountyId, *, late: bool = False) -> dict[str
     """The body of the public read."""
     engine, clock = world.engine("service_api"), ChainClock(world.rpc)
     source = FactSource(engine, world.chain_id, world.hub_address, Late(clock) if late else clock)
-    found = to_json(show_bounty(Records(source), bounty_id).value)
+    found = to_json(show_bounty(Records(source), bounty_id)[1])
     assert len({"verification_record", "verification_record_error"} & set(found)) <= 1
     return found
 

@@ -20,7 +20,7 @@ from local_stack.contract import Wallet
 from psycopg import errors as pg
 from service_api.app import make_app
 from service_api.deployment.constants import Constants
-from service_api.storage.port import ObjectInfo
+from service_api.storage.gcs import ObjectInfo
 from service_api.submissions import ciphertexts
 from service_common.budgets import Budget
 from service_common.db import app as t

@@ -30,7 +30,6 @@ DISTRIBUTIONS = {
     "nacl": "pynacl",
     "yaml": "pyyaml",
     "py_arkworks_bls12381": "py-arkworks-bls12381",
-    "flask_smorest": "flask-smorest",
     "eth_abi": "eth-abi",
     "eth_account": "eth-account",
     "eth_utils": "eth-utils",

@@ -10,10 +10,11 @@ import pytest
 import urllib3
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 from service_common import internal_port
-from service_common.bounded import BoundedCollector
+from service_common.bounded import Figures
 from service_common.internal_port import Readiness, serve_internal_port
+
+from tests.clocks import HandClock
 
 pytestmark = pytest.mark.stack
 
@@ -72,9 +73,12 @@ def test_no_work_before_every_dependency_answered(dependency: Dependency) -> Non
 
 
 def test_outage_after_readiness_goes_on(dependency: Dependency) -> None:
-    readiness = Readiness({"database": dependency})
+    clock = HandClock()
+    readiness = Readiness({"database": dependency}, clock=clock)
     assert readiness.serving()
-    dependency.fails, readiness._checked_at = True, float("-inf")
+    dependency.fails = True
+    assert readiness.failing() == (), "asked once a second"
+    clock.sleep(1.1)
     assert readiness.failing() == ("database",)
     assert readiness.serving()
 
@@ -108,23 +112,18 @@ def test_metrics_name_the_release(dependency: Dependency) -> None:
     assert re.search(r'service_build_info\{program="[^"]+",revision="unknown",version="[^"]+"\} 1\.0', figures)
 
 
-class Hanging(Collector):
-    """Figures from a dependency."""
-
-    def __init__(self, dependency: Dependency) -> None:
-        self._dependency = dependency
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        self._dependency()
-        yield GaugeMetricFamily("service_thing", "A thing", 1)
+def thing(dependency: Dependency) -> Iterator[GaugeMetricFamily]:
+    """A figure of a dependency."""
+    dependency()
+    yield GaugeMetricFamily("service_thing", "A thing", 1)
 
 
 def test_metrics_beside_a_hang_are_in_time(dependency: Dependency) -> None:
     registry, fine = CollectorRegistry(), Dependency()
-    registry.register(BoundedCollector(Hanging(fine), 5.0))
+    registry.register(Figures(lambda: thing(fine), 5.0))
     dependency.hangs = True
     other = CollectorRegistry()
-    other.register(BoundedCollector(Hanging(dependency), 0.05))
+    other.register(Figures(lambda: thing(dependency), 0.05))
     assert b"service_thing 1.0" in generate_latest(registry)
     assert b"service_thing" not in generate_latest(other)
     assert b"service_thing" not in generate_latest(other)

@@ -203,7 +203,7 @@ def test_bad_keys_are_refused_and_not_repeated(tmp_path: Path) -> None:
 
 def test_memory_with_keys_is_nobody_elses() -> None:
     program = (
-        "import ctypes, resource; from service_common.memory import keep_memory_private; keep_memory_private();"
+        "import ctypes, resource; from service_delivery.memory import keep_memory_private; keep_memory_private();"
         "print(ctypes.CDLL(None).prctl(3, 0, 0, 0, 0), resource.getrlimit(resource.RLIMIT_CORE)[0])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -17,7 +17,7 @@ from gcs_twin.cors import answer_headers, parse_rules, preflight_headers
 from gcs_twin.keys import make_service_account
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
-from service_common.storage_settings import StorageSettings
+from service_api.storage.settings import StorageSettings
 
 from .conftest import REPOSITORY
 

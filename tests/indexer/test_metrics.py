@@ -7,7 +7,6 @@ from typing import LiteralString
 import psycopg
 import pytest
 from bounty_protocol.chain.endpoints import Endpoints
-from bounty_protocol.clock import SystemClock
 from bounty_protocol.types import BountyId
 from local_stack import postgres
 from local_stack.valkey import ValkeyServer
@@ -15,9 +14,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 from redis import Redis
 from rq import SimpleWorker
 from rq.serializers import JSONSerializer
+from service_common.bounded import Figures
 from service_common.db.engine import make_engine, reading
-from service_common.jobs import QueueCollector, QueueName, connect, open_queue
-from service_indexer.metrics import IndexCollector, archived_seconds
+from service_common.jobs import QueueName, connect, open_queue, queue_figures
+from service_indexer.metrics import archived_seconds, endpoint_figures, index_figures
 
 from tests.waiting import wait_until
 from tests.world import ChainClock, World
@@ -34,7 +34,8 @@ def redis(valkey_server: ValkeyServer) -> Iterator[Redis]:
 def scraped(world: World, urls: Sequence[str] = ("http://127.0.0.1:9",)) -> CollectorRegistry:
     registry = CollectorRegistry()
     engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
-    registry.register(IndexCollector(engine, world.chain_id, clock, Endpoints(urls)))
+    registry.register(Figures(lambda: index_figures(engine, world.chain_id, clock)))
+    registry.register(Figures(lambda: endpoint_figures(Endpoints(urls))))
     return registry
 
 
@@ -58,7 +59,7 @@ ONE, TWO = "https://one.example/secret-key", "https://two.example/secret-key"
 
 def test_metrics_of_endpoints_name_them_by_place(world: World) -> None:
     registry, endpoints = CollectorRegistry(), Endpoints([ONE, TWO])
-    registry.register(IndexCollector(world.engine("service_indexer"), world.chain_id, SystemClock(), endpoints))
+    registry.register(Figures(lambda: endpoint_figures(endpoints)))
     endpoints.contradicted(endpoints.all[0])
     endpoints.succeeded(endpoints.all[1], prefer=True)
 
@@ -94,7 +95,7 @@ def test_queue_counts_what_waits_and_failed(redis: Redis) -> None:
         queue.enqueue("builtins.int", "not a number", failure_ttl=60)
     assert SimpleWorker([queue], connection=redis, serializer=JSONSerializer).work(burst=True, max_jobs=1)
     registry = CollectorRegistry()
-    registry.register(QueueCollector(QueueName.SETTLE, redis))
+    registry.register(Figures(lambda: queue_figures(QueueName.SETTLE, redis)))
 
     def count(state: str) -> float | None:
         return registry.get_sample_value("service_jobs", {"queue": "settle", "state": state})

@@ -16,6 +16,7 @@ from local_stack.contract import Wallet
 from local_stack.runtime import running
 from local_stack.valkey import ValkeyServer
 from redis import Redis
+from service_common.bounded import Figures
 from service_common.jobs import QueueName, message, open_queue
 from service_indexer import settler as settler_module
 from service_indexer.due import has_work, read_due
@@ -27,8 +28,8 @@ from service_indexer.settler import (
     SETTLEMENTS,
     STUCK_AFTER,
     Settler,
-    SettlerCollector,
     make_settler,
+    settler_figures,
 )
 from service_indexer.settler_tables import settlements
 from sqlalchemy import select, text, update
@@ -424,10 +425,10 @@ def test_limited_requests_are_waited_for(world: World, monkeypatch: pytest.Monke
 
 def test_gas_of_the_key_is_counted_in_settlements(world: World) -> None:
     wallet = Wallet()
-    collector = SettlerCollector(Rpc([world.node.url]), Address(wallet.address))
+    rpc = Rpc([world.node.url])
 
     def affordable() -> float:
-        (family,) = collector.collect()
+        (family,) = settler_figures(rpc, Address(wallet.address))
         return family.samples[0].value
 
     assert affordable() == 0
@@ -437,4 +438,5 @@ def test_gas_of_the_key_is_counted_in_settlements(world: World) -> None:
 
 
 def test_gas_is_not_shown_while_no_node_answers() -> None:
-    assert list(SettlerCollector(Rpc(["http://127.0.0.1:9"]), Address("0x" + "11" * 20)).collect()) == []
+    rpc = Rpc(["http://127.0.0.1:9"])
+    assert list(Figures(lambda: settler_figures(rpc, Address("0x" + "11" * 20))).collect()) == []

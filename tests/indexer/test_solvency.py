@@ -6,10 +6,10 @@ from typing import Any
 from bounty_protocol.chain.hub_constants import BALANCE_OF
 from bounty_protocol.types import BlockNumber
 from prometheus_client import CollectorRegistry
-from service_common.bounded import BoundedCollector
+from service_common.bounded import Figures
 from service_common.chain.settings import ChainSettings
-from service_indexer.metrics import IndexCollector
-from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
+from service_indexer.metrics import index_figures
+from service_indexer.solvency import COLLECTED_SECONDS, scraped_rpc, solvency_figures
 
 from tests.endpoints import endpoint_before
 from tests.providers import provider_before
@@ -24,8 +24,8 @@ def figures(world: World, *urls: str) -> tuple[float | None, float | None]:
     """What is owed, and what is missing."""
     registry = CollectorRegistry()
     chain = ChainSettings(world.chain_id, world.hub_address, BlockNumber(0), urls or (world.node.url,))
-    collector = SolvencyCollector(world.engine("service_indexer"), chain)
-    registry.register(BoundedCollector(collector, COLLECTED_SECONDS))
+    engine, rpc = world.engine("service_indexer"), scraped_rpc(chain)
+    registry.register(Figures(lambda: solvency_figures(engine, chain, rpc), COLLECTED_SECONDS))
     return registry.get_sample_value("service_hub_owed"), registry.get_sample_value("service_hub_missing")
 
 
@@ -68,7 +68,7 @@ def test_metrics_count_what_the_owner_does(world: World) -> None:
     def acts() -> dict[str, float]:
         registry = CollectorRegistry()
         engine, clock = world.engine("service_indexer"), ChainClock(world.rpc)
-        registry.register(IndexCollector(engine, world.chain_id, clock, world.rpc.endpoints))
+        registry.register(Figures(lambda: index_figures(engine, world.chain_id, clock)))
         (family,) = (each for each in registry.collect() if each.name == "service_hub_owner_events")
         return {sample.labels["event"]: sample.value for sample in family.samples}
 

@@ -4,7 +4,7 @@ import feedparser
 import pytest
 from bounty_protocol.domain.commitments import report_commitment
 from bounty_protocol.wire.withheld import WithheldKind
-from service_common.web.versions import MAX_STALENESS_SECONDS
+from service_api.versions import MAX_STALENESS_SECONDS
 
 from tests.pages.conftest import VARIABLES, Pages
 from tests.pages.ledger import GUARDIANS, NOW, POSTER, SOLVERS, Bounty, account, page_of

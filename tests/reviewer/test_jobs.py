@@ -7,17 +7,19 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.rubric import Rubric, current_rubric
+from bounty_protocol.shapes import to_json
 from bounty_protocol.types import Address, UnixSeconds
 from demo.examples import EXAMPLES
 from service_common.db.review import paid_calls, reviews
 from service_common.jobs import message
-from service_common.reviews import Circumstances, ReviewEnding, pack_page, review_id
+from service_common.reviews import ReviewEnding, ReviewJob, ending_of, review_id
 from service_reviewer.jobs import review, sweep
 from sqlalchemy import insert, select
 
 from tests.servers import Database
 
 POSTER = Address("0x" + "ab" * 20)
+DONE = to_json(ReviewEnding("done"))
 PAGE = (EXAMPLES / "bounty_challenge.md").read_bytes()
 
 
@@ -31,9 +33,17 @@ def configured(database: Database, monkeypatch: pytest.MonkeyPatch) -> Database:
 
 def job(page: bytes = PAGE, rubric: Rubric | None = None, **changes: str) -> dict[str, object]:
     identifier = review_id(POSTER, spec_commitment(page), (rubric or current_rubric()).hash)
-    fields = {"review_id": identifier, "poster": POSTER, "spec_commitment": spec_commitment(page), **changes}
-    circumstances = Circumstances(UnixSeconds(int(time.time())), 0, "USDC", 6).to_fields()
-    return dict(message(**fields, **circumstances, has_bounty=False, page=pack_page(page)))
+    asked = ReviewJob(
+        identifier,
+        POSTER,
+        page,
+        False,
+        UnixSeconds(int(time.time())),
+        reveal_delay=0,
+        token_symbol="USDC",
+        token_decimals=6,
+    )
+    return message(**to_json(asked) | changes)
 
 
 def rows(database: Database) -> list[list[dict[str, str]]]:
@@ -42,13 +52,13 @@ def rows(database: Database) -> list[list[dict[str, str]]]:
 
 
 def test_review_is_one_row_and_not_repeated(configured: Database) -> None:
-    assert review(job()) == ReviewEnding().to_json()
-    assert review(job()) == ReviewEnding().to_json()
+    assert review(job()) == DONE
+    assert review(job()) == DONE
     assert rows(configured) == [[]]
 
 
 def test_review__of_an_unready_page__keeps_its_issues(configured: Database) -> None:
-    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == ReviewEnding().to_json()
+    assert review(job(PAGE.replace(b"title: Fastest", b"title: TBD Fastest"))) == DONE
     (issues,) = rows(configured)
     assert [issue["path"] for issue in issues] == ["title"]
 
@@ -59,6 +69,12 @@ def test_review_without_judgement_is_no_row(configured: Database, monkeypatch: p
     monkeypatch.delitem(os.environ, "SERVICE_REVIEW_PROVIDER")
     assert review(job())["code"] == "orchestrator_unconfigured"
     assert rows(configured) == []
+
+
+@pytest.mark.parametrize("returned", [None, "done", {}, {"code": 7}, {"code": "done", "retry_after": "soon"}])
+def test_unknown_ending_is_the_providers_failure(returned: object) -> None:
+    assert ending_of(returned) == ReviewEnding("orchestrator_provider_error")
+    assert ending_of(DONE) == ReviewEnding("done")
 
 
 def test_sweep_deletes_what_served_its_time(configured: Database) -> None:

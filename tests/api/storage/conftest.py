@@ -14,7 +14,7 @@ import pytest
 import urllib3
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
-from service_common.storage_settings import StorageSettings
+from service_api.storage.settings import StorageSettings
 
 EXTERNAL_BUCKET = os.environ.get("SERVICE_TEST_STORAGE_BUCKET")
 

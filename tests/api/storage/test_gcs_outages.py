@@ -10,9 +10,8 @@ from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import UnixSeconds
 from local_stack import gcs
 from service_api.storage import gcs as module
-from service_api.storage.gcs import GcsStore
-from service_api.storage.port import ObjectInfo
-from service_common.storage_settings import StorageSettings
+from service_api.storage.gcs import GcsStore, ObjectInfo
+from service_api.storage.settings import StorageSettings
 from structlog.testing import capture_logs
 
 INFO = ObjectInfo("submissions/x.age", 1, 10, UnixSeconds(0))

@@ -1,4 +1,4 @@
-"""What every ``ObjectStore`` keeps: create-only, exact length, expiry, generations, and refusals without side effects.
+"""What every ``GcsStore`` keeps: create-only, exact length, expiry, generations, and refusals without side effects.
 
 Statuses are those of Google Cloud Storage; an expired URL may be 400 or 403, peers differ.
 """
@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import urllib3
 from bounty_protocol.types import Bytes32
-from service_api.storage.gcs import GcsStore
-from service_api.storage.port import CHUNK_BYTES, ObjectGone, SignedUpload
+from service_api.storage.gcs import CHUNK_BYTES, GcsStore, ObjectGone, SignedUpload
 from service_api.storage.verify import Verification, verify_object
 
 from tests.waiting import wait_until

@@ -14,11 +14,11 @@ from bounty_protocol.domain.envelope import parse_envelope
 from bounty_protocol.types import Address, BountyId, Bytes32, ChainId
 from local_stack import gcs
 from service_api.storage.gcs import GcsStore
+from service_api.storage.settings import StorageSettings
 from service_cli.errors import CommandFailed
 from service_cli.work import storage
 from service_cli.work.downloads import Download, download_file
 from service_cli.work.storage import download
-from service_common.storage_settings import StorageSettings
 
 from tests.cli.api_twin import ApiTwin
 from tests.cli.conftest import person

@@ -1,8 +1,8 @@
 """Frozen dataclasses as JSON: the annotations of a class are the one definition of its shape.
 
-``to_json`` follows them here; the schemas that read bodies and describe the interface are made of the same annotations
-in ``web/schemas.py``. What a value is on the wire: ids and amounts are decimal strings, bytes base64, enums their
-values; ``None`` is null, or an absent key where the annotation has ``OMITTED``.
+``to_json`` follows them here, ``wire/reading.py`` reads by them, and the published document is made of them. What a
+value is on the wire: ids and amounts are decimal strings, bytes base64, enums their values; ``None`` is null, or an
+absent key where the annotation has ``OMITTED``.
 """
 
 from collections.abc import Callable, Mapping

@@ -3,14 +3,16 @@
 While one call hangs no other is started, so that a dependency that never answers holds one thread and no more.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
+from bounty_protocol.chain.rpc import ChainUnavailable, RpcRefused
 from prometheus_client.core import Metric
 from prometheus_client.registry import Collector
 
+from service_common.db.errors import DatabaseUnavailable
 from service_common.log import get_logger
 
 T = TypeVar("T")
@@ -40,18 +42,20 @@ class BoundedCall(Generic[T]):
             running.set_exception(error)
 
 
-class BoundedCollector(Collector):
-    """Figures of another collector; none if it fails or takes longer than ``seconds``: the others are reported."""
+class Figures(Collector):
+    """Metrics that a function reads at each scrape; none if it fails or takes longer than ``seconds``: the others are
+    reported.
+    """
 
-    def __init__(self, inner: Collector, seconds: float = 2.0) -> None:
-        self._figures = BoundedCall(lambda: list(inner.collect()))
+    def __init__(self, read: Callable[[], Iterable[Metric]], seconds: float = 2.0) -> None:
+        self._read = BoundedCall(lambda: list(read()))
         self._seconds = seconds
 
     def collect(self) -> Iterator[Metric]:
         """Yield the figures that can be read in time."""
         try:
-            figures = self._figures.begin().result(self._seconds)
-        except TimeoutError:
+            figures = self._read.begin().result(self._seconds)
+        except (TimeoutError, DatabaseUnavailable, ChainUnavailable, RpcRefused):
             return
         except Exception:
             log.exception("figures could not be read")

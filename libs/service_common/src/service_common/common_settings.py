@@ -1,10 +1,9 @@
 """Settings that most processes have, each defined once."""
 
-import re
 from collections.abc import Mapping
 from typing import Final
 
-from service_common.config import EnvironmentReader, parse_count, parse_database_url, parse_redis_url, within
+from service_common.config import EnvironmentReader, parse_database_url, parse_redis_url, within
 from service_common.log import parse_level
 
 _PORT: Final = within(1, 65_535)
@@ -54,27 +53,3 @@ def read_host(reader: EnvironmentReader) -> str:
 def read_port(reader: EnvironmentReader) -> int:
     """Read ``SERVICE_PORT``."""
     return reader.optional("SERVICE_PORT", _PORT, 8080, "the port of HTTP requests")
-
-
-def read_budget_factor(reader: EnvironmentReader) -> int:
-    """Read ``SERVICE_BUDGET_FACTOR``."""
-    return reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
-
-
-def read_report_address(reader: EnvironmentReader) -> str | None:
-    """Read ``SERVICE_REPORT_ADDRESS``."""
-    return reader.optional(
-        "SERVICE_REPORT_ADDRESS",
-        parse_contact,
-        None,
-        "where unlawful text, or a wrong decision to withhold one, is reported, such as "
-        "`mailto:report@bounties.example` ([run](run.md#withhold-a-text))",
-        shown="none",
-    )
-
-
-def parse_contact(text: str) -> str:
-    """Parse an address under which people are reached; ``ValueError`` for any other."""
-    if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]{1,500}", text):
-        raise ValueError("an address that begins with mailto:, https:// or tel:")
-    return text

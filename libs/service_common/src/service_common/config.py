@@ -53,13 +53,6 @@ def within(least: int, most: int) -> Callable[[str], int]:
     return parse
 
 
-def parse_switch(text: str) -> bool:
-    """Parse ``on`` or ``off``."""
-    if text not in {"on", "off"}:
-        raise ValueError("on or off")
-    return text == "on"
-
-
 def parse_database_url(text: str) -> str:
     """Parse the address of PostgreSQL."""
     return _url(text, ("postgresql",), "postgresql://ROLE:PASSWORD@HOST:PORT/DATABASE")

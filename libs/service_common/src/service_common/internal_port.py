@@ -14,23 +14,25 @@ import os
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock, Thread
 from typing import Final
 
+from bounty_protocol.clock import Clock, SystemClock
 from prometheus_client import CollectorRegistry, generate_latest, multiprocess
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import REGISTRY, Collector
+from prometheus_client.registry import REGISTRY
 
-from service_common.bounded import BoundedCall
+from service_common.bounded import BoundedCall, Figures
 from service_common.common_settings import read_internal_host
 from service_common.config import EnvironmentReader
 from service_common.log import get_logger
 
 CHECK_SECONDS: Final = 3.0
+_CLOCK: Final = SystemClock()
 _TEXT: Final = "text/plain; charset=utf-8"
 Check = Callable[[], object]
 """Returns when the dependency answers; raises when it does not."""
@@ -43,10 +45,10 @@ log = get_logger(__name__)
 class Readiness:
     """The state of this process's dependencies."""
 
-    def __init__(self, checks: Mapping[str, Check], own: Check | None = None) -> None:
+    def __init__(self, checks: Mapping[str, Check], own: Check | None = None, clock: Clock = _CLOCK) -> None:
         self._checks = {name: BoundedCall(check) for name, check in checks.items()}
         self._own = None if own is None else BoundedCall(own)
-        self._lock = Lock()
+        self._clock, self._lock = clock, Lock()
         self._checked_at = float("-inf")
         self._failing: tuple[str, ...] = ()
         self._was_ready = False
@@ -54,9 +56,9 @@ class Readiness:
     def failing(self) -> tuple[str, ...]:
         """Return the names of the dependencies that do not answer."""
         with self._lock:
-            if time.monotonic() - self._checked_at > 1:
+            if self._clock.monotonic() - self._checked_at > 1:
                 self._failing = _silent(self._checks)
-                self._checked_at = time.monotonic()
+                self._checked_at = self._clock.monotonic()
             return self._failing
 
     def serving(self) -> bool:
@@ -64,43 +66,39 @@ class Readiness:
         self._was_ready = self._was_ready or not self.failing()
         return self._was_ready and (self._own is None or not _silent({"http": self._own}))
 
-
-class ProcessCollector(Collector):
-    """The release of this process, and which of its dependencies answer, as ``/readyz`` has it."""
-
-    def __init__(self, names: Iterable[str], readiness: Readiness) -> None:
-        self._names, self._readiness = tuple(names), readiness
-        program = Path(sys.argv[0]).resolve().name  # resolve the image's name "service" to service-api
-        try:
-            release = version(program)
-        except PackageNotFoundError:
-            release = "unknown"
-        self._release = (program, release, os.environ.get("SERVICE_REVISION", "unknown"))  # the image sets the last
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the figures of this moment."""
-        build = GaugeMetricFamily(
-            "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
-        )
-        build.add_metric(self._release, 1)
-        yield build
-        failing = self._readiness.failing()
+    def figures(self) -> Iterator[Metric]:
+        """Yield for each dependency whether it answers."""
+        failing = self.failing()
         dependencies = GaugeMetricFamily(
             "service_dependency_up",
             "1 for what answers a process, as its `/readyz` has it, 0 for what does not",
             labels=["dependency"],
         )
-        for name in self._names:
+        for name in self._checks:
             dependencies.add_metric([name], float(name not in failing))
         yield dependencies
+
+
+def _build_info() -> Metric:
+    """Return of which release this process is."""
+    program = Path(sys.argv[0]).resolve().name  # resolve the image's name "service" to service-api
+    try:
+        release = version(program)
+    except PackageNotFoundError:
+        release = "unknown"
+    build = GaugeMetricFamily(
+        "service_build_info", "1: the release that this process is of", labels=["program", "version", "revision"]
+    )
+    build.add_metric([program, release, os.environ.get("SERVICE_REVISION", "unknown")], 1)  # the image sets the last
+    return build
 
 
 def serve_internal_port(port: int, checks: Mapping[str, Check], own: Check | None = None) -> ThreadingHTTPServer:
     """Start answering in a thread; the caller may ``shutdown()`` the server. ``own`` probes this process's
     public port.
     """
-    readiness, of_process = Readiness(checks, own), CollectorRegistry()
-    of_process.register(ProcessCollector(checks, readiness))
+    readiness, of_process, build = Readiness(checks, own), CollectorRegistry(), _build_info()
+    of_process.register(Figures(lambda: (build, *readiness.figures()), 2 * CHECK_SECONDS))
 
     def readyz() -> Answer:
         failing = readiness.failing()

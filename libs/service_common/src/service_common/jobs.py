@@ -19,8 +19,8 @@ from typing import ClassVar, Final
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.vanished import STORE_SECONDS, tcp_options
 from prometheus_client import Histogram
-from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import REGISTRY, Collector
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import REGISTRY
 from redis import ConnectionPool, Redis
 from redis.backoff import ExponentialBackoff
 from redis.connection import Connection
@@ -38,7 +38,7 @@ from rq.serializers import JSONSerializer
 from sqlalchemy import Engine, text
 from sqlalchemy.exc import DBAPIError
 
-from service_common.bounded import BoundedCollector
+from service_common.bounded import Figures
 from service_common.db.engine import make_engine, single
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import INDEX_UNAVAILABLE
@@ -151,7 +151,7 @@ def open_queue(name: QueueName, redis: Redis, job_class: type[Job] = Job) -> Que
     return Queue(name.value, connection=redis, job_class=job_class, serializer=JSONSerializer)
 
 
-def message(**fields: str | int | None) -> dict[str, str | int | None]:
+def message(**fields: object) -> dict[str, object]:
     """Return a job's argument."""
     return {"version": MESSAGE_VERSION, **fields}
 
@@ -353,7 +353,7 @@ def run_worker(
     """
     redis_url, database_url = urls
     redis, engine = connect(redis_url), make_engine(database_url, application="jobs", pool_size=1)
-    REGISTRY.register(BoundedCollector(QueueCollector(queue, redis)))
+    REGISTRY.register(Figures(lambda: queue_figures(queue, redis)))
     JOB_SECONDS.labels(queue.value)
     idle = Event()
     idle.set()
@@ -443,23 +443,17 @@ def _rests_key(job_id: str) -> str:
     return f"rests:{job_id}"
 
 
-class QueueCollector(Collector):
-    """Jobs that wait, run, or failed within the last minute, read from Redis at each scrape."""
-
-    def __init__(self, name: QueueName, redis: Redis) -> None:
-        self._queue = open_queue(name, redis)
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        """Yield the figures of this moment."""
-        failed, started = self._queue.failed_job_registry.key, self._queue.started_job_registry
-        counts = {
-            "waiting": self._queue.count,
-            "started": started.get_job_count(cleanup=False),
-            "failed": int(self._queue.connection.zcount(failed, time.time(), "+inf")),
-        }
-        family = GaugeMetricFamily(
-            "service_jobs", "Jobs of a queue that are `waiting`, `started`, `failed`", labels=["queue", "state"]
-        )
-        for state, count in counts.items():
-            family.add_metric([self._queue.name, state], count)
-        yield family
+def queue_figures(name: QueueName, redis: Redis) -> Iterator[Metric]:
+    """Yield the jobs that wait, run, or failed within the last minute."""
+    queue = open_queue(name, redis)
+    counts = {
+        "waiting": queue.count,
+        "started": queue.started_job_registry.get_job_count(cleanup=False),
+        "failed": int(redis.zcount(queue.failed_job_registry.key, time.time(), "+inf")),
+    }
+    family = GaugeMetricFamily(
+        "service_jobs", "Jobs of a queue that are `waiting`, `started`, `failed`", labels=["queue", "state"]
+    )
+    for state, count in counts.items():
+        family.add_metric([name.value, state], count)
+    yield family

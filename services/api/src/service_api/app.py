@@ -16,20 +16,17 @@ from service_common.web.authentication import Authentication
 from service_common.web.callers import Callers
 from service_common.web.edge import Edge
 from service_common.web.provided import provide
-from service_common.web.versions import install_versions
 
-from service_api.bounties import account_routes
 from service_api.bounties import routes as bounty_routes
 from service_api.bounties.verification_records import Records
 from service_api.config import ApiConfig
 from service_api.delivery import routes as delivery_routes
 from service_api.delivery.forwarding import Forwarder
-from service_api.deployment import index_routes
 from service_api.deployment import routes as deployment_routes
 from service_api.deployment.constants import Constants
 from service_api.moderation import routes as moderation_routes
 from service_api.openapi import routes as document_routes
-from service_api.openapi.document import ROOT, TITLE, install_document
+from service_api.openapi.document import install_document
 from service_api.pages.site import install_pages
 from service_api.pages.sources import PageSources
 from service_api.publishing import routes as publishing_routes
@@ -44,22 +41,20 @@ from service_api.submissions.prepare_submission import Preparation
 from service_api.submissions.read_content import Contents
 from service_api.verdicts import routes as verdict_routes
 from service_api.verdicts.written_verdicts import Verdicts
+from service_api.versions import install_versions
 
-ROUTES = tuple(
-    each.routes
-    for each in (
-        account_routes,
-        bounty_routes,
-        publishing_routes,
-        submission_routes,
-        verdict_routes,
-        delivery_routes,
-        deployment_routes,
-        index_routes,
-        moderation_routes,
-        document_routes,
-        subgraph_routes,
-    )
+ROUTES = (
+    bounty_routes.accounts,
+    bounty_routes.routes,
+    publishing_routes.routes,
+    submission_routes.routes,
+    verdict_routes.routes,
+    delivery_routes.routes,
+    deployment_routes.routes,
+    deployment_routes.index,
+    moderation_routes.routes,
+    document_routes.routes,
+    subgraph_routes.routes,
 )
 
 
@@ -73,7 +68,7 @@ def make_app(resources: Resources) -> Flask:
     wallets = ContractWallets(rpc, lambda: blocks.newest().number, budgets)
     authority = Authority(SigningDomain(chain.chain_id, chain.hub_address), web.public_host)
     authentication = Authentication(authority, blocks, wallets)
-    app, api = create_api("service_api", TITLE, ROUTES, authentication, callers, ROOT)
+    app = create_api("service_api", ROUTES, authentication, callers)
     source, constants, ciphertexts = resources.facts, resources.constants(), resources.ciphertexts
     sources = PageSources(config, Records(source), constants, resources.relays)
     room = PendingRoom(source.engine, rpc, config.pending_bytes, clock)
@@ -93,7 +88,7 @@ def make_app(resources: Resources) -> Flask:
         sources,
     )
     _answer_people(app, sources)
-    install_document(app, api)
+    install_document(app)
     return app
 
 
@@ -101,7 +96,7 @@ def make_pages_app(config: ApiConfig) -> Flask:
     """Make an app of the pages alone: it reads the database, counts requests itself, and writes nothing anywhere."""
     clock, relays, rpc = SystemClock(), Urllib3Get(), config.chain.rpc()
     callers = Callers(Budgets(clock), config.budgets, config.web.forwarded_hops, config.at_once.requests)
-    app, _ = create_api("service_api", TITLE, (), None, callers)
+    app = create_api("service_api", (), None, callers)
     engine = make_engine(config.database_url, application="pages", pool_size=8)
     source = FactSource.of(engine, config.chain, clock)
     constants = Constants(rpc, config.chain, config.beacon, relays)

@@ -8,24 +8,18 @@ from bounty_protocol.crypto.beacon_info import parse_beacon_key, parse_chain_has
 from bounty_protocol.types import ChainId, parse_decimal
 from service_common.budgets import Budget
 from service_common.chain.settings import ChainSettings, parse_urls, read_chain_settings
-from service_common.common_settings import (
-    read_budget_factor,
-    read_database_url,
-    read_log_level,
-    read_redis_url,
-    read_report_address,
-)
-from service_common.config import EnvironmentReader, parse_count, parse_switch
-from service_common.storage_settings import (
+from service_common.common_settings import read_database_url, read_log_level, read_redis_url
+from service_common.config import EnvironmentReader, parse_count
+from service_common.web.callers import CallerBudgets
+from service_common.web.settings import WebSettings, parse_origin, read_web_settings
+
+from service_api.pages.config import PageSettings, parse_contact, read_page_settings
+from service_api.storage.settings import (
     StorageSettings,
     read_bucket,
     read_storage_endpoint,
     read_storage_settings,
 )
-from service_common.web.callers import CallerBudgets
-from service_common.web.settings import WebSettings, parse_origin, read_web_settings
-
-from service_api.pages.config import PageSettings, read_page_settings
 
 DEFAULT_REVIEW_QUOTA = 20
 DEFAULT_REVIEW_WAIT_SECONDS = 25
@@ -134,7 +128,7 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
     """
     reader = EnvironmentReader(environment)
     chain = read_chain_settings(reader)
-    factor = read_budget_factor(reader)
+    factor = reader.optional("SERVICE_BUDGET_FACTOR", parse_count, 1, "all budgets times this number")
     web, bucket = read_web_settings(reader), read_bucket(reader)
     config = ApiConfig(
         chain=chain,
@@ -153,7 +147,7 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
         ),
         takes_publications=reader.optional(
             "SERVICE_PUBLICATIONS",
-            parse_switch,
+            _parse_switch,
             True,
             "whether challenge pages are checked and published here; `off` at a Hub that is left "
             "([keys](keys.md#leave-a-hub-for-another))",
@@ -177,7 +171,14 @@ def read_config(environment: Mapping[str, str], *, pages_alone: bool = False) ->
         << 20,
         budgets=ApiBudgets().times(factor),
         at_once=AtOnce().times(factor),
-        report_address=read_report_address(reader),
+        report_address=reader.optional(
+            "SERVICE_REPORT_ADDRESS",
+            parse_contact,
+            None,
+            "where unlawful text, or a wrong decision to withhold one, is reported, such as "
+            "`mailto:report@bounties.example` ([run](run.md#withhold-a-text))",
+            shown="none",
+        ),
         pages=read_page_settings(reader),
         log_level=read_log_level(reader),
     )
@@ -205,3 +206,9 @@ def read_beacon_record(reader: EnvironmentReader, chain_id: ChainId) -> BeaconRe
         genesis_time=None,
         period_seconds=None,
     )
+
+
+def _parse_switch(text: str) -> bool:
+    if text not in {"on", "off"}:
+        raise ValueError("on or off")
+    return text == "on"

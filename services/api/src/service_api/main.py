@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from prometheus_client import REGISTRY
 from service_common import log
-from service_common.bounded import BoundedCollector
+from service_common.bounded import Figures
 from service_common.common_settings import database_url_of
 from service_common.db.engine import check_database, make_engine
-from service_common.db.schema import SchemaMissing, await_database, create_schema
-from service_common.db.waiting import AWAIT_SCHEMA
+from service_common.db.schema import AWAIT_SCHEMA, SchemaMissing, await_database, create_schema
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, run_worker
@@ -17,7 +16,7 @@ from service_common.web.server import serve
 
 from service_api import jobs
 from service_api.config import ApiConfig, read_config
-from service_api.metrics import PendingCollector
+from service_api.metrics import pending_figures
 from service_api.moderation.decisions import SHOW_AGAIN, WITHHOLD
 from service_api.resources import make_resources
 
@@ -63,7 +62,7 @@ def _pages(environment: Environment) -> None:
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
     engine = make_engine(config.database_url, application="api-figures", pool_size=1)
-    REGISTRY.register(BoundedCollector(PendingCollector(engine, config.pending_bytes)))
+    REGISTRY.register(Figures(lambda: pending_figures(engine, config.pending_bytes)))
     serve_internal_port(config.web.internal_port, _checks(config))
     run_worker(QueueName.ARTIFACTS, (config.redis_url, config.database_url), jobs.JOBS, jobs.PERIODIC)
 

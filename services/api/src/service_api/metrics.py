@@ -5,9 +5,7 @@ from typing import Final
 
 from prometheus_client import Counter, Histogram
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 from service_common.counters import counter_by
-from service_common.db.errors import DatabaseUnavailable
 from service_common.reviews import OUTCOMES
 from sqlalchemy import Engine
 
@@ -37,23 +35,14 @@ CIPHERTEXT_BYTES: Final = Counter(
 VERDICTS: Final = Counter("service_written_verdicts_total", "Written Verdicts stored that were not held before")
 
 
-class PendingCollector(Collector):
-    """How much there is of what is kept for strangers, as a part of what is kept at most; read at each scrape."""
-
-    def __init__(self, engine: Engine, most: int) -> None:
-        self._engine, self._most = engine, most
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield the figures of this moment."""
-        family = GaugeMetricFamily(
-            "service_pending_ratio",
-            "Part of what is kept at most that is taken by `envelopes` which the Hub does not "
-            "record and by `pages` which nobody funded",
-            labels=["kind"],
-        )
-        try:
-            for kind in Pending:
-                family.add_metric([kind], count_pending(self._engine, kind) / self._most)
-        except DatabaseUnavailable:
-            return
-        yield family
+def pending_figures(engine: Engine, most: int) -> Iterator[Metric]:
+    """Yield how much there is of what is kept for strangers, as a part of what is kept at most."""
+    family = GaugeMetricFamily(
+        "service_pending_ratio",
+        "Part of what is kept at most that is taken by `envelopes` which the Hub does not "
+        "record and by `pages` which nobody funded",
+        labels=["kind"],
+    )
+    for kind in Pending:
+        family.add_metric([kind], count_pending(engine, kind) / most)
+    yield family

@@ -21,7 +21,6 @@ from service_api.config import ApiConfig
 from service_api.deployment.constants import Constants
 from service_api.publishing.reviews import STEP_SECONDS
 from service_api.storage.gcs import GcsStore
-from service_api.storage.port import ObjectStore
 from service_api.submissions.ciphertexts import Ciphertexts
 
 FORWARDED_SECONDS = 20.0
@@ -39,7 +38,7 @@ class Resources:
     """For waiting on a review, which is silent for longer than anything else may be."""
     limits_redis: Redis
     """For counting requests, each once: a count whose answer came late is not made again."""
-    store: ObjectStore
+    store: GcsStore
     rpc: Rpc
     http: TimelyHttp
     clock: Clock

@@ -30,7 +30,7 @@ def make_app(config: DeliveryConfig, clock: Clock = _CLOCK) -> Flask:
     wallets = ContractWallets(rpc, lambda: blocks.newest().number, Budgets(clock))
     authority = Authority(SigningDomain(chain.chain_id, chain.hub_address), config.web.public_host)
     authentication = Authentication(authority, blocks, wallets)
-    app, _ = create_api("service_delivery", "Bounty Escrow Service: delivery", [routes.routes], authentication)
+    app = create_api("service_delivery", [routes.routes], authentication)
     bounties = Bounties(source, config.keyring, config.key_grace_seconds)
     provide(app, config, source, bounties, Wraps(bounties, HubWitness(rpc, chain.hub_address)))
     return app

@@ -1,6 +1,6 @@
 """What a wrap or a retrieval needs of a bounty, kept for a moment: Guardians send many wraps of one.
 
-All of it is finalized, except that the ending may be reported as pending, and at most two seconds old. A refusal is
+All of it is finalized, but for the ending, which is refused while it is not, and at most two seconds old. A refusal is
 never kept. An envelope's public half is checked against the commitment once, and a hash does not change.
 """
 
@@ -13,14 +13,14 @@ from bounty_protocol.domain.bounty import Bounty
 from bounty_protocol.domain.envelope import Envelope, parse_envelope
 from bounty_protocol.domain.hub_events import BountyFinalized
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import Address, BlockNumber, BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32
 from service_common.db import app as t
 from service_common.db.engine import single
-from service_common.db.hub_facts import FactSource
+from service_common.db.hub_facts import FactSource, HubFacts
 from service_common.recent import Recent
 from sqlalchemy import Connection, select
 
-from service_delivery.keys import AcceptedKeys, accepted_keys
+from service_delivery.keys import Keys, read_keys
 
 NO_ENVELOPE: Final = frozenset({"submission_not_found", "solver_submission_content_invalid"})
 """The codes of ``read_envelope`` where there is none, or one that was altered."""
@@ -28,30 +28,25 @@ NO_ENVELOPE: Final = frozenset({"submission_not_found", "solver_submission_conte
 
 @dataclass(frozen=True, slots=True)
 class KnownBounty:
-    """One bounty. ``pending`` is the refusal to state how it ended, while that can still change."""
+    """One bounty, and the keys, at one moment of the index."""
 
+    facts: HubFacts
+    """The moment; its connection is given back."""
     bounty: Bounty
     guardians: frozenset[Address]
-    accepted: AcceptedKeys
-    """The delivery keys that a wrap may be made for."""
-    pending: ServiceError | None
-    finalized_number: BlockNumber
+    keys: Keys
 
+    @property
     def ending(self) -> BountyFinalized | None:
-        """Return how it ended, None while it is open; 503 while that can still change."""
-        if self.pending is not None:
-            refusal = self.pending
-            raise ServiceError(
-                refusal.code, refusal.message, retry_after=refusal.retry_after, is_failure=refusal.is_failure
-            )
-        return self.bounty.ending
+        """How it ended, None while it is open; 503 while that can still change."""
+        return self.facts.ending(self.bounty)
 
 
 class Bounties:
     """The bounties of one process's requests, and the keyring. Thread-safe."""
 
     def __init__(self, source: FactSource, keyring: Sequence[Identity], grace_seconds: int) -> None:
-        self.source, self.keyring, self._grace = source, keyring, grace_seconds
+        self.source, self.keyring, self.grace_seconds = source, keyring, grace_seconds
         self._bounties: Recent[BountyId, KnownBounty] = Recent(1.0, 512, source.clock)
         self._keys: Recent[tuple[BountyId, Address, Bytes32], Bytes32] = Recent(60.0, 512, source.clock)
 
@@ -60,14 +55,10 @@ class Bounties:
 
         def look_up() -> KnownBounty:
             with self.source.open() as facts:
-                bounty, pending = facts.bounty(bounty_id), None
+                bounty = facts.bounty(bounty_id)
                 guardians = frozenset(facts.roster(bounty).accounts)
-                accepted = accepted_keys(facts, self.keyring, self._grace)
-                try:
-                    facts.ending(bounty)
-                except ServiceError as waiting:
-                    pending = waiting
-                return KnownBounty(bounty, guardians, accepted, pending, facts.head.finalized_number)
+                keys = read_keys(facts.connection, facts.head.block_time, self.keyring)
+                return KnownBounty(facts, bounty, guardians, keys)
 
         return self._bounties.get(bounty_id, look_up)
 

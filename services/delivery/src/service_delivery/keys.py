@@ -18,7 +18,6 @@ from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.delivery_keys import DeliveryKeys
 from bounty_protocol.errors import ServiceError
 from bounty_protocol.types import Bytes32, UnixSeconds, to_bytes
-from bounty_protocol.wire.delivery import DeliveryKey
 from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_delivery_keys
 from sqlalchemy import Connection, func, select
@@ -37,35 +36,6 @@ class KeyState(StrEnum):
     HELD = "held"
     RETIRED = "retired"
     WITHDRAWN = "withdrawn"
-
-
-@dataclass(frozen=True, slots=True)
-class Pause:
-    """No key that is held here is in effect, because one was withdrawn, until another one is.
-
-    ``is_owners``: the Hub has none in effect. Else it has one whose private key is not here, which is a failure.
-    """
-
-    until: UnixSeconds | None
-    now: UnixSeconds
-    is_owners: bool
-
-    def refusal(self) -> ServiceError:
-        """Return the answer to those who would wrap to it."""
-        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
-        until = "" if self.until is None else f" until {iso_utc(self.until)}"
-        wait = _LONGEST_WAIT if self.until is None else min(_LONGEST_WAIT, self.until - self.now)
-        return ServiceError(
-            "delivery_unavailable", f"{message}{until}.", retry_after=wait, is_failure=not self.is_owners
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AcceptedKeys:
-    """The keys that a wrap may be made for; none while deliveries pause."""
-
-    keys: tuple[Identity, ...]
-    paused: Pause | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,56 +58,56 @@ class HeldKey:
         return self.state is not KeyState.RETIRED or now < (self.retired_at or 0) + grace_seconds
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keyring as the Hub's publications order it at one moment: the current key first, if there is one."""
+
+    held: tuple[HeldKey, ...]
+    published: DeliveryKeys
+
+    @property
+    def current(self) -> Identity | None:
+        """The key that Guardians are to wrap to; None while deliveries pause."""
+        return self.held[0].identity if self.held[0].state is KeyState.CURRENT else None
+
+    def require_current(self) -> Identity:
+        """Return the current key; 503 while deliveries pause, which is the service's failure only where the Hub has a
+        key in effect, whose private key is not here.
+        """
+        if (current := self.current) is not None:
+            return current
+        announced, now = self.published.announced, self.published.now
+        message = "A delivery key was withdrawn, and none that this service holds is in effect; deliveries pause"
+        until = "" if announced is None else f" until {iso_utc(announced.begins)}"
+        wait = _LONGEST_WAIT if announced is None else min(_LONGEST_WAIT, announced.begins - now)
+        raise ServiceError(
+            "delivery_unavailable", f"{message}{until}.", retry_after=wait, is_failure=not self.published.paused
+        )
+
+    def accepted(self, grace_seconds: int) -> list[Identity]:
+        """Return the keys that a new wrap may be made for, the current one first; 503 while deliveries pause."""
+        self.require_current()
+        return [key.identity for key in self.held if key.takes_wraps(self.published.now, grace_seconds)]
+
+
 @cache
 def key_id(public_key: Bytes32) -> str:
     """Return the first 8 bytes of the key's SHA-256, hex."""
     return "0x" + hashlib.sha256(to_bytes(public_key)).hexdigest()[:16]
 
 
-def current_key(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Identity | Pause:
-    """Return the key that Guardians are to wrap to."""
+def read_keys(connection: Connection, now: UnixSeconds, keyring: Sequence[Identity]) -> Keys:
+    """Read the standing of each key of the keyring at ``now``, the newest indexed block's time."""
     published = read_delivery_keys(connection, now)
-    held = _held(published, keyring)
-    return _pause(published, held) or held[0].identity
-
-
-def accepted_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: int) -> AcceptedKeys:
-    """Return the keys that a new wrap may be made for, the current one first; none while deliveries pause."""
-    now = facts.head.block_time
-    published = read_delivery_keys(facts.connection, now)
-    held = _held(published, keyring)
-    if (paused := _pause(published, held)) is not None:
-        return AcceptedKeys((), paused)
-    keys = [key.identity for key in held if key.takes_wraps(now, grace_seconds)]
-    return AcceptedKeys(tuple(keys), None)
-
-
-def describe_current_key(facts: HubFacts, keyring: Sequence[Identity]) -> DeliveryKey:
-    """Return the current key, for those who wrap to it; 503 while deliveries pause."""
-    current = current_key(facts.connection, facts.head.block_time, keyring)
-    if isinstance(current, Pause):
-        raise current.refusal()
-    return DeliveryKey(current.public_key, key_id(current.public_key), "x25519-sealed-box")
-
-
-def _pause(published: DeliveryKeys, held: Sequence[HeldKey]) -> Pause | None:
-    if held[0].state is KeyState.CURRENT:
-        return None
-    announced = published.announced
-    return Pause(None if announced is None else announced.begins, published.now, is_owners=published.paused)
-
-
-def _held(published: DeliveryKeys, keyring: Sequence[Identity]) -> tuple[HeldKey, ...]:
-    """Return the keyring as the Hub's own publications order it; the current key first, if there is one."""
     held = [identity.public_key for identity in keyring]
     current = published.current
     if current not in held and not published.paused:
         current = next((key for key in held if not published.is_withdrawn(key)), None)
-    keys = []
-    for identity in keyring:
-        retired_at = published.retired_at(identity.public_key)
-        keys.append(HeldKey(identity, _state(published, identity.public_key, current), retired_at))
-    return tuple(sorted(keys, key=lambda key: key.state is not KeyState.CURRENT))
+    keys = [
+        HeldKey(identity, _state(published, identity.public_key, current), published.retired_at(identity.public_key))
+        for identity in keyring
+    ]
+    return Keys(tuple(sorted(keys, key=lambda key: key.state is not KeyState.CURRENT)), published)
 
 
 def _state(published: DeliveryKeys, key: Bytes32, current: Bytes32 | None) -> KeyState:
@@ -155,10 +125,9 @@ def describe_keys(facts: HubFacts, keyring: Sequence[Identity], grace_seconds: i
     counted = select(t.wraps.c.key_id, func.count()).group_by(t.wraps.c.key_id)
     wraps: dict[str, int] = {row[0]: row[1] for row in facts.connection.execute(counted)}
     described: list[dict[str, object]] = []
-    published = read_delivery_keys(facts.connection, facts.head.block_time)
-    for key in _held(published, keyring):
-        count = wraps.pop(key.key_id, 0)
-        takes = key.takes_wraps(facts.head.block_time, grace_seconds)
+    now = facts.head.block_time
+    for key in read_keys(facts.connection, now, keyring).held:
+        count, takes = wraps.pop(key.key_id, 0), key.takes_wraps(now, grace_seconds)
         until = key.retired_at if key.state is KeyState.RETIRED else None
         described.append(
             {

@@ -7,14 +7,14 @@ from bounty_protocol.clock import SystemClock
 from service_common import log
 from service_common.db.engine import check_database, engine_of_job, make_engine
 from service_common.db.hub_facts import FactSource
-from service_common.db.waiting import AWAIT_SCHEMA
+from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check
-from service_common.memory import keep_memory_private
 from service_common.web.server import serve
 
 from service_delivery.config import DeliveryConfig, read_config
 from service_delivery.keys import describe_keys
+from service_delivery.memory import keep_memory_private
 from service_delivery.rotation import rewrap
 from service_delivery.sweeping import keep_sweeping
 

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, Engine, RowMapping, func, select, tuple_, upd
 
 from service_delivery import tables as t
 from service_delivery.bounties import read_envelope
-from service_delivery.keys import Pause, current_key, key_id
+from service_delivery.keys import key_id, read_keys
 
 BATCH = 500
 
@@ -36,8 +36,8 @@ def rewrap(engine: Engine, now: UnixSeconds, keyring: Sequence[Identity]) -> Rew
     """Wrap every wrap of another key that opens again to the one current at ``now``; none while deliveries pause."""
     c, place = t.wraps.c, tuple_(*t.wraps.primary_key)
     with reading(engine) as connection:
-        current = current_key(connection, now, keyring)
-    if isinstance(current, Pause):
+        current = read_keys(connection, now, keyring).current
+    if current is None:
         return Rewrapped(0, 0)
     name, done = key_id(current.public_key), 0
     held = [key_id(key.public_key) for key in keyring]

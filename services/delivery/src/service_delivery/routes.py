@@ -8,20 +8,26 @@ from typing import Final
 from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BountyId, parse_bounty_id
-from bounty_protocol.wire.delivery import MAX_DELIVERY_BYTES, DeliveryStatus, RetrieveRequest, StatusQuery, WrapRequest
-from flask import Response, jsonify
+from bounty_protocol.wire.delivery import (
+    MAX_DELIVERY_BYTES,
+    DeliveryKey,
+    DeliveryStatus,
+    RetrieveRequest,
+    StatusQuery,
+    WrapRequest,
+)
+from flask import Blueprint, Response, jsonify
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
-from service_common.web.operations import Routes
 from service_common.web.parsing import load_json, load_query, parse
 from service_common.web.provided import provided
 
 from service_delivery.bounties import Bounties
 from service_delivery.config import DeliveryConfig
-from service_delivery.keys import describe_current_key
+from service_delivery.keys import key_id, read_keys
 from service_delivery.wraps import Wraps
 
-routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+routes = Blueprint("delivery", __name__, url_prefix="/api")
 
 _CODE: Final = "invalid_winning_solution_delivery"
 
@@ -32,7 +38,9 @@ def delivery_key() -> Response:
     """This deployment's current delivery public key."""
     read_query(allowed=frozenset())
     with provided(FactSource).open() as facts:
-        return jsonify(to_json(describe_current_key(facts, provided(DeliveryConfig).keyring)))
+        keys = read_keys(facts.connection, facts.head.block_time, provided(DeliveryConfig).keyring)
+    key = keys.require_current().public_key
+    return jsonify(to_json(DeliveryKey(key, key_id(key), "x25519-sealed-box")))
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])

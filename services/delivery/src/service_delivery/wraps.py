@@ -8,6 +8,7 @@ the winner's key, sealed to a fresh key. Nothing shows which Guardian sent a wra
 """
 
 import base64
+from collections.abc import Sequence
 from typing import Final
 
 from bounty_protocol.crypto import sealed_box
@@ -15,7 +16,7 @@ from bounty_protocol.crypto.failures import SealedDataError
 from bounty_protocol.crypto.x25519 import Identity
 from bounty_protocol.domain.lifecycle import Outcome
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
-from bounty_protocol.types import BountyId, Bytes32
+from bounty_protocol.types import Address, BountyId, Bytes32
 from bounty_protocol.wire.delivery import RetrievedKey, WrapRequest
 from service_common.counters import counter_by
 from service_common.db.engine import single
@@ -42,12 +43,6 @@ _KEEP: Final = _insert.on_conflict_do_update(
     set_={"wrapped_key": _insert.excluded.wrapped_key, "key_id": _insert.excluded.key_id},
     where=_c.key_id.not_in(_held_ids),  # a stored wrap that no held key opens is replaced
 ).returning(_c.bounty_id)
-_FIND: Final = select(_c.wrapped_key).where(
-    _c.bounty_id == bindparam("bounty_id"),
-    _c.solver == bindparam("solver"),
-    _c.submission_commitment == bindparam("submission_commitment"),
-    _c.key_id.in_(_held_ids),
-)
 _HELD: Final = select(_c.solver, _c.wrapped_key).where(
     _c.bounty_id == bindparam("bounty_id"),
     _c.submission_commitment == bindparam("submission_commitment"),
@@ -80,11 +75,10 @@ class Wraps:
     def store(self, bounty_id: BountyId, wrap: WrapRequest) -> bool:
         """Keep a wrap; return whether it is the first of its Submission."""
         known, commitment = self._bounties.known(bounty_id), wrap.submission_commitment
-        if known.accepted.paused is not None:
-            raise known.accepted.paused.refusal()
+        accepted = known.keys.accepted(self._bounties.grace_seconds)
         self._require_deliverable(known, wrap)
         public_key = self._bounties.content_public_key(bounty_id, wrap.solver_address, commitment)
-        used = _key_that_opens(known, wrap, public_key)
+        used = _key_that_opens(accepted, wrap, public_key)
         row = {
             "bounty_id": bounty_id,
             "solver": wrap.solver_address,
@@ -95,7 +89,8 @@ class Wraps:
         }
         with single(self._engine) as connection:
             created = connection.execute(_KEEP, row).first() is not None
-            stored = None if created else connection.execute(_FIND, row).scalar()
+            held = {} if created else dict(connection.execute(_HELD, row).all())
+            stored = held.get(wrap.solver_address)
             if stored is not None and self._opened(stored, public_key, bounty_id, commitment) is None:
                 named = {"of_bounty": bounty_id, "of_solver": wrap.solver_address}
                 named |= {"of_commitment": commitment, "altered": stored}
@@ -107,32 +102,26 @@ class Wraps:
 
     def exists(self, bounty_id: BountyId, commitment: Bytes32) -> bool:
         """Return whether a wrap of exactly this Submission is held that opens with a key that is held, too."""
-        named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": self._held}
-        with single(self._engine) as connection:
-            rows = connection.execute(_HELD, named).all()
-        for row in rows:
+        for solver, wrapped in self._wrapped(bounty_id, commitment).items():
             try:
-                public_key = self._bounties.content_public_key(bounty_id, row.solver, commitment)
+                public_key = self._bounties.content_public_key(bounty_id, solver, commitment)
             except ServiceError as error:
                 if error.code not in NO_ENVELOPE:
                     raise
                 continue
-            if self._opened(row.wrapped_key, public_key, bounty_id, commitment) is not None:
+            if self._opened(wrapped, public_key, bounty_id, commitment) is not None:
                 return True
         return False
 
     def retrieve(self, bounty_id: BountyId, poster_key: Bytes32) -> RetrievedKey:
         """Return the answer of ``retrieve``: the winner's content key, sealed to the Poster's fresh key."""
         known = self._bounties.known(bounty_id)
-        ending = known.ending()
+        ending = known.ending
         if ending is None or ending.outcome is not Outcome.AWARDED:
             raise state_refusal(_CODE, "The bounty has not been awarded; there is no winning work to deliver.")
-        self._witness.require_ending(known.bounty, known.finalized_number)
+        self._witness.require_ending(known.bounty, known.facts.head.finalized_number)
         solver, commitment = ending.winner, ending.submission_commitment
-        pair = {"bounty_id": bounty_id, "solver": solver, "submission_commitment": commitment}
-        with single(self._engine) as connection:
-            stored = connection.execute(_FIND, {**pair, "held": self._held}).scalar()
-        identity = None
+        identity, stored = None, self._wrapped(bounty_id, commitment).get(solver)
         if stored is not None:
             public_key = self._bounties.content_public_key(bounty_id, solver, commitment)
             identity = self._opened(stored, public_key, bounty_id, commitment)
@@ -145,6 +134,12 @@ class Wraps:
             raise ServiceError(_CODE, "The fresh key is not usable.", issues=[issue]) from None
         WRAPS.labels("retrieved").inc()
         return RetrievedKey(solver, commitment, rewrapped)
+
+    def _wrapped(self, bounty_id: BountyId, commitment: Bytes32) -> dict[Address, bytes]:
+        """Read the wraps of a commitment that are for a key that is held, by the Solver."""
+        named = {"bounty_id": bounty_id, "submission_commitment": commitment, "held": self._held}
+        with single(self._engine) as connection:
+            return dict(connection.execute(_HELD, named).all())
 
     def _opened(self, wrapped: bytes, public_key: Bytes32, bounty_id: BountyId, commitment: Bytes32) -> Identity | None:
         """Return the content key of a Submission's stored wrap; None if it was altered."""
@@ -159,7 +154,7 @@ class Wraps:
         """Refuse unless the pair is the Solver's current Submission while the bounty is open, or the winner once it is
         final.
         """
-        ending = known.ending()
+        ending = known.ending
         if ending is not None:
             if (wrap.solver_address, wrap.submission_commitment) != (ending.winner, ending.submission_commitment):
                 raise state_refusal(_CODE, "The bounty is final and this Submission did not win.")
@@ -170,10 +165,10 @@ class Wraps:
             raise state_refusal(_CODE, "The Hub does not record this Submission as that Solver's current one.")
 
 
-def _key_that_opens(known: KnownBounty, wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
+def _key_that_opens(accepted: Sequence[Identity], wrap: WrapRequest, content_public_key: Bytes32) -> Bytes32:
     """Return the deployment key the wrap was made for."""
     problem = "does not open with this deployment's key"
-    for key in known.accepted.keys:
+    for key in accepted:
         try:
             sealed_box.unwrap(wrap.wrapped_key, [key], content_public_key)
         except SealedDataError as error:

@@ -9,10 +9,10 @@ from bounty_protocol.chain.rpc import ChainUnavailable
 from bounty_protocol.clock import SystemClock
 from prometheus_client import REGISTRY
 from service_common import log
-from service_common.bounded import BoundedCollector
+from service_common.bounded import Figures
 from service_common.db.engine import check_database, make_engine, reading
 from service_common.db.errors import DatabaseUnavailable
-from service_common.db.waiting import AWAIT_SCHEMA
+from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker
@@ -21,11 +21,11 @@ from sqlalchemy import Engine
 from service_indexer import jobs
 from service_indexer.config import IndexerConfig, read_config
 from service_indexer.follower import Halted
-from service_indexer.metrics import IndexCollector
+from service_indexer.metrics import endpoint_figures, index_figures
 from service_indexer.rebuild import Behind, rebuild_copy
-from service_indexer.settler import SettlerCollector
+from service_indexer.settler import settler_figures
 from service_indexer.settling import settle, settle_when_due
-from service_indexer.solvency import COLLECTED_SECONDS, SolvencyCollector
+from service_indexer.solvency import COLLECTED_SECONDS, scraped_rpc, solvency_figures
 from service_indexer.status import status_lines
 from service_indexer.writer import AnotherWriter, NoCopy
 
@@ -49,7 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _worker(environment: Environment) -> None:
     config = _configured(environment)
     solvency = make_engine(config.database_url, application="indexer-solvency", pool_size=1)
-    REGISTRY.register(BoundedCollector(SolvencyCollector(solvency, config.chain), COLLECTED_SECONDS))
+    rpc = scraped_rpc(config.chain)
+    REGISTRY.register(Figures(lambda: solvency_figures(solvency, config.chain, rpc), COLLECTED_SECONDS))
     _serve_state(config, jobs.make_follower().chain.endpoints)
     run_worker(QueueName.INDEX, (config.redis_url, config.database_url), [jobs.follow], [jobs.FOLLOW])
 
@@ -59,7 +60,8 @@ def _settler(environment: Environment) -> None:
     if config.settler_key is not None:
         account = account_of_key(config.settler_key)
         log.get_logger(__name__).info("settling with this account's ether", account=account)
-        REGISTRY.register(BoundedCollector(SettlerCollector(config.chain.rpc(), account)))
+        rpc = config.chain.rpc()
+        REGISTRY.register(Figures(lambda: settler_figures(rpc, account)))
     due = settle_when_due(config, _serve_state(config, None))
     run_worker(QueueName.SETTLE, (config.redis_url, config.database_url), [settle], [due])
 
@@ -68,7 +70,9 @@ def _serve_state(config: IndexerConfig, endpoints: Endpoints | None) -> Engine:
     """Serve the internal port, which shows how far the copy is; return the connections of that."""
     redis, rpc, chain = connect(config.redis_url), config.chain.rpc(), config.chain
     engine = make_engine(config.database_url, application="indexer-health", pool_size=1)
-    REGISTRY.register(BoundedCollector(IndexCollector(engine, chain.chain_id, SystemClock(), endpoints)))
+    REGISTRY.register(Figures(lambda: index_figures(engine, chain.chain_id, SystemClock())))
+    if endpoints is not None:
+        REGISTRY.register(Figures(lambda: endpoint_figures(endpoints)))
     checks: dict[str, Check] = {
         "redis": lambda: check_redis(redis),
         "database": lambda: check_database(engine),

@@ -8,89 +8,73 @@ from bounty_protocol.clock import Clock
 from bounty_protocol.domain.hub_events import OwnershipTransferred, OwnershipTransferStarted
 from bounty_protocol.types import ChainId
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 from service_common.db import hub_index as t
 from service_common.db.engine import reading
-from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import Head, of_no_bounty, read_head, read_totals
 from sqlalchemy import Column, Connection, Engine, Select, Table, func, select, text
 
 from service_indexer.due import read_due
 
 
-class IndexCollector(Collector):
-    """Blocks, lag, reorgs and halt of one chain's copy, and the conduct of the process's own endpoints."""
-
-    def __init__(self, engine: Engine, chain_id: ChainId, clock: Clock, endpoints: Endpoints | None) -> None:
-        self._engine, self._chain_id, self._clock, self._endpoints = engine, chain_id, clock, endpoints
-
-    def collect(self) -> Iterator[Metric]:
-        """Return the figures of this moment; none of the copy while the database does not answer."""
-        yield from self._copy()
-        if self._endpoints is not None:
-            yield from self._conduct(self._endpoints)
-
-    def _copy(self) -> Iterator[Metric]:
-        try:
-            with reading(self._engine) as connection:
-                head = read_head(connection, self._chain_id)
-                states = _bounties(connection, head) if head is not None else {}
-                acts = _acts_of_the_owner(connection)
-                archived = archived_seconds(connection)
-        except DatabaseUnavailable:
-            return
-        if archived is not None:
-            yield GaugeMetricFamily(
-                "service_wal_archived_seconds",
-                "Since the database's log was last archived, where it is within a time",
-                archived,
-            )
-        if head is None:
-            return
-        bounties = GaugeMetricFamily(
-            "service_bounties", "Indexed bounties that are `open`, `final`, `overdue`", labels=["state"]
-        )
-        for state, count in states.items():
-            bounties.add_metric([state], count)
-        yield bounties
-        owners = GaugeMetricFamily(
-            "service_hub_owner_events",
-            "How often the Hub's owner did each of what it can do; `FeeRecipientChanged` is a "
-            "fee policy with another recipient",
-            labels=["event"],
-        )
-        for event, count in acts.items():
-            owners.add_metric([event], count)
-        yield owners
-        yield GaugeMetricFamily("service_index_block", "Newest indexed block", head.block_number)
-        yield GaugeMetricFamily("service_index_finalized_block", "Newest finalized block", head.finalized_number)
-        lag = max(0, self._clock.now() - head.block_time)
-        yield GaugeMetricFamily("service_index_lag_seconds", "Age of the newest indexed block", lag)
-        yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
-        yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
-        behind = max(0, head.tip_number - head.block_number)
-        yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
-        yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
+def index_figures(engine: Engine, chain_id: ChainId, clock: Clock) -> Iterator[Metric]:
+    """Yield blocks, lag, reorgs and halt of one chain's copy."""
+    with reading(engine) as connection:
+        head = read_head(connection, chain_id)
+        states = _bounties(connection, head) if head is not None else {}
+        acts = _acts_of_the_owner(connection)
+        archived = archived_seconds(connection)
+    if archived is not None:
         yield GaugeMetricFamily(
-            "service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg
+            "service_wal_archived_seconds",
+            "Since the database's log was last archived, where it is within a time",
+            archived,
         )
+    if head is None:
+        return
+    bounties = GaugeMetricFamily(
+        "service_bounties", "Indexed bounties that are `open`, `final`, `overdue`", labels=["state"]
+    )
+    for state, count in states.items():
+        bounties.add_metric([state], count)
+    yield bounties
+    owners = GaugeMetricFamily(
+        "service_hub_owner_events",
+        "How often the Hub's owner did each of what it can do; `FeeRecipientChanged` is a "
+        "fee policy with another recipient",
+        labels=["event"],
+    )
+    for event, count in acts.items():
+        owners.add_metric([event], count)
+    yield owners
+    yield GaugeMetricFamily("service_index_block", "Newest indexed block", head.block_number)
+    yield GaugeMetricFamily("service_index_finalized_block", "Newest finalized block", head.finalized_number)
+    lag = max(0, clock.now() - head.block_time)
+    yield GaugeMetricFamily("service_index_lag_seconds", "Age of the newest indexed block", lag)
+    yield GaugeMetricFamily("service_index_finality_lag_seconds", "Block to finality", head.finality_lag_seconds)
+    yield GaugeMetricFamily("service_index_halted", "1 when the copy is halted", float(head.halted is not None))
+    behind = max(0, head.tip_number - head.block_number)
+    yield GaugeMetricFamily("service_index_lag_blocks", "Blocks the copy was behind when it looked last", behind)
+    yield CounterMetricFamily("service_index_reorgs", "Reorgs repaired", head.reorg_count)
+    yield GaugeMetricFamily("service_index_deepest_reorg", "Depth of the deepest reorg, in blocks", head.deepest_reorg)
 
-    def _conduct(self, endpoints: Endpoints) -> Iterator[Metric]:
-        preferred = GaugeMetricFamily(
-            "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
-        )
-        failures = GaugeMetricFamily(
-            "service_rpc_endpoint_failures", "Failures of an endpoint in a row", labels=["endpoint"]
-        )
-        contradictions = GaugeMetricFamily(
-            "service_rpc_endpoint_contradictions", "Times an endpoint was outvoted by the quorum", labels=["endpoint"]
-        )
-        for each in endpoints.all:
-            place = [str(each.place)]
-            preferred.add_metric(place, float(each is endpoints.preferred))
-            failures.add_metric(place, each.failures)
-            contradictions.add_metric(place, each.contradictions)
-        yield from (preferred, failures, contradictions)
+
+def endpoint_figures(endpoints: Endpoints) -> Iterator[Metric]:
+    """Yield the conduct of the process's own endpoints."""
+    preferred = GaugeMetricFamily(
+        "service_rpc_endpoint_preferred", "1 for the endpoint that is queried first", labels=["endpoint"]
+    )
+    failures = GaugeMetricFamily(
+        "service_rpc_endpoint_failures", "Failures of an endpoint in a row", labels=["endpoint"]
+    )
+    contradictions = GaugeMetricFamily(
+        "service_rpc_endpoint_contradictions", "Times an endpoint was outvoted by the quorum", labels=["endpoint"]
+    )
+    for each in endpoints.all:
+        place = [str(each.place)]
+        preferred.add_metric(place, float(each is endpoints.preferred))
+        failures.add_metric(place, each.failures)
+        contradictions.add_metric(place, each.contradictions)
+    yield from (preferred, failures, contradictions)
 
 
 def archived_seconds(connection: Connection) -> float | None:

@@ -27,7 +27,6 @@ from bounty_protocol.chain.transaction import UnsignedTransaction
 from bounty_protocol.keccak import keccak256
 from bounty_protocol.types import Address, BountyId, ChainId, Wei
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 from service_common.counters import counter_by
 from service_common.db import hub_index
 from service_common.db.engine import reading, writing
@@ -66,25 +65,15 @@ SETTLEMENTS: Final = counter_by(
 log = get_logger(__name__)
 
 
-class SettlerCollector(Collector):
-    """How many more settlements the settler's key pays for at today's fees; nothing while no node answers."""
-
-    def __init__(self, rpc: Rpc, account: Address) -> None:
-        self._rpc, self._account = rpc, account
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield one gauge."""
-        try:
-            balance = quantity(self._rpc.call("eth_getBalance", self._account, "latest"))
-            price = quantity(self._rpc.call("eth_gasPrice"))
-        except (ChainUnavailable, RpcRefused):
-            return
-        affordable = balance // (SETTLE_GAS * max(1, price))
-        yield GaugeMetricFamily(
-            "service_settler_affordable",
-            "Settlements that the settler's key pays for, at the fees of this moment",
-            affordable,
-        )
+def settler_figures(rpc: Rpc, account: Address) -> Iterator[Metric]:
+    """Yield how many more settlements the settler's key pays for at today's fees."""
+    balance = quantity(rpc.call("eth_getBalance", account, "latest"))
+    price = quantity(rpc.call("eth_gasPrice"))
+    yield GaugeMetricFamily(
+        "service_settler_affordable",
+        "Settlements that the settler's key pays for, at the fees of this moment",
+        balance // (SETTLE_GAS * max(1, price)),
+    )
 
 
 @dataclass(frozen=True, slots=True, order=True)

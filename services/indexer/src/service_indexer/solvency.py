@@ -9,13 +9,11 @@ from typing import Final
 
 from bounty_protocol.chain.hub import Hub
 from bounty_protocol.chain.hub_constants import balance_of
-from bounty_protocol.chain.rpc import ChainUnavailable, OneEndpoint, RpcRefused
+from bounty_protocol.chain.rpc import ChainUnavailable, OneEndpoint, Rpc, RpcRefused
 from bounty_protocol.types import TokenAmount
 from prometheus_client.core import GaugeMetricFamily, Metric
-from prometheus_client.registry import Collector
 from service_common.chain.settings import ChainSettings
 from service_common.db.engine import reading
-from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_reads import read_head, read_totals
 from sqlalchemy import Engine
 
@@ -26,35 +24,28 @@ COLLECTED_SECONDS: Final = 5.0
 _MOST_BYTES: Final = 1 << 16
 
 
-class SolvencyCollector(Collector):
-    """The Hub's debts and what it lacks of them; only what can be read at this moment."""
+def scraped_rpc(chain: ChainSettings) -> Rpc:
+    """Return a client that answers in time for a scrape."""
+    return chain.rpc().bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_MOST_BYTES)
 
-    def __init__(self, engine: Engine, chain: ChainSettings) -> None:
-        self._engine, self._chain = engine, chain
-        self._rpc = chain.rpc().bounded(seconds=ANSWER_SECONDS, max_answer_bytes=_MOST_BYTES)
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield the figures of this moment, in units of the token."""
-        try:
-            with reading(self._engine) as connection:
-                head = read_head(connection, self._chain.chain_id)
-                owed = read_totals(connection).held
-        except DatabaseUnavailable:
-            return
-        if head is None:
-            return
-        yield GaugeMetricFamily(
-            "service_hub_owed", "What all bounties are owed by the copy, in units of the token", owed
-        )
-        hub, block = self._chain.hub_address, hex(head.block_number)
+def solvency_figures(engine: Engine, chain: ChainSettings, rpc: Rpc) -> Iterator[Metric]:
+    """Yield the Hub's debts and what it lacks of them, in units of the token; only what can be read at this moment."""
+    with reading(engine) as connection:
+        head = read_head(connection, chain.chain_id)
+        owed = read_totals(connection).held
+    if head is None:
+        return
+    yield GaugeMetricFamily("service_hub_owed", "What all bounties are owed by the copy, in units of the token", owed)
+    hub, block = chain.hub_address, hex(head.block_number)
 
-        def ask(one: OneEndpoint) -> TokenAmount:
-            return balance_of(one, Hub(one, hub).token(), hub, block)
+    def ask(one: OneEndpoint) -> TokenAmount:
+        return balance_of(one, Hub(one, hub).token(), hub, block)
 
-        try:
-            balance = self._rpc.agreed(ask, self._rpc.pair)
-        except (ChainUnavailable, RpcRefused):
-            return
-        yield GaugeMetricFamily(
-            "service_hub_missing", "What the Hub's balance lacks of `service_hub_owed`", max(0, owed - balance)
-        )
+    try:
+        balance = rpc.agreed(ask, rpc.pair)
+    except (ChainUnavailable, RpcRefused):
+        return
+    yield GaugeMetricFamily(
+        "service_hub_missing", "What the Hub's balance lacks of `service_hub_owed`", max(0, owed - balance)
+    )

@@ -22,11 +22,10 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import Note, to_json
 from bounty_protocol.types import MAX_INT64, UnixSeconds
 from bounty_protocol.wire.publication import PageFindings
-from flask import Flask, Response, jsonify
+from flask import Blueprint, Flask, Response, jsonify
 from service_common.log import get_logger
 from service_common.web.app import create_api
 from service_common.web.authentication import public_body
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provide, provided
 
@@ -41,7 +40,7 @@ PATIENCE_SECONDS: Final = 2.0
 
 _PRINTABLE: Final = r"[^\x00-\x1f\x7f]+\Z"
 
-routes = Routes("reviewer", __name__, description="The readiness reviewer")
+routes = Blueprint("reviewer", __name__)
 log = get_logger(__name__)
 
 
@@ -77,14 +76,12 @@ class PageJudge:
 
 def make_app(judge: PageJudge | None = None) -> Flask:
     """Make an app whose pages are judged by ``judge``."""
-    app, _ = create_api("service_reviewer", "Bounty Escrow Service: reviewer", [routes], None)
+    app = create_api("service_reviewer", [routes], None)
     provide(app, judge or PageJudge())
     return app
 
 
 @routes.route("/findings", methods=["POST"])
-@routes.response(200, PageFindings)
-@described(query=FindingsQuery)
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
 def post_findings(page: bytes) -> Response:
     """The issues with a page: those of its form, else what the rules find; no model is asked."""

@@ -17,7 +17,8 @@ from bounty_protocol.domain.commitments import spec_commitment
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.readiness.material import Material
 from bounty_protocol.rubric import current_rubric
-from bounty_protocol.types import Bytes32, parse_address
+from bounty_protocol.shapes import to_json
+from bounty_protocol.wire.reading import read
 from service_common.counters import counter_by
 from service_common.db.engine import engine_of_job, reading, writing
 from service_common.db.expiry import delete_where
@@ -27,12 +28,11 @@ from service_common.log import get_logger
 from service_common.reviews import (
     DONE,
     OUTCOMES,
-    Circumstances,
     ReviewEnding,
+    ReviewJob,
     ReviewResult,
     outcome_of,
     review_id,
-    unpack_page,
 )
 from sqlalchemy import Engine, exists, func, select
 from sqlalchemy.dialects.postgresql import insert
@@ -61,32 +61,28 @@ def sweep(_received: Message) -> int:
         return forget_old_calls(engine) + delete_where(engine, reviews, old)
 
 
-def review(received: Message) -> dict[str, str | int | None]:
+def review(received: Message) -> dict[str, object]:
     """Judge one page; return how that ended, as ``ReviewEnding``."""
-    ending = _review(read_config(os.environ), received)
+    ending = _review(read_config(os.environ), read(ReviewJob, received))
     if ending.code != DONE:
         REVIEWS.labels(outcome_of(ending.code)).inc()
-    return ending.to_json()
+    return to_json(ending)
 
 
 JOBS: Final = (review, sweep)
 
 
-def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
-    circumstances, page = Circumstances.from_fields(received), unpack_page(str(received["page"]))
-    if circumstances is None:
-        raise ValueError("a review without its circumstances")
-    identifier, poster = Bytes32(str(received["review_id"])), parse_address(str(received["poster"]))
-    if identifier != review_id(poster, spec_commitment(page), current_rubric().hash):
+def _review(config: ReviewerConfig, job: ReviewJob) -> ReviewEnding:
+    identifier = job.review_id
+    if identifier != review_id(job.poster, spec_commitment(job.page), current_rubric().hash):
         log.error("a review of a rubric that this worker does not know", review_id=identifier)
         return ReviewEnding("orchestrator_provider_error")
     with engine_of_job(config.database_url, application="reviewer") as engine:
         with reading(engine) as connection:
             if connection.execute(select(exists().where(reviews.c.review_id == identifier))).scalar_one():
-                return ReviewEnding()
+                return ReviewEnding(DONE)
         try:
-            has_bounty = received["has_bounty"] is True
-            issues = _judge(config, engine, page, circumstances, (identifier, has_bounty))
+            issues = _judge(config, engine, job)
         except NoJudgement as reason:
             log.warning("review without judgement", code=reason.ending.code, review_id=identifier)
             return reason.ending
@@ -94,27 +90,22 @@ def _review(config: ReviewerConfig, received: Message) -> ReviewEnding:
         with writing(engine) as connection:  # unless another job did in the meantime
             connection.execute(insert(reviews).values(row).on_conflict_do_nothing())
     REVIEWS.labels(ReviewResult.NOT_READY if issues else ReviewResult.READY).inc()
-    return ReviewEnding()
+    return ReviewEnding(DONE)
 
 
-def _judge(
-    config: ReviewerConfig, engine: Engine, page: bytes, circumstances: Circumstances, paid_for: tuple[Bytes32, bool]
-) -> Sequence[Issue]:
-    """Return the judgement of the rules, or of the configured model where these find nothing; ``paid_for`` is the
-    review, and whether its Poster has a bounty on chain.
-    """
+def _judge(config: ReviewerConfig, engine: Engine, job: ReviewJob) -> Sequence[Issue]:
+    """Return the judgement of the rules, or of the configured model where these find nothing."""
     if config.provider is None:
         raise NoJudgement("orchestrator_unconfigured")
     try:
-        challenge = parse_challenge(page)
+        challenge = parse_challenge(job.page)
     except ServiceError as error:
         raise NoJudgement("invalid_orchestrator_output") from error
-    material = Material(challenge, page, **circumstances.to_fields())  # type: ignore[arg-type]
+    material = Material(challenge, job.page, job.now, job.reveal_delay, job.token_symbol, job.token_decimals)
     issues = judge_by_rules(material)
     if issues or config.model is None:
         return issues
-    identifier, has_bounty = paid_for
-    call = take_call(engine, config.daily_cap, identifier, has_bounty=has_bounty)
+    call = take_call(engine, config.daily_cap, job.review_id, has_bounty=job.has_bounty)
     try:
         return judge_by_model(config.model, material, SystemClock())
     except NoJudgement as reason:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from service_common import log
 from service_common.db.engine import check_database, make_engine
-from service_common.db.waiting import AWAIT_SCHEMA
+from service_common.db.schema import AWAIT_SCHEMA
 from service_common.entry_point import Environment, Process, run_entry_point
 from service_common.internal_port import Check, serve_internal_port
 from service_common.jobs import QueueName, check_redis, connect, run_worker

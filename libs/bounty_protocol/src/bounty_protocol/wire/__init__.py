@@ -1,5 +1,4 @@
 """The shapes of the wire: every body and answer of the interface, each a frozen dataclass defined once.
 
-``schemas.py`` makes of them what reads bodies and what the published document shows; nothing else here needs a
-framework.
+``reading.py`` reads them, ``to_json`` writes them, and the published document is made of them.
 """

@@ -4,7 +4,7 @@ One connection from ``engine.reading`` sees one moment of the copy. Every fact c
 the caller can check whether it is finalized. Nothing here decides; ``Head.is_finalized`` only compares.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, TypeVar, cast
 
@@ -54,7 +54,6 @@ from sqlalchemy import (
     null,
     or_,
     select,
-    true,
     tuple_,
     union_all,
 )
@@ -219,12 +218,6 @@ def read_current_roster(connection: Connection, now: UnixSeconds) -> Roster | No
     return None if version is None else read_roster(connection, version)
 
 
-def read_has_bounty(connection: Connection, poster: Address, at_block: int) -> bool:
-    """Return whether an account funded a bounty in a block up to ``at_block``."""
-    b = t.bounties.c
-    return bool(connection.execute(select(exists().where(b.poster == poster, b.block_number <= at_block))).scalar_one())
-
-
 def read_announced_roster(connection: Connection, now: UnixSeconds) -> AnnouncedRoster | None:
     """Read the newest roster, while it is not in effect yet."""
     c = _publications().c
@@ -281,15 +274,6 @@ def read_latest_verdicts(connection: Connection, bounty_id: BountyId) -> list[Lo
     ]
 
 
-def read_verdicts_of(connection: Connection, bounty_id: BountyId, guardian: Address) -> list[Logged[VerdictRecorded]]:
-    """Return everything one Guardian recorded on a bounty, oldest first; the last one counts."""
-    c = t.verdicts.c
-    rows = connection.execute(
-        select(t.verdicts).where(c.bounty_id == bounty_id, c.guardian == guardian).order_by(c.block_number, c.log_index)
-    )
-    return [_logged(VerdictRecorded, row) for row in rows.mappings()]
-
-
 def former_verdicts(*, first_other: bool = False) -> FromClause:
     """Select, for a row of ``verdicts`` in the same FROM, the Verdict of the same Guardian that it replaced. With
     ``first_other`` select the latest earlier one that decided otherwise, so that a repetition hides no change.
@@ -304,32 +288,6 @@ def former_verdicts(*, first_other: bool = False) -> FromClause:
         newest = newest.order_by(is_same)
     newest = newest.order_by(former.c.block_number.desc(), former.c.log_index.desc()).limit(1)
     return newest.lateral("former")
-
-
-def read_replaced_verdicts(
-    connection: Connection, places: Collection[tuple[int, int]]
-) -> Mapping[tuple[int, int], Logged[VerdictRecorded]]:
-    """Read, by block number and log index of a Verdict, the Verdict that it replaced."""
-    if not places:
-        return {}
-    v, former = t.verdicts.c, former_verdicts()
-    at = (v.block_number.label("by_block"), v.log_index.label("by_log"))
-    found = select(*at, former).select_from(t.verdicts.join(former, true()))
-    rows = connection.execute(found.where(tuple_(v.block_number, v.log_index).in_(places))).mappings()
-    return {(row["by_block"], row["by_log"]): _logged(VerdictRecorded, row) for row in rows}
-
-
-def read_bounty_logs(
-    connection: Connection, bounty_id: BountyId, until: Origin
-) -> list[tuple[tuple[Bytes32, ...], bytes]]:
-    """Return topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
-    c = t.logs.c
-    rows = connection.execute(
-        select(c.topics, c.data)
-        .where(c.bounty_id == bounty_id, tuple_(c.block_number, c.log_index) <= (until.block_number, until.log_index))
-        .order_by(c.block_number, c.log_index)
-    )
-    return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]
 
 
 def read_totals(connection: Connection) -> Totals:

@@ -1,9 +1,12 @@
 """The schema of a deployment: create it in an empty database, and wait until it is there.
 
 ``schema.sql`` creates it and ``grants.sql`` says what each service's role may do. The row of ``schema_version`` is a
-digest of both files, so a database of another schema is refused and never changed.
+digest of both files, so a database of another schema is refused and never changed. No service starts without its own
+schema, in whatever order a cluster starts things: its pod first runs ``await-schema``, whose exit code is 1, with the
+reason, if it waits too long.
 """
 
+import sys
 from collections.abc import Callable
 from hashlib import sha256
 from importlib.resources import files
@@ -13,17 +16,20 @@ from bounty_protocol.clock import Clock, SystemClock
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError, ProgrammingError
 
+from service_common import log
+from service_common.common_settings import database_url_of
 from service_common.db.engine import engine_of_job
 from service_common.db.tables import SCHEMA_SQL
-from service_common.log import get_logger
+from service_common.entry_point import Environment, Process
 
 _LOCK: Final = 0x5EC0_DB00
 _CLOCK: Final = SystemClock()
+WAIT_SECONDS: Final = 300.0
 _SQL: Final = (SCHEMA_SQL, files(__package__).joinpath("grants.sql").read_text(encoding="utf-8"))
 DIGEST: Final = sha256("".join(_SQL).encode()).hexdigest()
 """Names this release's schema."""
 
-log = get_logger(__name__)
+_log = log.get_logger(__name__)
 
 
 class SchemaMissing(Exception):
@@ -88,7 +94,7 @@ def _wait(look: Callable[[], str | None], clock: Clock, seconds: float) -> None:
     ends, reported = clock.monotonic() + seconds, ""
     while (reason := look()) is not None:
         if reason != reported:
-            log.warning("waiting for the database", reason=reason)
+            _log.warning("waiting for the database", reason=reason)
             reported = reason
         if clock.monotonic() >= ends:
             raise SchemaMissing(f"{reason}: reach the database, then run the migration")
@@ -100,3 +106,15 @@ def _digest_in(connection: Connection) -> str | None:
         return None
     digest: str | None = connection.scalar(text("SELECT digest FROM schema_version"))
     return digest
+
+
+def _await(environment: Environment) -> None:
+    url = database_url_of(environment)
+    log.configure("await-schema")
+    try:
+        await_schema(url, clock=SystemClock(), seconds=WAIT_SECONDS)
+    except SchemaMissing as error:
+        sys.exit(str(error))
+
+
+AWAIT_SCHEMA: Final = Process("wait until the database has this release's schema", _await)

@@ -9,7 +9,7 @@ the check that failed, never by who it was.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from bounty_protocol.auth.query import parse_query
 from bounty_protocol.auth.verify import (
@@ -19,13 +19,12 @@ from bounty_protocol.auth.verify import (
     ReceivedRequest,
     Refused,
     VerifiedRequest,
-    WalletView,
     verify_request,
 )
 from bounty_protocol.errors import Issue, ServiceError
 from flask import Request, request
 
-from service_common.budgets import Network
+from service_common.chain.contract_wallets import ContractWallets
 from service_common.counters import counter_by
 from service_common.web.callers import Callers
 from service_common.web.edge import may_have_body
@@ -41,20 +40,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Wallets(Protocol):
-    """Accounts that are contracts, checked for many callers."""
-
-    def of_network(self, network: Network | None) -> WalletView:
-        """Return the view of one network's requests; None if it is not a single caller's."""
-
-
 @dataclass(frozen=True, slots=True)
 class Authentication:
     """The verifier of an app's requests."""
 
     authority: Authority
     chain: ChainView
-    wallets: Wallets
+    wallets: ContractWallets
 
 
 def public(view: Callable[P, R], *, counted: bool = True) -> Callable[P, R]:

@@ -5,18 +5,16 @@ The result is typed and canonical; unknown keys and wrong values of a body are r
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, NoReturn, TypeVar
 
-from bounty_protocol.errors import MAX_ISSUE_PATH, Issue, ServiceError, requirement
+from bounty_protocol.errors import Issue, ServiceError, requirement
 from bounty_protocol.foreign_json import refuse_nesting
 from bounty_protocol.shapes import Part, Scalar, keys, parts
+from bounty_protocol.wire.reading import ShapeRefused, read_request
 from bounty_protocol.wire.values import form_of
-from marshmallow import ValidationError
-from marshmallow.exceptions import SCHEMA
 
 from service_common.web.authentication import read_query
-from service_common.web.schemas import load
 
 T = TypeVar("T")
 _BOOLEANS: Final = {"true": True, "false": False}
@@ -54,10 +52,9 @@ def load_json(body: bytes, shape: type[T], *, code: str) -> T:
 
 def _loaded(shape: type[T], value: Mapping[str, object], code: str, what: str) -> T:
     try:
-        return load(shape, value)
-    except ValidationError as error:
-        issues = list(_issues(error.messages, ""))
-        raise ServiceError(code, f"The {what} does not have this route's shape.", issues=issues) from None
+        return read_request(shape, value)
+    except ShapeRefused as error:
+        raise ServiceError(code, f"The {what} does not have this route's shape.", issues=error.issues) from None
 
 
 def _json_of(part: Part, text: str) -> object:
@@ -68,16 +65,6 @@ def _json_of(part: Part, text: str) -> object:
         return _BOOLEANS.get(text, text)
     is_number = of is int or (form is not None and form.schema["type"] == "integer")
     return int(text) if is_number and _NUMBER.fullmatch(text) else text
-
-
-def _issues(messages: object, path: str) -> Iterator[Issue]:
-    """Yield the schema's errors of each key, by its path."""
-    if isinstance(messages, Mapping):
-        for name, inner in messages.items():
-            own = path and name == SCHEMA  # the issue is about the object itself
-            yield from _issues(inner, path if own else f"{path}.{name}" if path else str(name))
-    elif isinstance(messages, list):
-        yield Issue(path[:MAX_ISSUE_PATH], str(messages[0]))
 
 
 def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -15,7 +15,7 @@ from bounty_protocol.wire.bounties import BountyItem, BountyList, BountyQuery
 from bounty_protocol.wire.cursor import BountySort, Cursor
 from bounty_protocol.wire.values import Tag
 from service_common.db import hub_index as t
-from service_common.db.hub_facts import FactSource, HubFacts
+from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import ENDING_COLUMNS, bounty_of_row, by_sorting, read_totals
 from sqlalchemy import (
     ColumnElement,
@@ -37,30 +37,28 @@ from service_api.bounties.matching import AWARD, FILTERS, IS_FINAL, IS_OPEN, IS_
 from service_api.bounties.rendering import block_of_change, facts_of, finality_of
 from service_api.bounties.searching import has_terms, terms
 from service_api.moderation.texts import page_notice, withheld_of
-from service_api.read_answer import ReadAnswer
 
 MAX_COUNTED: Final = 1_000
 """Matches of a filter that are counted."""
 
 
-def list_bounties(source: FactSource, query: BountyQuery) -> ReadAnswer[BountyList]:
+def list_bounties(facts: HubFacts, query: BountyQuery) -> BountyList:
     """Return the body of ``GET /api/bounties``."""
     if query.cursor is not None and query.cursor.sort is not query.sort:
         issue = Issue("cursor", "belongs to another order; start again without it")
         raise ServiceError("invalid_request", "The request is malformed.", issues=[issue])
-    with source.open() as facts:
-        matches = _conditions(query, facts.head.block_time)
-        if query.guardian_address is not None:
-            matches.append(_pinned(facts, query.guardian_address))
-        found = _searched(facts, query)
-        if found.condition is not None:
-            matches.append(found.condition)
-        rows = _first(facts, query, matches, is_few=found.condition is not None)
-        shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
-        following = None
-        if len(rows) > query.limit:
-            following = _cursor(query.sort, shown[-1]).to_text()
-        return ReadAnswer(BountyList(tuple(_item(facts, row) for row in shown), following, total), facts.head)
+    matches = _conditions(query, facts.head.block_time)
+    if query.guardian_address is not None:
+        matches.append(_pinned(facts, query.guardian_address))
+    found = _searched(facts, query)
+    if found.condition is not None:
+        matches.append(found.condition)
+    rows = _first(facts, query, matches, is_few=found.condition is not None)
+    shown, total = rows[: query.limit], None if found.is_uncounted else _total(facts, query, matches)
+    following = None
+    if len(rows) > query.limit:
+        following = _cursor(query.sort, shown[-1]).to_text()
+    return BountyList(tuple(_item(facts, row) for row in shown), following, total)
 
 
 def _pinned(facts: HubFacts, guardian: Address) -> ColumnElement[bool]:

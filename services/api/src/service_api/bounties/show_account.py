@@ -4,24 +4,16 @@ from bounty_protocol.domain.lifecycle import Outcome, SettlementReason
 from bounty_protocol.types import Address, TokenAmount
 from bounty_protocol.wire.accounts import MOST_COUNTED, AccountRecord, GuardianConduct, PosterConduct, SolverConduct
 from service_common.db import hub_index as t
-from service_common.db.hub_facts import FactSource
 from sqlalchemy import ColumnElement, Connection, Subquery, and_, func, select
 
 from service_api.bounties.matching import AWARD
-from service_api.read_answer import ReadAnswer
 
 _B, _F, _S, _V = t.bounties.c, t.finalizations.c, t.submissions.c, t.verdicts.c
 _UNJUDGED = (SettlementReason.GUARDIANS_SILENT.number, SettlementReason.QUORUM_NOT_REACHED.number)
 
 
-def show_account(source: FactSource, account: Address) -> ReadAnswer[AccountRecord]:
-    """Return the body of ``GET /api/accounts/{account_address}``; zeros for an account that the log does not have."""
-    with source.open() as facts:
-        return ReadAnswer(account_record(facts.connection, account), facts.head)
-
-
 def account_record(connection: Connection, account: Address) -> AccountRecord:
-    """Return the record of an account in the index."""
+    """Return the record of an account in the index; zeros for one that the log does not have."""
     return AccountRecord(
         account, _poster(connection, account), _solver(connection, account), _guardian(connection, account)
     )

@@ -22,17 +22,16 @@ from service_api.bounties.bounty_pages import IndexedBounty, read_bounty_page
 from service_api.bounties.rendering import block_of_change, facts_of, finality_of, submission_of
 from service_api.bounties.verification_records import Records
 from service_api.moderation.texts import page_withheld
-from service_api.read_answer import ReadAnswer
 
 
-def show_bounty(records: Records, bounty_id: BountyId) -> ReadAnswer[BountyDetail]:
-    """Return the body of ``GET /api/bounties/{bounty_id}``; its facts and its record are of one source."""
+def show_bounty(records: Records, bounty_id: BountyId) -> tuple[Head, BountyDetail]:
+    """Return how far the index is, and the body of ``GET /api/bounties/{bounty_id}``."""
     try:
         with single(records.source.engine) as connection:
             head, found = read_bounty_page(connection, records.source, bounty_id)
     except DatabaseUnavailable as error:
         raise unreadable() from error
-    return ReadAnswer(detail_of(records, head, found), head)
+    return head, detail_of(records, head, found)
 
 
 def detail_of(records: Records, head: Head, found: IndexedBounty) -> BountyDetail:

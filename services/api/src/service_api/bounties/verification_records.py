@@ -10,17 +10,20 @@ import json
 from dataclasses import dataclass
 
 from bounty_protocol.domain.commitments import log_digest
+from bounty_protocol.domain.hub_events import Origin
 from bounty_protocol.domain.record import derive_record
 from bounty_protocol.errors import ServiceError
-from bounty_protocol.types import BountyId, to_bytes
+from bounty_protocol.types import BountyId, Bytes32, to_bytes
 from bounty_protocol.wire.bounties import RecordError
 from bounty_protocol.wire.values import JsonObject, RecordFailure
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import FactSource
-from service_common.db.hub_reads import Head, read_bounty_logs, read_latest_verdicts
+from service_common.db.hub_reads import Head, read_latest_verdicts
 from service_common.log import get_logger
+from sqlalchemy import Connection, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.bounty_pages import IndexedBounty
@@ -91,3 +94,16 @@ class Records:
         except DatabaseUnavailable:
             log.exception("record not kept", bounty_id=bounty_id)
         return content
+
+
+def read_bounty_logs(
+    connection: Connection, bounty_id: BountyId, until: Origin
+) -> list[tuple[tuple[Bytes32, ...], bytes]]:
+    """Return topics and data of the logs of one bounty in chain order, up to and including the one at ``until``."""
+    c = h.logs.c
+    rows = connection.execute(
+        select(c.topics, c.data)
+        .where(c.bounty_id == bounty_id, tuple_(c.block_number, c.log_index) <= (until.block_number, until.log_index))
+        .order_by(c.block_number, c.log_index)
+    )
+    return [(tuple(Bytes32(topic) for topic in row.topics), bytes(row.data)) for row in rows]

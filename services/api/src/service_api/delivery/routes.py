@@ -10,15 +10,15 @@ from bounty_protocol.wire.delivery import (
     StatusQuery,
     WrapRequest,
 )
-from flask import Response
+from flask import Blueprint, Response
 from flask import request as flask_request
 from service_common.web.authentication import public, signed
-from service_common.web.operations import Routes, described
 from service_common.web.provided import provided
 
 from service_api.delivery.forwarding import Forwarder
+from service_api.openapi.described import Described
 
-routes = Routes("delivery", __name__, url_prefix="/api", description="Delivery of the winning work")
+routes = Blueprint("delivery", __name__, url_prefix="/api")
 
 _UNAVAILABLE = ("delivery_unavailable", "bounty_projection_unavailable")
 _OF_SIGNED = (
@@ -34,12 +34,11 @@ _COMMITMENT = "0x" + "1f" * 32
 
 
 @routes.route("/deployment/delivery-key", methods=["GET"])
-@routes.response(
-    200,
+@Described(
     DeliveryKey,
-    example={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
+    _UNAVAILABLE,
+    shown={"delivery_public_key": _COMMITMENT, "key_id": "0x0123456789abcdef", "algorithm": "x25519-sealed-box"},
 )
-@described(*_UNAVAILABLE)
 @public
 def delivery_key() -> Response:
     """The delivery public key in effect.
@@ -50,8 +49,9 @@ def delivery_key() -> Response:
 
 
 @routes.route("/bounties/<bounty_id>/delivery/status", methods=["GET"])
-@routes.response(200, DeliveryStatus, example={"exists": True})
-@described("invalid_winning_solution_delivery", *_UNAVAILABLE, query=StatusQuery)
+@Described(
+    DeliveryStatus, ("invalid_winning_solution_delivery", *_UNAVAILABLE), query=StatusQuery, shown={"exists": True}
+)
 @public
 def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is forwarded as it came
     """Whether a wrapped key of exactly one Submission is held; false for anything unknown."""
@@ -59,17 +59,13 @@ def delivery_status(bounty_id: str) -> Response:  # noqa: ARG001  # the path is 
 
 
 @routes.route("/bounties/<bounty_id>/delivery/wrap", methods=["POST"])
-@routes.response(200, DeliveryStatus, example={"exists": True})
-@routes.response(201, DeliveryStatus, example={"exists": True})
-@described(
-    *_OF_SIGNED,
-    *_UNAVAILABLE,
+@Described(
+    DeliveryStatus,
+    (*_OF_SIGNED, *_UNAVAILABLE),
     body=WrapRequest,
-    example={
-        "solver_address": "0x" + "ab" * 20,
-        "submission_commitment": _COMMITMENT,
-        "wrapped_key": "A" * 107 + "=",
-    },
+    example={"solver_address": "0x" + "ab" * 20, "submission_commitment": _COMMITMENT, "wrapped_key": "A" * 107 + "="},
+    created=True,
+    shown={"exists": True},
 )
 @signed("application/json", MAX_DELIVERY_BYTES)
 def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa: ARG001
@@ -81,11 +77,9 @@ def delivery_wrap(request: VerifiedRequest, bounty_id: str) -> Response:  # noqa
 
 
 @routes.route("/bounties/<bounty_id>/delivery/retrieve", methods=["POST"])
-@routes.response(200, RetrievedKey)
-@described(
-    *_OF_SIGNED,
-    "winning_solution_key_not_found",
-    *_UNAVAILABLE,
+@Described(
+    RetrievedKey,
+    (*_OF_SIGNED, "winning_solution_key_not_found", *_UNAVAILABLE),
     body=RetrieveRequest,
     example={"poster_ephemeral_public_key": _COMMITMENT},
 )

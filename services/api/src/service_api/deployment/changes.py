@@ -1,25 +1,36 @@
-"""The changes of the index in their order, as the feed lists them.
+"""The feed of changes: what the index took in and took back, in the order in which it did.
 
 The numbers come from the one writer, so nothing appears later with a lower number than what was read. A log that a
 reorg took out is not listed any more: who has not read it has nothing to take back.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from bounty_protocol.chain.events import Log, decode_log
-from bounty_protocol.domain.hub_events import Logged, VerdictRecorded, bounty_of
+from bounty_protocol.domain.hub_events import VerdictRecorded, bounty_of, event_of
 from bounty_protocol.domain.lifecycle import VerdictKind
+from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import BlockNumber, Bytes32, UnixSeconds
-from bounty_protocol.wire.changes import Change, ChangeEvent, ReplacedVerdict
+from bounty_protocol.wire.changes import Change, ChangeEvent, ChangeList, ChangeQuery, ReplacedVerdict
 from bounty_protocol.wire.values import AnyObject, ChangeKind, ChangeNumber, Finality
 from service_common.db import hub_index as t
-from service_common.db.hub_reads import Head, read_replaced_verdicts
-from sqlalchemy import Connection, RowMapping, func, select
+from service_common.db.hub_facts import HubFacts
+from service_common.db.hub_reads import Head, former_verdicts
+from sqlalchemy import Connection, RowMapping, func, select, true, tuple_
 
 
-def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
+def list_changes(facts: HubFacts, query: ChangeQuery) -> ChangeList:
+    """Return the body of ``GET /api/changes``."""
+    found = _read(facts.connection, facts.head, query.after, query.limit + 1)
+    if not found and query.after > _newest(facts.connection):  # the index was since restored from a backup
+        issue = Issue("after", "is beyond the newest change of this index; start again at 0")
+        raise ServiceError("invalid_request", "The index has not come that far.", issues=[issue])
+    shown = tuple(found[: query.limit])
+    return ChangeList(shown, shown[-1].number if shown else query.after, len(found) > query.limit)
+
+
+def _read(connection: Connection, head: Head, after: ChangeNumber, limit: int) -> list[Change]:
     """Read the changes after a number, in order."""
     c, logs = t.changes.c, t.logs
     placed = (logs.c.block_number == c.block_number) & (logs.c.log_index == c.log_index)
@@ -27,12 +38,41 @@ def read_changes(connection: Connection, head: Head, after: ChangeNumber, limit:
     found = select(*columns).select_from(t.changes.outerjoin(logs, placed)).where(c.number > after)
     rows = connection.execute(found.order_by(c.number).limit(limit)).mappings()
     listed = [_change(head, row) for row in rows]
-    places = [place for each in listed if (place := _verdict_place(each)) is not None]
-    replaced = read_replaced_verdicts(connection, places)
-    return [_with_replaced(each, replaced) for each in listed] if replaced else listed
+    replaced = _read_replaced(connection, [event for each in listed if (event := each.event) is not None])
+    return [
+        replace(each, event=replace(event, replaces=former))
+        if (event := each.event) is not None and (former := replaced.get((event.block_number, event.log_index)))
+        else each
+        for each in listed
+    ]
 
 
-def newest_change(connection: Connection) -> ChangeNumber:
+def _read_replaced(connection: Connection, events: list[ChangeEvent]) -> dict[tuple[int, int], ReplacedVerdict]:
+    """Read the Verdicts that those among the events replaced, by the block number and log index of these."""
+    places = [(event.block_number, event.log_index) for event in events if event.name == VerdictRecorded.__name__]
+    if not places:
+        return {}
+    v, former = t.verdicts.c, former_verdicts()
+    at = (v.block_number.label("by_block"), v.log_index.label("by_log"))
+    found = select(*at, former).select_from(t.verdicts.join(former, true()))
+    rows = connection.execute(found.where(tuple_(v.block_number, v.log_index).in_(places))).mappings()
+    return {(row["by_block"], row["by_log"]): _replaced(row) for row in rows}
+
+
+def _replaced(row: RowMapping) -> ReplacedVerdict:
+    verdict = event_of(VerdictRecorded, dict(row))
+    awarded = verdict.kind is VerdictKind.AWARDED
+    return ReplacedVerdict(
+        kind=verdict.kind,
+        solver_address=verdict.solver if awarded else None,
+        submission_commitment=verdict.submission_commitment if awarded else None,
+        report_commitment=verdict.report_commitment,
+        tx_hash=Bytes32(row["tx_hash"]),
+        time=UnixSeconds(row["time"]),
+    )
+
+
+def _newest(connection: Connection) -> ChangeNumber:
     """Read the number of the newest change; 0 without one."""
     return ChangeNumber(connection.execute(select(func.max(t.changes.c.number))).scalar() or 0)
 
@@ -42,30 +82,6 @@ def _change(head: Head, row: RowMapping) -> Change:
     if row["at_log"] is None:
         return Change(number, ChangeKind.RETRACTION, None, BlockNumber(row["at_block"]))
     return Change(number, ChangeKind.EVENT, _event(head, row), None)
-
-
-def _verdict_place(change: Change) -> tuple[int, int] | None:
-    event = change.event
-    is_verdict = event is not None and event.name == VerdictRecorded.__name__
-    return (event.block_number, event.log_index) if event is not None and is_verdict else None
-
-
-def _with_replaced(change: Change, replaced: Mapping[tuple[int, int], Logged[VerdictRecorded]]) -> Change:
-    place = _verdict_place(change)
-    former = None if place is None else replaced.get(place)
-    if change.event is None or former is None:
-        return change
-    verdict, origin = former.event, former.origin
-    awarded = verdict.kind is VerdictKind.AWARDED
-    shown = ReplacedVerdict(
-        kind=verdict.kind,
-        solver_address=verdict.solver if awarded else None,
-        submission_commitment=verdict.submission_commitment if awarded else None,
-        report_commitment=verdict.report_commitment,
-        tx_hash=origin.tx_hash,
-        time=origin.time,
-    )
-    return replace(change, event=replace(change.event, replaces=shown))
 
 
 def _event(head: Head, row: RowMapping) -> ChangeEvent:

@@ -1,7 +1,5 @@
 """What never changes of a deployment: the Hub's immutables and its beacon, read when first needed and kept."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cached_property
 
 from bounty_protocol.chain.beacons import beacon_info
@@ -41,19 +39,18 @@ class Constants:
 
     def token(self) -> TokenDescription:
         """Return the escrow token, as the Hub names it."""
-        with self.reading_once("hub"):
-            token = self.hub.token
+        self.require("hub")
+        token = self.hub.token
         return TokenDescription(token.address, token.symbol, token.decimals)
 
-    @contextmanager
-    def reading_once(self, *names: str) -> Iterator[None]:
-        """Have constants (``hub``, ``beacon``) read by one request at a time, so that a slow endpoint does not hold
-        every thread.
+    def require(self, *names: str) -> None:
+        """Read constants (``hub``, ``beacon``) unless they are known, by one request at a time, so that a slow endpoint
+        does not hold every thread.
         """
         if set(names) <= vars(self).keys():
-            yield
             return
         message = "The chain or the beacon has not described itself yet."
         refusal = ServiceError("bounty_chain_state_unavailable", message, retry_after=2)
         with self._places.hold("reading", 1, patience=1.0, refusal=refusal):
-            yield
+            for name in names:
+                getattr(self, name)

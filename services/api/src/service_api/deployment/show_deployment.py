@@ -3,7 +3,7 @@
 from bounty_protocol.auth.verify import FRESHNESS_SECONDS
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.wire.deployment import Deployment, HubLimits
-from service_common.db.hub_facts import FactSource
+from service_common.db.hub_facts import HubFacts
 from service_common.db.hub_reads import read_current_roster, read_fee_policy
 
 from service_api.bounties.rendering import fees_of
@@ -11,15 +11,13 @@ from service_api.deployment.constants import Constants
 from service_api.submissions.upload_targets import MAX_CIPHERTEXT_BYTES
 
 
-def show_deployment(source: FactSource, constants: Constants, public_host: str) -> Deployment:
+def show_deployment(facts: HubFacts, constants: Constants, public_host: str) -> Deployment:
     """Return the body of ``GET /api/deployment``."""
-    hub = constants.hub
-    with source.open() as facts:
-        head = facts.head
-        fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, head.block_time)
+    hub, head = constants.hub, facts.head
+    fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, head.block_time)
     return Deployment(
-        chain_id=source.chain_id,
-        hub_address=source.hub_address,
+        chain_id=head.chain_id,
+        hub_address=head.hub_address,
         escrow_token=constants.token(),
         fee_policy=fees_of(fees) if fees else None,
         guardian_roster=roster,

@@ -48,19 +48,26 @@ def show_status(source: FactSource) -> DeploymentStatus:
             if head is None:
                 return replace(nothing, state=IndexState.STARTING)
             source.require_hub(head)
-            lag = max(0, source.clock.now() - head.block_time)
-            state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
-            return replace(
-                nothing,
-                state=state if head.halted is None else IndexState.HALTED,
-                position=_position(head, lag),
-                totals=read_deployment_totals(connection, head.block_time),
-                announced=_announced(connection, head.block_time),
-                chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if head.shows_tip else None,
-                lost_submission_count=count_missing(connection),
-            )
+            return status_of(source, connection, head, read_deployment_totals(connection, head.block_time))
     except (DatabaseUnavailable, ServiceError):
         return nothing
+
+
+def status_of(source: FactSource, connection: Connection, head: Head, totals: DeploymentTotals) -> DeploymentStatus:
+    """Return how the deployment does at one moment of its index."""
+    lag = max(0, source.clock.now() - head.block_time)
+    state = IndexState.BEHIND if lag > MAX_LAG_SECONDS else IndexState.FOLLOWING
+    return DeploymentStatus(
+        state if head.halted is None else IndexState.HALTED,
+        source.chain_id,
+        source.hub_address,
+        VERSION,
+        position=_position(head, lag),
+        totals=totals,
+        announced=_announced(connection, head.block_time),
+        chain_head=ChainHead(head.block_time, lag, lag > STANDS_STILL_SECONDS) if head.shows_tip else None,
+        lost_submission_count=count_missing(connection),
+    )
 
 
 def _announced(connection: Connection, now: UnixSeconds) -> Announcements:

@@ -2,23 +2,22 @@
 
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.withheld import WithheldList, WithheldQuery
-from flask import Response
+from flask import Blueprint, Response
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
-from service_common.web.versions import Version, json_version, link_to_next, versioned
 
 from service_api.config import ApiConfig
 from service_api.moderation.decisions import list_withheld
+from service_api.openapi.described import Described
+from service_api.versions import Version, json_version, link_to_next, versioned
 
-routes = Routes("withheld", __name__, url_prefix="/api/withheld", description="What the operator does not show")
+routes = Blueprint("withheld", __name__, url_prefix="/api/withheld")
 
 
 @routes.route("", methods=["GET"])
-@routes.response(200, WithheldList, versioned=True)
-@described("bounty_projection_unavailable", query=WithheldQuery)
+@Described(WithheldList, ("bounty_projection_unavailable",), query=WithheldQuery, versioned=True)
 @public
 def get_withheld() -> Response:
     """List the texts that the operator withholds at the moment: which, why, since when and until when."""

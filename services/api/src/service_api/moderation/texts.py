@@ -39,17 +39,22 @@ def is_page_shown(commitment: Text, poster: Text) -> ColumnElement[bool]:
 
 def page_notice(commitment: Text, poster: Text) -> ScalarSelect[Any]:
     """Select why a bounty's page is not shown, for ``withheld_of``; null if it is."""
-    return _notice(WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+    return _of_first(_NOTICE, WithheldKind.BOUNTY, commitment, poster)
 
 
 def page_reason(commitment: Text, poster: Text) -> ScalarSelect[Any]:
     """Select the reason alone."""
-    return _first(select(_W.reason), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+    return _of_first(_W.reason, WithheldKind.BOUNTY, commitment, poster)
 
 
 def page_since(commitment: Text, poster: Text) -> ScalarSelect[Any]:
     """Select the time alone, in seconds."""
-    return _first(select(_seconds(_W.since)), WithheldKind.BOUNTY, commitment, poster).scalar_subquery()
+    return _of_first(_seconds(_W.since), WithheldKind.BOUNTY, commitment, poster)
+
+
+def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
+    """Select why a written Verdict is not shown, for ``withheld_of``; null if it is."""
+    return _of_first(_NOTICE, WithheldKind.VERDICT, commitment, guardian)
 
 
 def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tuple[int | None, int | None]:
@@ -58,11 +63,6 @@ def read_page_blocks(connection: Connection, commitment: str, poster: str) -> tu
     own = func.min(_W.since_block).filter(by_itself)
     row = connection.execute(select(own, func.min(_W.since_block)).where(COUNTS, or_(by_itself, by_account))).one()
     return row[0], row[1]
-
-
-def verdict_notice(commitment: Text, guardian: Text) -> ScalarSelect[Any]:
-    """Select why a written Verdict is not shown, for ``withheld_of``; null if it is."""
-    return _notice(WithheldKind.VERDICT, commitment, guardian).scalar_subquery()
 
 
 def withheld_of(notice: Any) -> Withheld | None:
@@ -89,35 +89,25 @@ def _sentence(found: Withheld) -> str:
 
 
 def _subjects(kind: WithheldKind) -> Select[tuple[str]]:
-    return select(_W.subject).where(COUNTS, _is(kind))
+    return select(_W.subject).where(COUNTS, _W.kind == kind.value)
 
 
-def _notice(kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
-    return _first(select(_notice_columns()), kind, commitment, account)
-
-
-def _notice_columns() -> ColumnElement[Any]:
-    found: ColumnElement[Any] = func.json_build_array(_W.reason, _seconds(_W.since), _seconds(_W.until))
-    return found
-
-
-def _first(found: Select[Any], kind: WithheldKind, commitment: Text, account: Text) -> Select[Any]:
-    """Select the earliest of the decisions that concern a text."""
-    concerned = found.where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
-    return concerned.correlate_except(app.withholdings)
+def _of_first(shown: ColumnElement[Any], kind: WithheldKind, commitment: Text, account: Text) -> ScalarSelect[Any]:
+    """Select something of the earliest of the decisions that concern a text."""
+    concerned = select(shown).where(COUNTS, or_(*_concerned(kind, commitment, account))).order_by(_W.number).limit(1)
+    return concerned.correlate_except(app.withholdings).scalar_subquery()
 
 
 def _concerned(kind: WithheldKind, commitment: Text, account: Text) -> tuple[ColumnElement[bool], ColumnElement[bool]]:
     """Return the decisions on a text itself, and those on all text of its author."""
     return (
-        and_(_is(kind), _W.subject == commitment),
-        and_(_is(WithheldKind.ACCOUNT), _W.subject == account),
+        and_(_W.kind == kind.value, _W.subject == commitment),
+        and_(_W.kind == WithheldKind.ACCOUNT.value, _W.subject == account),
     )
-
-
-def _is(kind: WithheldKind) -> ColumnElement[bool]:
-    return _W.kind == kind.value
 
 
 def _seconds(moment: ColumnElement[Any]) -> ColumnElement[int]:
     return cast(func.floor(func.extract("epoch", moment)), BigInteger)
+
+
+_NOTICE: Final[ColumnElement[Any]] = func.json_build_array(_W.reason, _seconds(_W.since), _seconds(_W.until))

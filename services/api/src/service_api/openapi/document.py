@@ -1,15 +1,29 @@
-"""The published OpenAPI 3.1 document: what the routes declare, and an introduction."""
+"""The published OpenAPI 3.1 document: what the views of an app declare, and an introduction."""
 
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Final, cast
 
+from bounty_protocol.auth.header import SCHEME
+from bounty_protocol.errors import PROBLEMS
+from bounty_protocol.shapes import parts, to_json
+from bounty_protocol.types import Address, BountyId, Bytes32
+from bounty_protocol.wire.errors import ErrorBody
 from flask import Flask, current_app
-from service_common.web.operations import DocumentedApi
-from service_common.web.versions import DOCUMENT, Version, json_version, text_version
+from service_common.web.problems import Refusals
 
+from service_api.openapi.described import Described
 from service_api.openapi.page import docs_page
+from service_api.openapi.schemas import Json, Schemas
+from service_api.versions import DOCUMENT, Version, json_version, text_version
 
 EXTENSION: Final = "service-document"
+EVERYWHERE: Final = ("invalid_request", "internal_error", "service_overloaded")
+"""Error codes that every operation can answer."""
+_OF_BODIES: Final = ("length_required", "payload_too_large", "unsupported_media_type", "unsupported_transfer_encoding")
 _INTRODUCTION: Final = (
     "Bounties on a blockchain: the API stores bytes, validates shapes and gates reads against indexed contract state. "
     "It never authorizes money movement and never decides an outcome. Signed operations take one EIP-712 signature "
@@ -17,6 +31,7 @@ _INTRODUCTION: Final = (
     "<base64(address~signature~blockNumber~blockHash)>`; docs/authentication.md describes it with test vectors. "
     "A path that is none of these answers 404 `route_not_found`, another method of one 405 `method_not_allowed`."
 )
+_SIGNATURE: Final = "ServiceApproval"
 _AUTHORIZATION: Final = {
     "type": "apiKey",
     "in": "header",
@@ -25,25 +40,53 @@ _AUTHORIZATION: Final = {
     "struct ApiRequestApproval(endpointId, audience, bodyHash, query, blockNumber, blockHash) in the domain (Service, "
     "1, chain id, Hub), over this exact request and a block of the last five minutes. One signature, one request.",
 }
-TITLE: Final = "Bounty Escrow Service"
-ROOT: Final = {
-    "info": {"description": _INTRODUCTION},
-    "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
-    "components": {"securitySchemes": {"ServiceApproval": _AUTHORIZATION}},
+_TAGS: Final = {
+    "accounts": "What accounts did",
+    "bounties": "Bounties as the chain has them",
+    "challenge_specs": "Publishing a challenge page",
+    "submissions": "Sealed Submissions",
+    "written_verdicts": "Written Verdicts",
+    "delivery": "Delivery of the winning work",
+    "deployment": "This deployment",
+    "index": "The index of the Hub's log",
+    "withheld": "What the operator does not show",
+    "documents": "Rubric and schemas",
+    "subgraph": "The indexed Hub log as GraphQL",
+    "health": "Liveness",
 }
-"""The parts of the document beside its routes."""
+_PATH_PARAMETERS: Final = {
+    "account_address": Address,
+    "bounty_id": BountyId,
+    "solver_address": Address,
+    "submission_commitment": Bytes32,
+    "report_commitment": Bytes32,
+}
+_HEADERS: Final[Mapping[str, str]] = {
+    "X-Correlation-Id": "Names this request in the operator's log: the request's own where it sent one.",
+    "X-Hub": "The Hub of this deployment as a CAIP-10 account, such as eip155:8453:0x…: each has numbers of its own.",
+    "ETag": "The version of the answer; If-None-Match with it gets 304 while there is no other.",
+    "Cache-Control": "Who may keep the answer, and for how long.",
+    "X-Index-Block": "The newest block of the index that the answer was read of. Answers that follow each other may "
+    "come from databases of which one is a little behind.",
+    "X-Index-Time": "The time of that block, in Unix seconds.",
+    "Retry-After": "Seconds after which the same request may be answered.",
+    "WWW-Authenticate": f"The scheme that this route takes: {SCHEME}.",
+}
+_EVERY_HEADER: Final = ("X-Correlation-Id", "X-Hub", "Cache-Control")
+_RETRIED: Final = {429, 502, 503}
+_HEALTH: Final = Described("text/plain")
 
 
 class Published:
     """The document of one app, made when it is first requested."""
 
-    def __init__(self, api: DocumentedApi) -> None:
-        self._api = api
+    def __init__(self, app: Flask) -> None:
+        self._app = app
 
     @cached_property
-    def document(self) -> dict[str, Any]:
+    def document(self) -> Json:
         """The whole document."""
-        return dict(self._api.spec.to_dict())
+        return make_document(self._app)
 
     @cached_property
     def json(self) -> Version:
@@ -56,11 +99,139 @@ class Published:
         return text_version(docs_page(self.document), "text/html", DOCUMENT)
 
 
-def install_document(app: Flask, api: DocumentedApi) -> None:
-    """Publish what ``api`` knows of the routes of ``app``."""
-    app.extensions[EXTENSION] = Published(api)
+def install_document(app: Flask) -> None:
+    """Publish what the views of ``app`` declare."""
+    app.extensions[EXTENSION] = Published(app)
 
 
 def published(app: Flask | None = None) -> Published:
     """Return the document of ``app``, or of the app that answers this request."""
     return cast("Published", (app or current_app).extensions[EXTENSION])
+
+
+def make_document(app: Flask) -> Json:
+    """Return the document of the views that declare their answers."""
+    schemas, paths = Schemas(), dict[str, Json]()
+    for rule in app.url_map.iter_rules():
+        view = app.view_functions[rule.endpoint]
+        described = _HEALTH if rule.endpoint == "health.get_health" else getattr(view, "described", None)
+        if described is None:
+            continue
+        path, tag = re.sub(r"<(\w+)>", r"{\1}", rule.rule), rule.endpoint.partition(".")[0]
+        (method,) = (rule.methods or set()) - {"HEAD", "OPTIONS"}
+        operations = paths.setdefault(path, {})
+        operations[method.lower()] = _operation(view, described, method.lower(), path, schemas) | {"tags": [tag]}
+        if named := re.findall(r"{(\w+)}", path):
+            operations["parameters"] = [
+                {"name": name, "in": "path", "required": True, "schema": schemas.of(_PATH_PARAMETERS[name])}
+                for name in named
+            ]
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Bounty Escrow Service", "version": "1", "description": _INTRODUCTION},
+        "jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.named,
+            "headers": {
+                name: {"description": text, "schema": {"type": "integer" if name == "Retry-After" else "string"}}
+                for name, text in _HEADERS.items()
+            },
+            "securitySchemes": {_SIGNATURE: _AUTHORIZATION},
+        },
+    }
+
+
+def _operation(view: Callable[..., object], described: Described, method: str, path: str, schemas: Schemas) -> Json:
+    """Return a view's entry in the document."""
+    access, body_type, counted = (getattr(view, name) for name in ("access", "body_type", "counted"))
+    codes = dict.fromkeys(
+        (
+            *(("unauthorized",) if access == "signed" else ()),
+            *(_OF_BODIES if body_type else ()),
+            *described.errors,
+            *EVERYWHERE,
+            *(("route_not_found",) if "{" in path else ()),  # for what cannot be a part of any path
+            *(("rate_limit_reached",) if counted else ()),
+        )
+    )
+    summary, _, text = inspect.cleandoc(view.__doc__ or "").partition("\n\n")
+    operation: Json = {
+        "operationId": re.sub(r"\W+", "_", f"{method} {path}").strip("_"),
+        "summary": summary,
+        "security": [{_SIGNATURE: []}] if access == "signed" else [],
+        "parameters": _parameters(described, schemas),
+        "responses": _answers(described, schemas) | _error_answers(codes, described.refusals, schemas),
+    }
+    if text:
+        operation["description"] = text
+    if body_type:
+        content = {body_type: _content(schemas.of(described.body), described.example)}
+        operation["requestBody"] = {"required": True, "content": content}
+    return operation
+
+
+def _parameters(described: Described, schemas: Schemas) -> list[Json]:
+    found: list[Json] = []
+    for part in () if described.query is None else parts(described.query):
+        schema = schemas.of_part(part)
+        text = {"description": schema.pop("description")} if "description" in schema else {}
+        named = {"name": part.name, "in": "query", "required": part.default is MISSING}
+        found.append({**named, "schema": schema, **text})
+    if described.versioned:
+        known = {"description": "The ETag of the answer that the client has.", "schema": {"type": "string"}}
+        found.append({"name": "If-None-Match", "in": "header", "required": False, **known})
+    return found
+
+
+def _answers(described: Described, schemas: Schemas) -> dict[str, Json]:
+    _, *further = described.refusals
+    shown = _content(schemas.of(described.answer), described.shown)
+    first = described.answer if isinstance(described.answer, str) else "application/json"
+    content = dict.fromkeys((first, *further), shown)
+    of_index = ("X-Index-Block", "X-Index-Time") if described.indexed else ()
+    headers = _headers(*(("ETag",) if described.versioned else ()), *of_index)
+    answer = {"headers": headers, "content": content}
+    if described.created:
+        return {
+            "200": {"description": "It was there already.", **answer},
+            "201": {"description": "Stored for the first time.", **answer},
+        }
+    found = {"200": {"description": "Done.", **answer}}
+    if described.versioned:
+        found["304"] = {"description": "The version of If-None-Match is the newest.", "headers": headers}
+    return found
+
+
+def _content(schema: Json, example: object) -> Json:
+    return {"schema": schema} if example is None else {"schema": schema, "example": example}
+
+
+def _error_answers(codes: Mapping[str, None], refusals: Refusals, schemas: Schemas) -> dict[str, Json]:
+    by_status: dict[int, list[str]] = {}
+    for code in codes:
+        by_status.setdefault(PROBLEMS[code].status, []).append(code)
+    return {
+        str(status): {
+            "description": "\n".join(f"`{code}`: {PROBLEMS[code].next_action}" for code in named),
+            "headers": _headers(
+                *(("WWW-Authenticate",) if status == 401 else ()), *(("Retry-After",) if status in _RETRIED else ())
+            ),
+            "content": {
+                media_type: {
+                    "schema": schemas.of(shape),
+                    "examples": {
+                        code: {"value": to_json(shape.of(ErrorBody(code, "...", (), PROBLEMS[code].next_action)))}
+                        for code in named
+                    },
+                }
+                for media_type, shape in refusals.items()
+            },
+        }
+        for status, named in sorted(by_status.items())
+    }
+
+
+def _headers(*names: str) -> Json:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*_EVERY_HEADER, *names)}

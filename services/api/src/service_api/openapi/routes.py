@@ -5,18 +5,18 @@ from bounty_protocol.rubric import current_rubric
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.deployment import RubricDocument
 from bounty_protocol.wire.values import AnyObject
-from flask import Response
+from flask import Blueprint, Response
 from service_common.web.authentication import public, read_query
-from service_common.web.operations import Routes
-from service_common.web.versions import DOCUMENT, json_version, render_version
 
+from service_api.openapi.described import Described
 from service_api.openapi.document import published
+from service_api.versions import DOCUMENT, json_version, render_version
 
-routes = Routes("documents", __name__, url_prefix="/api", description="Rubric and schemas")
+routes = Blueprint("documents", __name__, url_prefix="/api")
 
 
 @routes.route("/readiness-rubric", methods=["GET"])
-@routes.response(200, RubricDocument, versioned=True)
+@Described(RubricDocument, versioned=True)
 @public
 def get_rubric() -> Response:
     """The rubric that readiness reviews apply."""
@@ -27,7 +27,7 @@ def get_rubric() -> Response:
 
 
 @routes.route("/schemas/bounty-challenge.json", methods=["GET"])
-@routes.response(200, AnyObject, versioned=True)
+@Described(AnyObject, versioned=True)
 @public
 def get_challenge_schema() -> Response:
     """JSON Schema of a challenge page's frontmatter."""
@@ -36,7 +36,7 @@ def get_challenge_schema() -> Response:
 
 
 @routes.route("/openapi.json", methods=["GET"])
-@routes.response(200, AnyObject, versioned=True)
+@Described(AnyObject, versioned=True)
 @public
 def get_openapi() -> Response:
     """The OpenAPI document of these routes."""
@@ -45,7 +45,7 @@ def get_openapi() -> Response:
 
 
 @routes.route("/docs", methods=["GET"])
-@routes.response(200, content_type="text/html", versioned=True)
+@Described("text/html", versioned=True)
 @public
 def get_docs() -> Response:
     """The OpenAPI document as a page."""

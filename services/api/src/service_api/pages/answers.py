@@ -7,11 +7,11 @@ from typing import Final
 from flask import Response, render_template
 from service_common.db.hub_reads import Head
 from service_common.web.provided import provided
-from service_common.web.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
 from service_api.pages.freshness import notices
 from service_api.pages.policy import POLICY, acting_policy, headers_of
 from service_api.pages.sources import PageSources
+from service_api.versions import DOCUMENT, REVALIDATE, Version, text_version, versioned
 
 HTML: Final = "text/html"
 

@@ -1,9 +1,9 @@
 """What only the pages of a deployment need to be told."""
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from service_common.common_settings import parse_contact
 from service_common.config import EnvironmentReader
 from service_common.web.settings import parse_origin
 
@@ -55,3 +55,10 @@ def read_page_settings(reader: EnvironmentReader) -> PageSettings:
             shown="`en`",
         ),
     )
+
+
+def parse_contact(text: str) -> str:
+    """Parse an address under which people are reached; ``ValueError`` for any other."""
+    if not text.startswith(("mailto:", "https://", "tel:")) or not re.fullmatch("[!-~]{1,500}", text):
+        raise ValueError("an address that begins with mailto:, https:// or tel:")
+    return text

@@ -11,7 +11,6 @@ from flask import Blueprint, Response
 from markupsafe import escape
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
-from service_common.web.versions import REVALIDATE, Version, text_version
 from sqlalchemy import Connection
 from werkzeug.exceptions import NotFound
 
@@ -39,6 +38,7 @@ from service_api.pages.rows import (
 )
 from service_api.pages.sources import PageSources
 from service_api.pages.texts import current_texts, gettext
+from service_api.versions import REVALIDATE, Version, text_version
 
 routes = Blueprint("feeds", __name__)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from bounty_protocol.types import UnixSeconds
 from bounty_protocol.wire.bounties import BountyItem, BountyList
 from bounty_protocol.wire.values import Finality
-from service_common.db.hub_reads import Head
+from service_common.db.hub_facts import HubFacts
 
 from service_api.bounties.list_bounties import list_bounties
 from service_api.pages.filters import Search
@@ -34,20 +34,18 @@ class ListPage:
     """A page of the list. ``count`` is how many bounties match on all pages, as a sentence; ``following`` the address
     of the next one."""
 
-    head: Head
     listed: tuple[Listed, ...]
     count: str
     following: str | None
     now: UnixSeconds
 
 
-def list_page(deps: PageSources, search: Search) -> ListPage:
+def list_page(deps: PageSources, facts: HubFacts, search: Search) -> ListPage:
     """Return the bounties that are looked for, after the cursor."""
-    answer = list_bounties(deps.facts, search.query)
-    found, now = answer.value, deps.clock.now()
+    found, now = list_bounties(facts, search.query), deps.clock.now()
     listed = tuple(_listed(each, now) for each in found.items)
     following = None if found.next_cursor is None else search.address(cursor=found.next_cursor)
-    return ListPage(answer.head, listed, _count(found), following, now)
+    return ListPage(listed, _count(found), following, now)
 
 
 def _listed(item: BountyItem, now: UnixSeconds) -> Listed:

@@ -18,8 +18,9 @@ from bounty_protocol.errors import ServiceError
 from flask import Blueprint, Response, current_app
 from service_common.recent import Recent
 from service_common.web.authentication import public, read_query
-from service_common.web.versions import json_version, render_version
 from werkzeug.exceptions import NotFound
+
+from service_api.versions import json_version, render_version
 
 EXTENSION: Final = "service-rounds"
 _KEPT_SECONDS: Final = 3_600.0

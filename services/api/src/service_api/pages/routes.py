@@ -12,18 +12,16 @@ from bounty_protocol.wire.deployment import DeploymentTotals
 from bounty_protocol.wire.values import MAX_SEARCH
 from bounty_protocol.wire.withheld import WithheldQuery
 from flask import Blueprint, Response, redirect
-from service_common.db.hub_facts import unreadable
 from service_common.db.hub_reads import Head, read_delivery_keys, read_fee_policy
 from service_common.web.authentication import public, read_query
 from service_common.web.provided import provided
-from service_common.web.versions import REVALIDATE, Version, text_version
 from werkzeug.exceptions import NotFound
 from werkzeug.wrappers import Response as PlainResponse
 
 from service_api.bounties.rendering import fees_of
 from service_api.bounties.show_bounty import show_bounty
 from service_api.deployment.show_deployment import show_deployment
-from service_api.deployment.show_status import read_deployment_totals, show_status
+from service_api.deployment.show_status import read_deployment_totals, status_of
 from service_api.moderation.decisions import list_withheld
 from service_api.pages import bounty, filters, guardians, listing, person, status, wallets
 from service_api.pages.answers import kept, only_now, page, static_page
@@ -31,6 +29,7 @@ from service_api.pages.entries import withheld_line
 from service_api.pages.rounds import current_rounds
 from service_api.pages.sources import PageSources
 from service_api.pages.titles import read_challenge
+from service_api.versions import REVALIDATE, Version, text_version
 
 routes = Blueprint("pages", __name__, template_folder="templates")
 
@@ -53,11 +52,11 @@ def get_list() -> PlainResponse:
         return redirect(search.address(cursor=search.cursor), 303)
 
     def make() -> Made:
-        found = listing.list_page(deps, search)
         with deps.facts.open() as facts:
+            found = listing.list_page(deps, facts, search)
             totals = read_deployment_totals(facts.connection, facts.head.block_time)
         values = {"list": found, "search": search, "form": filters, "token": token, "totals": totals}
-        return found.head, values | _figures(totals)
+        return facts.head, values | _figures(totals)
 
     return page("list.html", make)
 
@@ -123,7 +122,7 @@ def get_challenge(bounty_id: str) -> Response:
     number = parsed_bounty_id(bounty_id)
 
     def make() -> Version:
-        detail = show_bounty(provided(PageSources).records, number).value
+        _, detail = show_bounty(provided(PageSources).records, number)
         if detail.withheld is not None:
             raise ServiceError("bounty_challenge_withheld", withheld_line(detail.withheld))
         found = read_challenge(detail.challenge, detail.facts.spec_commitment)
@@ -186,15 +185,14 @@ def get_deployment() -> Response:
 
     def make() -> Made:
         deps = provided(PageSources)
-        stated = show_status(deps.facts)
-        if stated.totals is None:
-            raise unreadable()
-        with deps.constants.reading_once("hub", "beacon"):
-            found = show_deployment(deps.facts, deps.constants, deps.config.web.public_host)
+        deps.constants.require("hub", "beacon")
         with deps.facts.open() as facts:
+            totals = read_deployment_totals(facts.connection, facts.head.block_time)
+            stated = status_of(deps.facts, facts.connection, facts.head, totals)
+            found = show_deployment(facts, deps.constants, deps.config.web.public_host)
             key = read_delivery_keys(facts.connection, facts.head.block_time).current
-        values = {"key": key, "found": found, "now": deps.clock.now(), "status": stated, "totals": stated.totals}
-        return facts.head, values | {"health": status.health_of(stated)} | _figures(stated.totals)
+        values = {"key": key, "found": found, "now": deps.clock.now(), "status": stated, "totals": totals}
+        return facts.head, values | {"health": status.health_of(stated)} | _figures(totals)
 
     return page("deployment.html", make)
 

@@ -21,26 +21,23 @@ from bounty_protocol.domain.money import fee_amount
 from bounty_protocol.domain.roster import Roster
 from bounty_protocol.domain.terms import Terms
 from bounty_protocol.errors import ServiceError
+from bounty_protocol.rubric import current_rubric
 from bounty_protocol.types import Address, Bytes32, UnixSeconds, bytes32
 from bounty_protocol.wire.publication import PreparedCall, PreparedPublication, ReviewReference
 from bounty_protocol.wire.values import AbiArguments, TypedData
 from service_common.db import app as t
+from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource
-from service_common.db.hub_reads import (
-    read_announced_roster,
-    read_current_roster,
-    read_fee_policy,
-    read_has_bounty,
-)
-from service_common.reviews import Circumstances
-from sqlalchemy import Engine
+from service_common.db.hub_reads import read_announced_roster, read_current_roster, read_fee_policy
+from service_common.reviews import ReviewJob, review_id
+from sqlalchemy import Engine, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.bounties.rendering import fees_of
 from service_api.config import ApiConfig
 from service_api.deployment.constants import Constants
-from service_api.publishing.reviews import ReviewRequest, Reviews
+from service_api.publishing.reviews import Reviews
 from service_api.publishing.stored_pages import is_kept, store_page
 from service_api.storage.pending import Pending, PendingRoom
 
@@ -89,9 +86,17 @@ class Publishing:
         if not is_kept(engine, commitment):
             self.room.require(Pending.PAGES, poster)
         _process_once(engine, request)
-        circumstances = Circumstances(offer.now, hub.reveal_delay, hub.token.symbol, hub.token.decimals)
-        asked = ReviewRequest(poster, commitment, page, circumstances, offer.has_bounty)
-        finished = self.reviews.require_ready(asked)
+        review = ReviewJob(
+            review_id=review_id(poster, commitment, current_rubric().hash),
+            poster=poster,
+            page=page,
+            has_bounty=offer.has_bounty,
+            now=offer.now,
+            reveal_delay=hub.reveal_delay,
+            token_symbol=hub.token.symbol,
+            token_decimals=hub.token.decimals,
+        )
+        finished = self.reviews.require_ready(review)
         store_page(engine, commitment, page, challenge)
         return self._prepared(poster, _terms(challenge, commitment, offer), offer, finished, len(page))
 
@@ -147,7 +152,9 @@ def _offer(source: FactSource, poster: Address) -> Offer:
         now = facts.head.block_time
         fees, roster = read_fee_policy(facts.connection), read_current_roster(facts.connection, now)
         announced = read_announced_roster(facts.connection, now)
-        has_bounty = read_has_bounty(facts.connection, poster, facts.head.finalized_number)
+        b = h.bounties.c
+        funded = exists().where(b.poster == poster, b.block_number <= facts.head.finalized_number)
+        has_bounty = bool(facts.connection.execute(select(funded)).scalar_one())
     if fees is None or roster is None:
         raise ServiceError("bounty_projection_unavailable", "The Hub's roster and fees are not indexed yet.")
     return Offer(fees, roster, now, None if announced is None else announced.effective_from, has_bounty)

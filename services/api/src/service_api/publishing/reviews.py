@@ -5,12 +5,12 @@ end in a judgement is not charged, whichever request was waiting for it. Losing 
 """
 
 import time
-from dataclasses import dataclass
 from typing import Final
 
 from bounty_protocol.errors import Issue, ServiceError
 from bounty_protocol.rubric import current_rubric
-from bounty_protocol.types import Address, Bytes32
+from bounty_protocol.shapes import to_json
+from bounty_protocol.types import Bytes32
 from bounty_protocol.wire.publication import ReviewReference
 from redis import Redis
 from redis.exceptions import RedisError
@@ -21,12 +21,11 @@ from service_common.log import get_logger
 from service_common.places import Places
 from service_common.reviews import (
     DONE,
-    Circumstances,
     ReviewEnding,
+    ReviewJob,
     ReviewResult,
+    ending_of,
     outcome_of,
-    pack_page,
-    review_id,
 )
 from service_common.web.callers import Callers
 from sqlalchemy import Engine, select
@@ -53,18 +52,6 @@ _MAX_WAIT_SECONDS = 3_600
 log = get_logger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewRequest:
-    """The reviewer's input."""
-
-    poster: Address
-    commitment: Bytes32
-    page: bytes
-    circumstances: Circumstances
-    has_bounty: bool
-    """Whether the Poster has a bounty on chain: the deployment's last paid reviews of a day are for those."""
-
-
 class Reviews:
     """The reviews of one deployment's pages. Thread-safe."""
 
@@ -72,7 +59,7 @@ class Reviews:
         self._engine, self._redis, self._callers, self._config = engine, redis, callers, config
         self._places = Places()
 
-    def require_ready(self, asked: ReviewRequest) -> ReviewReference:
+    def require_ready(self, asked: ReviewJob) -> ReviewReference:
         """Return if the page is ready; otherwise raise what the interface fixes for the outcome. Counted and timed."""
         try:
             with PUBLICATION_SECONDS.time():
@@ -83,25 +70,24 @@ class Reviews:
         PUBLICATIONS.labels(ReviewResult.READY).inc()
         return finished
 
-    def _review(self, asked: ReviewRequest) -> ReviewReference:
-        rubric = current_rubric()
-        identifier = review_id(asked.poster, asked.commitment, rubric.hash)
-        known = self._result(identifier)
+    def _review(self, asked: ReviewJob) -> ReviewReference:
+        known = self._result(asked.review_id)
         if known is None:
             words = "Too many publications are waiting for their review."
             full = ServiceError("service_overloaded", words, retry_after=10)
             with self._places.hold("waiting", MAX_WAITING, refusal=full):
-                known = self._started_or_joined(identifier, asked)
+                known = self._started_or_joined(asked)
         if known:
             refusal = "The readiness review found what has to be clearer."
             raise ServiceError("bounty_challenge_not_ready", refusal, issues=known)
-        return ReviewReference(identifier, rubric.version, rubric.hash)
+        rubric = current_rubric()
+        return ReviewReference(asked.review_id, rubric.version, rubric.hash)
 
-    def _started_or_joined(self, identifier: Bytes32, asked: ReviewRequest) -> list[Issue]:
+    def _started_or_joined(self, asked: ReviewJob) -> list[Issue]:
         """Return the issues of a review that is started or joined; an attempt that came to nothing is taken back."""
-        charged = charge(self._engine, self._config.review_quota, identifier, asked.poster)
+        charged = charge(self._engine, self._config.review_quota, asked.review_id, asked.poster)
         try:
-            self._enqueue(identifier, asked, charged.under_way)
+            self._enqueue(asked, charged.under_way)
         except ServiceError:
             refund(self._engine, charged.attempt)
             raise
@@ -110,12 +96,12 @@ class Reviews:
             refund(self._engine, charged.attempt)
             refusal = "The review could not be queued at the moment."
             raise ServiceError("orchestrator_provider_error", refusal, retry_after=5) from error
-        known = self._wait(identifier)
+        known = self._wait(asked.review_id)
         if isinstance(known, ReviewEnding):
             refund(self._engine, charged.attempt)
             raise self._failure(known)
         if charged.attempt is None:
-            confirm(self._engine, identifier, asked.poster)
+            confirm(self._engine, asked.review_id, asked.poster)
         return known
 
     def _result(self, identifier: str) -> list[Issue] | None:
@@ -125,23 +111,16 @@ class Reviews:
             issues = connection.execute(found).scalar()
         return None if issues is None else [Issue(each["path"], each["message"]) for each in issues]
 
-    def _enqueue(self, identifier: Bytes32, asked: ReviewRequest, under_way: int) -> None:
+    def _enqueue(self, asked: ReviewJob, under_way: int) -> None:
         """Enqueue this review unless it is in progress, as one of a Poster who has so many others ``under_way``."""
-        job_id = _job_id(identifier)
+        job_id = _job_id(asked.review_id)
         if is_pending(self._redis, self._engine, REVIEW, job_id):
             return
         self._callers.charge(
             self._config.budgets.reviews_of_address
         )  # charge the caller who starts it, not the first one to ask
-        argument = message(
-            review_id=identifier,
-            poster=asked.poster,
-            spec_commitment=asked.commitment,
-            page=pack_page(asked.page),
-            has_bounty=asked.has_bounty,
-            **asked.circumstances.to_fields(),
-        )
-        enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=LATER_SECONDS * under_way)
+        argument, later = message(**to_json(asked)), LATER_SECONDS * under_way
+        enqueue(self._redis, self._engine, REVIEW, job_id, argument, after_seconds=later)
 
     def _wait(self, identifier: Bytes32) -> list[Issue] | ReviewEnding:
         """Return the result within the bound, read from PostgreSQL: Redis only shows when to look, and may be gone
@@ -159,7 +138,7 @@ class Reviews:
             if (known := self._result(identifier)) is not None:
                 return known
             if ended is not None:
-                return ReviewEnding.from_json(ended.return_value)
+                return ending_of(ended.return_value)
         raise ServiceError(
             "orchestrator_provider_error", "The review takes longer than this request waits.", retry_after=5,
             is_failure=False,  # the ordinary answer of a long page: the next request joins the review

@@ -4,20 +4,18 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
 from bounty_protocol.wire.publication import PageFindings, PreparedPublication, PublicationQuery
-from flask import Response, jsonify
+from flask import Blueprint, Response, jsonify
 from service_common.web.authentication import public_body, read_query, signed
 from service_common.web.callers import Callers
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_query
 from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
+from service_api.openapi.described import Described
 from service_api.publishing.check_page import PageChecks
 from service_api.publishing.publish_challenge import Publishing, require_publications
 
-routes = Routes(
-    "challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs", description="Publishing a challenge page"
-)
+routes = Blueprint("challenge_specs", __name__, url_prefix="/api/bounty-challenge-specs")
 
 _EXAMPLE = (
     "---\nversion: 1\ntitle: Halve the size of our tile set\nsummary: The tiles are too large.\n"
@@ -27,12 +25,14 @@ _EXAMPLE = (
 
 
 @routes.route("/check", methods=["POST"])
-@routes.response(200, PageFindings)
-@described(
-    "invalid_bounty_challenge",
-    "page_check_unavailable",
-    "bounty_chain_state_unavailable",
-    "bounty_projection_unavailable",
+@Described(
+    PageFindings,
+    (
+        "invalid_bounty_challenge",
+        "page_check_unavailable",
+        "bounty_chain_state_unavailable",
+        "bounty_projection_unavailable",
+    ),
     example=_EXAMPLE,
 )
 @public_body("text/markdown", MAX_DOCUMENT_BYTES)
@@ -50,19 +50,21 @@ def check(page: bytes) -> Response:
 
 
 @routes.route("/prepare-publication", methods=["POST"])
-@routes.response(200, PreparedPublication)
-@described(
-    "bounty_chain_state_unavailable",
-    "forbidden",
-    "invalid_bounty_challenge",
-    "bounty_challenge_not_ready",
-    "publication_review_unavailable",
-    "publication_review_limit_reached",
-    "invalid_orchestrator_output",
-    "orchestrator_provider_error",
-    "orchestrator_unconfigured",
-    "bounty_projection_unavailable",
-    "pending_storage_full",
+@Described(
+    PreparedPublication,
+    (
+        "bounty_chain_state_unavailable",
+        "forbidden",
+        "invalid_bounty_challenge",
+        "bounty_challenge_not_ready",
+        "publication_review_unavailable",
+        "publication_review_limit_reached",
+        "invalid_orchestrator_output",
+        "orchestrator_provider_error",
+        "orchestrator_unconfigured",
+        "bounty_projection_unavailable",
+        "pending_storage_full",
+    ),
     query=PublicationQuery,
     example=_EXAMPLE,
 )

@@ -1,4 +1,7 @@
-"""Google Cloud Storage as ``ObjectStore``, through google-cloud-storage.
+"""The object storage: a bucket of Google Cloud Storage, through google-cloud-storage.
+
+An upload URL creates the object once (a second use is refused), takes exactly the stated number of bytes and expires;
+an object never changes under its generation; reading is bounded in memory. How objects are named: docs/formats.md.
 
 Uploads are V4 signed URLs whose signed headers fix create-only (``x-goog-if-generation-match``), the exact length
 (``x-goog-content-length-range``) and the type. Wrong bytes are replaced by an empty object, whose generation the next
@@ -15,10 +18,11 @@ them at each request, which took a third of its time.
 import functools
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 from urllib.parse import parse_qs, urlsplit
 
 import google.auth
@@ -36,10 +40,10 @@ from google.cloud import storage
 from google.cloud.storage.retry import DEFAULT_RETRY
 from google.oauth2 import service_account
 from service_common.log import get_logger
-from service_common.storage_settings import StorageSettings
 
-from service_api.storage.port import CHUNK_BYTES, DownloadTarget, ObjectGone, ObjectInfo, SignedUpload
+from service_api.storage.settings import StorageSettings
 
+CHUNK_BYTES: Final = 8 * 1024 * 1024
 CALL_SECONDS: Final = 5.0
 RETRY_SECONDS: Final = 8.0
 ANSWER_SECONDS: Final = 30.0
@@ -69,6 +73,46 @@ _PROBE: Final = "readiness/created-once"
 """The object by which readiness learns whether the storage keeps preconditions."""
 
 log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedUpload:
+    """A one-time upload: send the bytes with ``method`` to ``url`` and every header of ``headers`` unchanged."""
+
+    url: str = field(repr=False)
+    method: Literal["PUT"]
+    headers: Mapping[str, str]
+    expires_at: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class DownloadTarget:
+    """A short-lived download; anyone who has ``url`` can read the object until ``expires_at``."""
+
+    url: str = field(repr=False)
+    expires_at: UnixSeconds
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectInfo:
+    """One stored object as it is now. ``generation`` names these very bytes.
+
+    ``encoded`` means that the uploader declared a content encoding, so that a download might be transformed on its
+    way: such an object is never the ciphertext it claims to be.
+    """
+
+    locator: str
+    generation: int
+    byte_length: int
+    created_at: UnixSeconds
+    encoded: bool = False
+
+
+class ObjectGone(ServiceError):
+    """The requested generation does not exist any more: look again with ``stat``."""
+
+    def __init__(self) -> None:
+        super().__init__("storage_unavailable", "The stored object changed while it was being read.")
 
 
 class _CredentialsElsewhere(service_account.Credentials):  # type: ignore[misc]  # google-auth has no types
@@ -110,7 +154,11 @@ class GcsStore:
         }
 
     def sign_upload(self, locator: str, *, sha256: Bytes32, byte_length: int, lifetime: int) -> SignedUpload:
-        """See the port."""
+        """Sign an upload of exactly ``byte_length`` bytes to a free locator, for ``lifetime`` seconds: once, and never
+        again after its object was emptied. No two are the same.
+
+        ``sha256`` is kept with the object as the uploader's claim; only ``verify`` makes it a fact.
+        """
         headers = {
             "content-type": _CONTENT_TYPE,
             "x-goog-content-length-range": f"{byte_length},{byte_length}",
@@ -122,18 +170,22 @@ class GcsStore:
         return SignedUpload(url, "PUT", headers, _expiry(url))
 
     def sign_download(self, locator: str, *, generation: int, lifetime: int) -> DownloadTarget:
-        """See the port."""
+        """Sign a download of this generation and no other, for ``lifetime`` seconds."""
         url = self._signed("GET", locator, lifetime, generation=generation)
         return DownloadTarget(url, _expiry(url))
 
     def stat(self, locator: str) -> ObjectInfo | None:
-        """See the port."""
+        """Return the stored object's facts now; None if nothing is there, or it was emptied."""
         with _mapped("stat"):
             blob = self._bucket.get_blob(locator, **self._limits)
             return None if blob is None or blob.size == 0 else _info(blob)
 
     def read(self, info: ObjectInfo) -> Iterator[bytes]:
-        """See the port. Each chunk is its own request, so that a lost connection repeats one chunk only."""
+        """Yield the bytes of one generation in chunks of at most ``CHUNK_BYTES``; ``ObjectGone`` once it is
+        replaced.
+
+        Each chunk is its own request, so that a lost connection repeats one chunk only.
+        """
         blob = self._bucket.blob(info.locator, generation=info.generation)
         for start in range(0, info.byte_length, CHUNK_BYTES):
             end = min(start + CHUNK_BYTES, info.byte_length) - 1
@@ -149,7 +201,10 @@ class GcsStore:
             yield chunk
 
     def delete(self, locator: str, *, generation: int) -> bool:
-        """See the port. An object that a repeated attempt finds gone is reported as one that was never there."""
+        """Delete this generation and no other; False when it is not there (any more).
+
+        An object that a repeated attempt finds gone is reported as one that was never there.
+        """
         with _mapped("delete"):
             try:
                 self._bucket.delete_blob(locator, generation=generation, **self._limits)
@@ -158,7 +213,9 @@ class GcsStore:
             return True
 
     def empty(self, locator: str, *, generation: int) -> bool:
-        """See the port."""
+        """Remove the bytes of this generation and no other, so that no upload signed until now works; False if it is
+        not there (any more).
+        """
         headers = {"content-type": _CONTENT_TYPE, "x-goog-if-generation-match": str(generation)}
         url = self._signed("PUT", locator, _EMPTYING_SECONDS, headers=dict(headers))
         with _mapped("empty"):
@@ -169,7 +226,7 @@ class GcsStore:
             return True
 
     def list(self, prefix: str) -> Iterator[ObjectInfo]:
-        """See the port."""
+        """Yield every object whose locator starts with ``prefix``, in the order of locators."""
         blobs = iter(self._bucket.list_blobs(prefix=prefix, **self._limits))
         while True:
             with _mapped("list"):
@@ -179,7 +236,10 @@ class GcsStore:
             yield _info(blob)
 
     def check(self) -> None:
-        """See the port. It needs no right beyond those that the service has anyway."""
+        """Return if the bucket answers, and creates no object twice that it is to create once; for readiness.
+
+        It needs no right beyond those that the service has anyway.
+        """
         with _mapped("check"):
             next(iter(self._bucket.list_blobs(max_results=1, timeout=CALL_SECONDS, retry=None)), None)
         if not self._refuses_second_uploads:

@@ -16,8 +16,8 @@ from service_common.log import get_logger
 from sqlalchemy import Connection, Engine, RowMapping, delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
 
+from service_api.storage.gcs import GcsStore
 from service_api.storage.pending import is_its_envelope
-from service_api.storage.port import ObjectStore
 
 AT_A_TIME: Final = 1_000
 _LOGGED: Final = 20
@@ -26,7 +26,7 @@ _WORK: Final = ("bounty_id", "solver", "submission_commitment")
 log = get_logger(__name__)
 
 
-def note_missing(source: FactSource, store: ObjectStore) -> int:
+def note_missing(source: FactSource, store: GcsStore) -> int:
     """Note the work that is missing, forget what is here again; return how many are missing."""
     with source.open() as facts:
         final = facts.head.finalized_number

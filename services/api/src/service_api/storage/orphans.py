@@ -24,8 +24,8 @@ from service_common.log import get_logger
 from sqlalchemy import Engine, Text, any_, delete, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY
 
+from service_api.storage.gcs import GcsStore, ObjectInfo
 from service_api.storage.pending import is_its_envelope
-from service_api.storage.port import ObjectInfo, ObjectStore
 
 DAY_SECONDS: Final = 86_400
 ENVELOPE_DAYS: Final = 30
@@ -37,7 +37,7 @@ _AT_ONCE: Final = 1_000
 log = get_logger(__name__)
 
 
-def delete_orphans(source: FactSource, store: ObjectStore) -> int:
+def delete_orphans(source: FactSource, store: GcsStore) -> int:
     """Delete the objects that became no Submission; return how many."""
     count = 0
     for bounty_id, objects in groupby(_objects(source, store), key=lambda info: parse_locator(info.locator).bounty_id):
@@ -54,7 +54,7 @@ def delete_orphans(source: FactSource, store: ObjectStore) -> int:
     return count
 
 
-def _objects(source: FactSource, store: ObjectStore) -> Iterator[ObjectInfo]:
+def _objects(source: FactSource, store: GcsStore) -> Iterator[ObjectInfo]:
     """Yield the objects of this deployment's bucket, each bounty's together."""
     for info in store.list(f"submissions/{source.chain_id}/{source.hub_address}/"):
         try:
@@ -90,7 +90,7 @@ def _solver(info: ObjectInfo) -> Address:
     return parse_locator(info.locator).solver_address
 
 
-def _delete(engine: Engine, store: ObjectStore, info: ObjectInfo) -> bool:
+def _delete(engine: Engine, store: GcsStore, info: ObjectInfo) -> bool:
     deleted = store.delete(info.locator, generation=info.generation)
     v = t.verified_objects.c
     with writing(engine) as connection:

@@ -10,7 +10,7 @@ from enum import Enum
 
 from bounty_protocol.types import Bytes32
 
-from service_api.storage.port import ObjectInfo, ObjectStore
+from service_api.storage.gcs import GcsStore, ObjectInfo
 
 
 class Verification(Enum):
@@ -22,7 +22,7 @@ class Verification(Enum):
 
 
 def verify_object(
-    store: ObjectStore,
+    store: GcsStore,
     info: ObjectInfo,
     *,
     sha256: Bytes32,

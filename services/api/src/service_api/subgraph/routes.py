@@ -11,22 +11,22 @@ from bounty_protocol.wire.subgraph import (
     GraphqlRefusal,
     GraphqlRequest,
 )
-from flask import Response
+from flask import Blueprint, Response
 from graphql import GraphQLError, execute_sync, print_schema
 from service_common.db.hub_facts import FactSource
+from service_common.db.hub_reads import Head
 from service_common.places import Places
 from service_common.web.authentication import public, public_body, read_query
 from service_common.web.callers import Callers
-from service_common.web.operations import Routes, described
 from service_common.web.problems import Refusals, negotiated
 from service_common.web.provided import provided
-from service_common.web.versions import index_headers
 
 from service_api.config import ApiConfig
-from service_api.read_answer import ReadAnswer
+from service_api.openapi.described import Described
 from service_api.subgraph.request import MAX_REQUEST_BYTES, read_request, refuse
 from service_api.subgraph.rows import Reads, overloaded, resolve
 from service_api.subgraph.schema import make_schema
+from service_api.versions import index_headers
 
 REFUSALS: Final[Refusals] = {"application/json": GraphqlJsonRefusal, MEDIA_TYPE: GraphqlRefusal}
 """The answer to a refused query, by media type."""
@@ -37,19 +37,20 @@ AT_A_TIME: Final = 4
 WAIT_SECONDS: Final = 2.0
 _places = Places()
 
-routes = Routes("subgraph", __name__, description="The indexed Hub log as GraphQL")
+routes = Blueprint("subgraph", __name__)
 
 
 @routes.route("/subgraph", methods=["POST"])
-@routes.response(200, GraphqlAnswer, indexed=True)
-@described(
-    "bounty_projection_unavailable",
+@Described(
+    GraphqlAnswer,
+    ("bounty_projection_unavailable",),
     body=GraphqlRequest,
     example={
         "query": "query ($n: Int!) { bounties(first: $n) { id } _meta { block { number } } }",
         "variables": {"n": 2},
     },
     refusals=REFUSALS,
+    indexed=True,
 )
 @public_body("application/json", MAX_REQUEST_BYTES)
 def post_subgraph(body: bytes) -> Response:
@@ -61,13 +62,12 @@ def post_subgraph(body: bytes) -> Response:
     ):
         read_query(allowed=frozenset())
         # The encoder of the standard library keeps every other thread waiting for 10 ms while it writes 2 MiB.
-        found = execute_request(provided(FactSource), body)
-        text = orjson.dumps(to_json(found.value))
-        return Response(text, headers=index_headers(found.head), mimetype=negotiated(REFUSALS))
+        head, found = execute_request(provided(FactSource), body)
+        return Response(orjson.dumps(to_json(found)), headers=index_headers(head), mimetype=negotiated(REFUSALS))
 
 
 @routes.route("/subgraph/schema.graphql", methods=["GET"])
-@routes.response(200, content_type="text/plain")
+@Described("text/plain")
 @public
 def get_subgraph_schema() -> Response:
     """The schema of `/subgraph` as SDL, for code generators."""
@@ -75,8 +75,8 @@ def get_subgraph_schema() -> Response:
     return Response(print_schema(make_schema()) + "\n", mimetype="text/plain")
 
 
-def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer]:
-    """Answer ``{"query": …, "variables": …, "operationName": …}`` in GraphQL's own shape (``data``)."""
+def execute_request(source: FactSource, body: bytes) -> tuple[Head, GraphqlAnswer]:
+    """Return how far the index is, and the answer to ``{"query": …, "variables": …, "operationName": …}``."""
     refusal = overloaded("Too many GraphQL requests run at the moment.")
     with _places.hold("queries", AT_A_TIME, patience=WAIT_SECONDS, refusal=refusal):
         document, request = read_request(body)
@@ -94,4 +94,4 @@ def execute_request(source: FactSource, body: bytes) -> ReadAnswer[GraphqlAnswer
                 if error.path is None or cause is None or isinstance(cause, GraphQLError):
                     refuse(error.message)
                 raise cause
-            return ReadAnswer(GraphqlAnswer(result.data), facts.head)
+            return facts.head, GraphqlAnswer(result.data)

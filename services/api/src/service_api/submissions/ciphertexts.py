@@ -26,8 +26,8 @@ from sqlalchemy import Engine, delete, exists, select
 from sqlalchemy.dialects.postgresql import insert
 
 from service_api.metrics import CIPHERTEXT_BYTES, CIPHERTEXTS
+from service_api.storage.gcs import GcsStore, ObjectInfo
 from service_api.storage.pending import is_active, is_recorded
-from service_api.storage.port import ObjectInfo, ObjectStore
 from service_api.storage.verify import Verification, verify_object
 
 VERIFY_BOUND_SECONDS = 10.0
@@ -52,7 +52,7 @@ log = get_logger(__name__)
 class Ciphertexts:
     """The sealed work in the bucket, and what is known of its bytes. Thread-safe."""
 
-    def __init__(self, engine: Engine, store: ObjectStore, redis: Redis) -> None:
+    def __init__(self, engine: Engine, store: GcsStore, redis: Redis) -> None:
         self.engine, self.store, self.redis = engine, store, redis
         self.places = BoundedSemaphore(MAX_VERIFYING)
 
@@ -95,7 +95,9 @@ class Ciphertexts:
         Unless the request ``may_hash``, a generation that nobody has hashed is left to the queue:
         ``storage_verification_pending``.
         """
-        found = self.find_object(wanted.storage_locator)
+        found = self.store.stat(wanted.storage_locator)
+        if found is None:
+            self.store.check()  # a bucket that is missing, as by a wrong setting, has no object either
         if found is None or not self._is_announced(found, wanted, may_hash=may_hash):
             raise ServiceError(
                 "solver_submission_content_invalid",
@@ -103,18 +105,6 @@ class Ciphertexts:
                 next_action="Ask the Solver or another Guardian for the sealed bytes; the commitment proves them.",
             )
         return found.generation
-
-    def find_object(self, locator: str) -> ObjectInfo | None:
-        """Return the object of recorded work; None only if the storage shows twice that it has none, and the bucket
-        answers.
-
-        A bucket that is missing, as by a wrong setting, has no object either: that is ``storage_unavailable``.
-        """
-        found = self.store.stat(locator)
-        if found is None:
-            self.store.check()
-            found = self.store.stat(locator)
-        return found
 
     def verify(
         self,

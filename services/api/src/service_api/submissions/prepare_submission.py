@@ -27,8 +27,8 @@ from sqlalchemy.dialects.postgresql import insert
 
 from service_api.deployment.constants import Constants
 from service_api.storage.pending import ROW_BYTES, Pending, PendingRoom, is_recorded
-from service_api.submissions.accepting import require_accepting
 from service_api.submissions.ciphertexts import Ciphertexts
+from service_api.submissions.upload_targets import require_accepting
 
 MAX_UNRECORDED: Final = 8
 """Envelopes of a Solver in a bounty that the Hub does not record."""

@@ -41,7 +41,7 @@ from service_common.web.parsing import load_json
 from service_common.web.problems import item_error, retry_after_of
 from sqlalchemy import Connection, select
 
-from service_api.storage.port import DownloadTarget
+from service_api.storage.gcs import DownloadTarget
 from service_api.submissions.ciphertexts import Ciphertexts
 
 CONTENTS_SECONDS: Final = 10.0

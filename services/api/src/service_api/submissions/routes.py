@@ -18,25 +18,23 @@ from bounty_protocol.wire.submissions import (
     UploadTarget,
     UploadTargetRequest,
 )
-from flask import Response, jsonify
+from flask import Blueprint, Response, jsonify
 from service_common.db.errors import DatabaseUnavailable
 from service_common.db.hub_facts import FactSource
 from service_common.log import get_logger
 from service_common.web.authentication import read_query, signed
 from service_common.web.callers import Callers
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import load_json, parse
 from service_common.web.provided import provided
 
 from service_api.config import ApiConfig
+from service_api.openapi.described import Described
 from service_api.submissions.ciphertexts import Ciphertexts
 from service_api.submissions.prepare_submission import Preparation
 from service_api.submissions.read_content import Contents
 from service_api.submissions.upload_targets import MAX_CIPHERTEXT_BYTES, make_upload_target
 
-routes = Routes(
-    "submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions", description="Sealed Submissions"
-)
+routes = Blueprint("submissions", __name__, url_prefix="/api/bounties/<bounty_id>/submissions")
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -73,10 +71,9 @@ def one_unavailable_code(view: Callable[P, R]) -> Callable[P, R]:
 
 
 @routes.route("/<solver_address>/artifact-upload-url", methods=["POST"])
-@routes.response(200, UploadTarget)
-@described(
-    *_ERRORS,
-    "storage_verification_pending",
+@Described(
+    UploadTarget,
+    (*_ERRORS, "storage_verification_pending"),
     body=UploadTargetRequest,
     example={"ciphertext_sha256": "0x" + "1f" * 32, "ciphertext_byte_length": 1048576},
 )
@@ -102,14 +99,11 @@ def artifact_upload_url(request: VerifiedRequest, bounty_id: str, solver_address
 
 
 @routes.route("/<solver_address>/prepare", methods=["POST"])
-@routes.response(200, PreparedSubmission)
-@routes.response(201, PreparedSubmission)
-@described(
-    *_ERRORS,
-    "storage_verification_pending",
-    "unrecorded_submissions_limit_reached",
-    "pending_storage_full",
+@Described(
+    PreparedSubmission,
+    (*_ERRORS, "storage_verification_pending", "unrecorded_submissions_limit_reached", "pending_storage_full"),
     body=Envelope,
+    created=True,
 )
 @signed("application/json", MAX_ENVELOPE_BYTES)
 def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Response:
@@ -127,15 +121,17 @@ def prepare(request: VerifiedRequest, bounty_id: str, solver_address: str) -> Re
 
 
 @routes.route("/<submission_commitment>/content", methods=["GET"])
-@routes.response(200, SubmissionContent)
-@described(
-    "forbidden",
-    "bounty_not_found",
-    "submission_not_found",
-    "storage_unavailable",
-    "solver_submission_content_invalid",
-    _AUTHORITY,
-    "storage_verification_pending",
+@Described(
+    SubmissionContent,
+    (
+        "forbidden",
+        "bounty_not_found",
+        "submission_not_found",
+        "storage_unavailable",
+        "solver_submission_content_invalid",
+        _AUTHORITY,
+        "storage_verification_pending",
+    ),
 )
 @one_unavailable_code
 @signed(None)
@@ -153,11 +149,9 @@ def content(request: VerifiedRequest, bounty_id: str, submission_commitment: str
 
 
 @routes.route("/contents", methods=["POST"])
-@routes.response(200, SubmissionContents)
-@described(
-    "forbidden",
-    "bounty_not_found",
-    _AUTHORITY,
+@Described(
+    SubmissionContents,
+    ("forbidden", "bounty_not_found", _AUTHORITY),
     body=ContentsRequest,
     example={"submission_commitments": ["0x" + "1f" * 32, "0x" + "2e" * 32]},
 )

@@ -5,35 +5,31 @@ from bounty_protocol.domain.frontmatter import MAX_DOCUMENT_BYTES
 from bounty_protocol.shapes import to_json
 from bounty_protocol.types import parse_bytes32
 from bounty_protocol.wire.submissions import StoredVerdict
-from flask import Response, jsonify
+from flask import Blueprint, Response, jsonify
 from flask import request as flask_request
 from service_common.db.hub_facts import FactSource
 from service_common.web.authentication import public, read_query, signed
-from service_common.web.operations import Routes, described
 from service_common.web.parsing import parse
 from service_common.web.provided import provided
-from service_common.web.versions import FINALIZED
 from werkzeug.wrappers import Response as BaseResponse
 
 from service_api.bounties.parties import read_document
-from service_api.exact import exact_bytes
+from service_api.openapi.described import Described
 from service_api.verdicts.written_verdicts import Verdicts, read_verdict
+from service_api.versions import FINALIZED, exact_bytes
 
-routes = Routes("written_verdicts", __name__, url_prefix="/api/written-verdicts", description="Written Verdicts")
+routes = Blueprint("written_verdicts", __name__, url_prefix="/api/written-verdicts")
 
 _CODE = "invalid_written_verdict"
 _STORED = {"report_commitment": "0x" + "1f" * 32, "byte_length": 812}
 
 
 @routes.route("/<report_commitment>", methods=["POST"])
-@routes.response(200, StoredVerdict, example=_STORED)
-@routes.response(201, StoredVerdict, example=_STORED)
-@described(
-    "bounty_chain_state_unavailable",
-    "forbidden",
-    _CODE,
-    "bounty_not_found",
-    "bounty_projection_unavailable",
+@Described(
+    StoredVerdict,
+    ("bounty_chain_state_unavailable", "forbidden", _CODE, "bounty_not_found", "bounty_projection_unavailable"),
+    created=True,
+    shown=_STORED,
 )
 @signed("text/markdown", MAX_DOCUMENT_BYTES)
 def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Response:
@@ -51,8 +47,11 @@ def post_written_verdict(request: VerifiedRequest, report_commitment: str) -> Re
 
 
 @routes.route("/<report_commitment>", methods=["GET"])
-@routes.response(200, content_type="text/markdown", versioned=True)
-@described("written_verdict_not_found", "written_verdict_withheld", "bounty_projection_unavailable")
+@Described(
+    "text/markdown",
+    ("written_verdict_not_found", "written_verdict_withheld", "bounty_projection_unavailable"),
+    versioned=True,
+)
 @public
 def get_written_verdict(report_commitment: str) -> BaseResponse:
     """The document behind a commitment, byte by byte; the ETag is the commitment.
@@ -68,13 +67,15 @@ def get_written_verdict(report_commitment: str) -> BaseResponse:
 
 
 @routes.route("/<report_commitment>/document", methods=["GET"])
-@routes.response(200, content_type="text/markdown")
-@described(
-    "bounty_chain_state_unavailable",
-    "bounty_not_found",
-    "bounty_projection_unavailable",
-    "forbidden",
-    "written_verdict_not_found",
+@Described(
+    "text/markdown",
+    (
+        "bounty_chain_state_unavailable",
+        "bounty_not_found",
+        "bounty_projection_unavailable",
+        "forbidden",
+        "written_verdict_not_found",
+    ),
 )
 @signed(None)
 def get_document(request: VerifiedRequest, report_commitment: str) -> Response:

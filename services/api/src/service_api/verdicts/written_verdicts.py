@@ -14,7 +14,6 @@ from bounty_protocol.auth.verify import VerifiedRequest
 from bounty_protocol.chain.blocks import header_at
 from bounty_protocol.chain.rpc import Rpc
 from bounty_protocol.domain.commitments import report_commitment
-from bounty_protocol.domain.hub_events import VerdictRecorded
 from bounty_protocol.domain.lifecycle import VerdictKind
 from bounty_protocol.domain.verdict import WrittenVerdict, parse_verdict
 from bounty_protocol.errors import Issue, ServiceError, state_refusal
@@ -23,7 +22,6 @@ from service_common.db import app as t
 from service_common.db import hub_index as h
 from service_common.db.engine import writing
 from service_common.db.hub_facts import FactSource, HubFacts
-from service_common.db.hub_reads import read_verdicts_of
 from sqlalchemy import Connection, Engine, exists, func, select, text
 from sqlalchemy.dialects.postgresql import insert
 
@@ -158,15 +156,14 @@ def _is_recorded(facts: HubFacts, document: WrittenVerdict, commitment: Bytes32)
     """Return whether the Hub holds this Guardian's Verdict with this commitment, and it states what the document
     states.
     """
-    stated = VerdictRecorded(
-        bounty_id=document.bounty_id,
-        guardian=document.guardian_address,
-        kind=document.kind,
-        solver=document.solver_address or ZERO_ADDRESS,
-        submission_commitment=document.submission_commitment or ZERO_BYTES32,
-        report_commitment=commitment,
+    v = h.verdicts.c
+    stated = exists().where(
+        v.bounty_id == document.bounty_id,
+        v.guardian == document.guardian_address,
+        v.kind == document.kind.number,
+        v.solver == (document.solver_address or ZERO_ADDRESS),
+        v.submission_commitment == (document.submission_commitment or ZERO_BYTES32),
+        v.report_commitment == commitment,
+        v.block_number <= facts.head.finalized_number,
     )
-    return any(
-        verdict.event == stated and facts.head.is_finalized(verdict.origin.block_number)
-        for verdict in read_verdicts_of(facts.connection, document.bounty_id, document.guardian_address)
-    )
+    return bool(facts.connection.execute(select(stated)).scalar_one())

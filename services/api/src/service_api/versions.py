@@ -17,11 +17,10 @@ from wsgiref.types import WSGIEnvironment
 from bounty_protocol.clock import Clock
 from bounty_protocol.wire.deployment import IndexPosition
 from flask import Flask, Response, current_app, request
-from werkzeug.http import parse_etags
-
 from service_common.db.hub_reads import Head
 from service_common.recent import Recent
 from service_common.web.edge import KEPT, ROUTE, Answer, Edge
+from werkzeug.http import parse_etags
 
 EXTENSION: Final = "service-versions"
 MAX_STALENESS_SECONDS: Final = 1.0
@@ -141,3 +140,8 @@ def _answer(version: Version, known: str | None) -> Answer:
 
 def _is_known(known: str, etag: str) -> bool:
     return known == etag or parse_etags(known).contains_weak(etag.strip('"'))
+
+
+def exact_bytes(content: bytes) -> Response:
+    """Answer one reader alone with Markdown as it was committed to; nobody keeps it on the way."""
+    return Response(content, headers=[("Cache-Control", "no-store")], content_type="text/markdown; charset=utf-8")

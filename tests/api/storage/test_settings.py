@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from service_api.storage.settings import StorageSettings, read_bucket, read_storage_settings
 from service_common.config import ConfigurationError, EnvironmentReader
-from service_common.storage_settings import StorageSettings, read_bucket, read_storage_settings
 
 KEY = json.dumps({"client_email": "a@b.invalid", "private_key": "k", "token_uri": "https://token.invalid"})
 
